@@ -4,9 +4,9 @@
 //! `dlclose` does not unload the library, because threads of rayon's pool end some time after the
 //! pool is dropped, and cannot be joined.
 //!
-//! Kernels (the variants that `base::compiled!` makes) begin at cache lines. The position of their
-//! loops in these is worth up to a sixth of their time, and would otherwise change with any code
-//! before them.
+//! Kernels (the variants that `base::multiversion!` makes) begin at cache lines. The position of
+//! their loops in these is worth up to a sixth of their time, and would otherwise change with any
+//! code before them.
 //!
 //! The standard library requests `gcc_s`, a shared library that libc does not provide. In its place
 //! the linker finds a script that names the static unwinder of the same compiler.

@@ -43,13 +43,13 @@ const WORDS: usize = RESERVE / GRANULE / 64;
 
 thread_local! {
     /// True if this thread was served from the reserve since [`begin`].
-    static SHORT: Cell<bool> = const { Cell::new(false) };
+    static USED_RESERVE: Cell<bool> = const { Cell::new(false) };
     /// True while this thread makes requests that may fail.
-    static OPTIONAL: Cell<bool> = const { Cell::new(false) };
+    static WITHOUT_RESERVE: Cell<bool> = const { Cell::new(false) };
 }
 /// True if any thread was short once; until then the thread's own state is not read.
-static EVER_SHORT: AtomicBool = AtomicBool::new(false);
-static POOL: Reserve = Reserve::new();
+static EVER_USED_RESERVE: AtomicBool = AtomicBool::new(false);
+static RESERVE_POOL: Reserve = Reserve::new();
 
 /// The system's allocator, with the reserve for requests that the system refuses. It never unwinds.
 pub struct Allocator;
@@ -83,8 +83,8 @@ unsafe impl GlobalAlloc for Allocator {
     // SAFETY: (the attribute) the section holds code, as for `alloc`.
     #[unsafe(link_section = ".text_start")]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        if POOL.holds(block) {
-            return POOL.give(block, layout.size());
+        if RESERVE_POOL.contains(block) {
+            return RESERVE_POOL.free(block, layout.size());
         }
         // SAFETY: the block is not the reserve's, so the system allocated it with this layout, as
         // `GlobalAlloc::dealloc` requires.
@@ -92,7 +92,7 @@ unsafe impl GlobalAlloc for Allocator {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if !POOL.holds(block) {
+        if !RESERVE_POOL.contains(block) {
             // SAFETY: the block is not the reserve's, so the system allocated it, as
             // `GlobalAlloc::realloc` requires.
             let moved = unsafe { System.realloc(block, layout, size) };
@@ -103,7 +103,7 @@ unsafe impl GlobalAlloc for Allocator {
         // SAFETY: `GlobalAlloc::realloc` requires that the size is not 0 and does not overflow when
         // rounded up.
         let wanted = unsafe { Layout::from_size_align_unchecked(size, layout.align()) };
-        let moved = if POOL.holds(block) {
+        let moved = if RESERVE_POOL.contains(block) {
             // SAFETY: the size is not 0, as `GlobalAlloc::realloc` requires.
             unsafe { self.alloc(wanted) }
         } else {
@@ -124,39 +124,39 @@ unsafe impl GlobalAlloc for Allocator {
 /// Allocates from the reserve what the system refused.
 #[cold]
 fn from_reserve(layout: Layout) -> *mut u8 {
-    if OPTIONAL.get() {
+    if WITHOUT_RESERVE.get() {
         return null_mut();
     }
-    SHORT.set(true);
-    EVER_SHORT.store(true, Ordering::Relaxed);
-    POOL.take(layout)
+    USED_RESERVE.set(true);
+    EVER_USED_RESERVE.store(true, Ordering::Relaxed);
+    RESERVE_POOL.take(layout)
 }
 
 /// Clears the record of shortages on this thread.
 #[inline]
 pub fn begin() {
-    if EVER_SHORT.load(Ordering::Relaxed) {
-        SHORT.set(false);
+    if EVER_USED_RESERVE.load(Ordering::Relaxed) {
+        USED_RESERVE.set(false);
     }
 }
 
 /// Returns an error if the system has refused a request of this thread since [`begin`].
 #[inline]
 pub fn check() -> Result<(), OutOfMemory> {
-    if EVER_SHORT.load(Ordering::Relaxed) { was_short() } else { Ok(()) }
+    if EVER_USED_RESERVE.load(Ordering::Relaxed) { check_used_reserve() } else { Ok(()) }
 }
 
 /// Tests the thread's own state. It is separate, so that a process that was never short does not
 /// access that state, which the system allocates at the first access.
 #[cold]
 #[inline(never)]
-fn was_short() -> Result<(), OutOfMemory> {
-    if SHORT.get() { Err(OutOfMemory) } else { Ok(()) }
+fn check_used_reserve() -> Result<(), OutOfMemory> {
+    if USED_RESERVE.get() { Err(OutOfMemory) } else { Ok(()) }
 }
 
 /// Returns true if half of the reserve is in use, so that work that can end should end.
 pub fn is_critical() -> bool {
-    EVER_SHORT.load(Ordering::Relaxed) && POOL.state.with(|s| s.in_use) > RESERVE / GRANULE / 2
+    EVER_USED_RESERVE.load(Ordering::Relaxed) && RESERVE_POOL.state.with(|s| s.in_use) > RESERVE / GRANULE / 2
 }
 
 /// Returns the value, or unwinds without a message to the entry point, or to the queue, which loses
@@ -170,10 +170,10 @@ pub fn or_unwind<T>(result: Result<T, OutOfMemory>) -> T {
 }
 
 /// Runs a function whose requests may fail, and for which the reserve is not used.
-pub fn optional<R>(ask: impl FnOnce() -> R) -> R {
-    let before = OPTIONAL.replace(true);
-    let result = ask();
-    OPTIONAL.set(before);
+pub fn without_reserve<R>(request: impl FnOnce() -> R) -> R {
+    let before = WITHOUT_RESERVE.replace(true);
+    let result = request();
+    WITHOUT_RESERVE.set(before);
     result
 }
 
@@ -188,7 +188,7 @@ pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
     if list.capacity() - list.len() >= more {
         return Ok(());
     }
-    Ok(optional(|| list.try_reserve(more))?)
+    Ok(without_reserve(|| list.try_reserve(more))?)
 }
 
 /// Appends a value.
@@ -201,7 +201,7 @@ pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), OutOfMemory> {
 /// Returns a copy of a slice.
 pub fn to_vec<T: Clone>(slice: &[T]) -> Result<Vec<T>, OutOfMemory> {
     let mut list = Vec::new();
-    optional(|| list.try_reserve_exact(slice.len()))?;
+    without_reserve(|| list.try_reserve_exact(slice.len()))?;
     list.extend_from_slice(slice);
     Ok(list)
 }
@@ -209,7 +209,7 @@ pub fn to_vec<T: Clone>(slice: &[T]) -> Result<Vec<T>, OutOfMemory> {
 /// Collects the values of an iterator of known length.
 pub fn collect<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, OutOfMemory> {
     let mut list = Vec::new();
-    optional(|| list.try_reserve_exact(values.len()))?;
+    without_reserve(|| list.try_reserve_exact(values.len()))?;
     list.extend(values);
     Ok(list)
 }
@@ -217,18 +217,18 @@ pub fn collect<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>, Ou
 /// Returns a list of `count` copies of a value.
 pub fn filled<T: Clone>(value: T, count: usize) -> Result<Vec<T>, OutOfMemory> {
     let mut list = Vec::new();
-    optional(|| list.try_reserve_exact(count))?;
+    without_reserve(|| list.try_reserve_exact(count))?;
     list.resize(count, value);
     Ok(list)
 }
 
 /// A first-fit allocator of blocks of whole granules inside one array.
 struct Reserve {
-    state: Spin<State>,
-    memory: Memory,
+    state: SpinLock<ReserveState>,
+    memory: ReserveMemory,
 }
 
-struct State {
+struct ReserveState {
     /// Usage of the granules, one bit each.
     used: [u64; WORDS],
     /// Number of granules in use.
@@ -238,16 +238,16 @@ struct State {
 }
 
 #[repr(C, align(4096))]
-struct Memory(UnsafeCell<[u8; RESERVE]>);
+struct ReserveMemory(UnsafeCell<[u8; RESERVE]>);
 // SAFETY: the memory is handed out in disjoint blocks, and the array itself is never read or
 // written.
-unsafe impl Sync for Memory {}
+unsafe impl Sync for ReserveMemory {}
 
 impl Reserve {
     const fn new() -> Reserve {
         Reserve {
-            state: Spin::new(State { used: [0; WORDS], in_use: 0, least_free: 0 }),
-            memory: Memory(UnsafeCell::new([0; RESERVE])),
+            state: SpinLock::new(ReserveState { used: [0; WORDS], in_use: 0, least_free: 0 }),
+            memory: ReserveMemory(UnsafeCell::new([0; RESERVE])),
         }
     }
 
@@ -255,7 +255,7 @@ impl Reserve {
         self.memory.0.get().cast()
     }
 
-    fn holds(&self, block: *mut u8) -> bool {
+    fn contains(&self, block: *mut u8) -> bool {
         (block as usize).wrapping_sub(self.base() as usize) < RESERVE
     }
 
@@ -275,7 +275,7 @@ impl Reserve {
         })
     }
 
-    fn give(&self, block: *mut u8, size: usize) {
+    fn free(&self, block: *mut u8, size: usize) {
         let first = (block as usize - self.base() as usize) / GRANULE;
         self.state.with(|state| {
             state.mark(first, size.div_ceil(GRANULE).max(1), false);
@@ -287,7 +287,7 @@ impl Reserve {
     }
 }
 
-impl State {
+impl ReserveState {
     /// Returns the first granule of a free run that begins at a multiple of `step`.
     fn find(&self, granules: usize, step: usize) -> Option<usize> {
         let mut first = self.least_free.next_multiple_of(step);
@@ -327,16 +327,16 @@ impl State {
 }
 
 /// A lock that allocates nothing.
-struct Spin<T> {
+struct SpinLock<T> {
     locked: AtomicBool,
     value: UnsafeCell<T>,
 }
 // SAFETY: the value is only accessed under the lock.
-unsafe impl<T: Send> Sync for Spin<T> {}
+unsafe impl<T: Send> Sync for SpinLock<T> {}
 
-impl<T> Spin<T> {
-    const fn new(value: T) -> Spin<T> {
-        Spin { locked: AtomicBool::new(false), value: UnsafeCell::new(value) }
+impl<T> SpinLock<T> {
+    const fn new(value: T) -> SpinLock<T> {
+        SpinLock { locked: AtomicBool::new(false), value: UnsafeCell::new(value) }
     }
 
     /// Runs `f` under the lock; `f` must not unwind.
@@ -363,22 +363,27 @@ mod tests {
             let mut blocks: Vec<(usize, Layout)> = Vec::new();
             for (i, (size, align)) in sizes.into_iter().enumerate() {
                 let layout = layout(size, align);
-                let block = POOL.take(layout);
-                assert!(POOL.holds(block) && (block as usize).is_multiple_of(align), "round {round}, block {i}");
+                let block = RESERVE_POOL.take(layout);
+                assert!(
+                    RESERVE_POOL.contains(block) && (block as usize).is_multiple_of(align),
+                    "round {round}, block {i}"
+                );
                 // SAFETY: the bytes belong to the block.
                 unsafe { block.write_bytes(i as u8 + 1, size) };
                 assert!(blocks.iter().all(|(b, l)| *b + l.size() <= block as usize || block as usize + size <= *b));
                 blocks.push((block as usize, layout));
             }
-            assert!(POOL.take(layout(RESERVE / 2, 1)).is_null() && POOL.take(layout(1, 8192)).is_null());
+            assert!(
+                RESERVE_POOL.take(layout(RESERVE / 2, 1)).is_null() && RESERVE_POOL.take(layout(1, 8192)).is_null()
+            );
             for i in [3, 0, 5, 1, 4, 2] {
                 let (block, layout) = blocks[i];
                 // SAFETY: the bytes belong to the block.
                 let bytes = unsafe { core::slice::from_raw_parts(block as *const u8, layout.size()) };
                 assert!(bytes.iter().all(|b| *b == i as u8 + 1), "block {i}");
-                POOL.give(block as *mut u8, layout.size());
+                RESERVE_POOL.free(block as *mut u8, layout.size());
             }
-            assert_eq!(POOL.state.with(|s| s.in_use), 0);
+            assert_eq!(RESERVE_POOL.state.with(|s| s.in_use), 0);
         }
     }
 

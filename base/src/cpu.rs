@@ -23,10 +23,10 @@ macro_rules! features {
 
         /// Place of each feature: the number of its CPUID leaf in glibc's `sys/platform/x86.h`, the
         /// register (EAX, EBX, ECX, EDX), and the bit.
-        const PLACES: &[(CpuFeature, usize, usize, u32)] = &[$((CpuFeature::$name, $leaf, $register, $bit)),*];
+        const CPUID_BITS: &[(CpuFeature, usize, usize, u32)] = &[$((CpuFeature::$name, $leaf, $register, $bit)),*];
 
         /// Returns the features that the standard library detects.
-        fn asked() -> CpuFeatures {
+        fn from_std() -> CpuFeatures {
             CpuFeatures::NONE$(.with(CpuFeature::$name, std::is_x86_feature_detected!($text)))*
         }
     };
@@ -62,7 +62,7 @@ impl CpuFeatures {
     pub const NONE: CpuFeatures = CpuFeatures(0);
 
     /// Returns the set of the given features.
-    pub const fn of(features: &[CpuFeature]) -> CpuFeatures {
+    pub const fn from_features(features: &[CpuFeature]) -> CpuFeatures {
         let (mut set, mut i) = (CpuFeatures::NONE, 0);
         while i < features.len() {
             set = set.with(features[i], true);
@@ -83,26 +83,26 @@ impl CpuFeatures {
 
     /// Returns the features of this processor that the system lets programs use.
     #[inline(always)]
-    pub fn here() -> CpuFeatures {
+    pub fn detect() -> CpuFeatures {
         match FOUND.load(Ordering::Relaxed) {
-            0 => find(),
-            found => CpuFeatures(found & !KNOWN),
+            0 => detect_uncached(),
+            found => CpuFeatures(found & !DETECTED),
         }
     }
 }
 
-/// The features that were found, with [`KNOWN`]; 0 before the first query.
+/// The features that were found, with [`DETECTED`]; 0 before the first query.
 static FOUND: AtomicU32 = AtomicU32::new(0);
-const KNOWN: u32 = 1 << 31;
+const DETECTED: u32 = 1 << 31;
 
 /// Levels of x86-64 by name, each with the features that it adds to those before it.
 const LEVELS: [(&str, CpuFeatures); 4] = {
     use CpuFeature::*;
     [
         ("v1", CpuFeatures::NONE),
-        ("v2", CpuFeatures::of(&[Sse3, Ssse3, Sse41, Sse42, Popcnt])),
-        ("v3", CpuFeatures::of(&[Avx, Avx2, Fma, Bmi1, Bmi2, Lzcnt, F16c])),
-        ("v4", CpuFeatures::of(&[Avx512f, Avx512cd, Avx512dq, Avx512bw, Avx512vl])),
+        ("v2", CpuFeatures::from_features(&[Sse3, Ssse3, Sse41, Sse42, Popcnt])),
+        ("v3", CpuFeatures::from_features(&[Avx, Avx2, Fma, Bmi1, Bmi2, Lzcnt, F16c])),
+        ("v4", CpuFeatures::from_features(&[Avx512f, Avx512cd, Avx512dq, Avx512bw, Avx512vl])),
     ]
 };
 
@@ -110,41 +110,41 @@ const LEVELS: [(&str, CpuFeatures); 4] = {
 fn of_level(name: &str) -> CpuFeatures {
     match LEVELS.iter().position(|level| level.0 == name) {
         Some(last) => LEVELS[..=last].iter().fold(CpuFeatures::NONE, |all, level| CpuFeatures(all.0 | level.1.0)),
-        None => CpuFeatures(!KNOWN),
+        None => CpuFeatures(!DETECTED),
     }
 }
 
 #[cold]
-fn find() -> CpuFeatures {
+fn detect_uncached() -> CpuFeatures {
     let most = of_level(&std::env::var("GRUS_CPU").unwrap_or_default());
-    let found = CpuFeatures(told().unwrap_or_else(asked).0 & most.0);
-    FOUND.store(found.0 | KNOWN, Ordering::Relaxed);
+    let found = CpuFeatures(from_libc().unwrap_or_else(from_std).0 & most.0);
+    FOUND.store(found.0 | DETECTED, Ordering::Relaxed);
     found
 }
 
 /// The type `struct cpuid_feature` of glibc: the registers of a leaf, and the bits of them that
 /// programs may use.
 #[repr(C)]
-struct Leaf {
+struct CpuidLeaf {
     cpuid: [u32; 4],
     active: [u32; 4],
 }
 
 /// Returns the features that the C library reports, if it is one that does.
-fn told() -> Option<CpuFeatures> {
+fn from_libc() -> Option<CpuFeatures> {
     // SAFETY: the name is a C string.
     let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__x86_get_cpuid_feature_leaf".as_ptr()) };
     // SAFETY: glibc's function of that name has this type in all versions; a null pointer is
     // `None`.
     let leaf = unsafe {
-        core::mem::transmute::<*mut libc::c_void, Option<unsafe extern "C" fn(u32) -> *const Leaf>>(address)
+        core::mem::transmute::<*mut libc::c_void, Option<unsafe extern "C" fn(u32) -> *const CpuidLeaf>>(address)
     }?;
     let leaves = [0, 1, 2].map(|number| {
         // SAFETY: the function accepts any number; its result is null or lives as long as the
         // process.
         unsafe { leaf(number).as_ref() }.map_or([0; 4], |leaf| leaf.active)
     });
-    let found = PLACES.iter().fold(CpuFeatures::NONE, |set, &(feature, leaf, register, bit)| {
+    let found = CPUID_BITS.iter().fold(CpuFeatures::NONE, |set, &(feature, leaf, register, bit)| {
         set.with(feature, leaves[leaf][register] >> bit & 1 != 0)
     });
     Some(found)
@@ -156,8 +156,8 @@ mod tests {
 
     #[test]
     fn the_c_library_says_what_the_processor_does() {
-        assert!(asked().contains(CpuFeatures::here()));
-        assert!(told().is_none_or(|told| told == asked()), "{:?}", told());
+        assert!(from_std().contains(CpuFeatures::detect()));
+        assert!(from_libc().is_none_or(|from_libc| from_libc == from_std()), "{:?}", from_libc());
     }
 
     #[test]
@@ -165,6 +165,6 @@ mod tests {
         let all = ["v1", "v2", "v3", "v4", "", "v9"].map(of_level);
         assert!(all[..5].windows(2).all(|pair| pair[1].contains(pair[0]) && pair[1] != pair[0]));
         assert_eq!(all[4], all[5]);
-        assert!(!all[2].contains(CpuFeatures::of(&[CpuFeature::Avx512f])));
+        assert!(!all[2].contains(CpuFeatures::from_features(&[CpuFeature::Avx512f])));
     }
 }

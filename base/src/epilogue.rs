@@ -20,7 +20,7 @@ pub struct Epilogue {
 impl Epilogue {
     /// Returns true if stages are compiled with this epilogue: it has neither blend constants nor a
     /// second source.
-    pub fn is_possible(&self) -> bool {
+    pub fn is_supported(&self) -> bool {
         self.blend.is_none_or(|BlendEquations { color, alpha }| {
             [color.0, color.1, alpha.0, alpha.1].into_iter().all(depends_on_texels)
         })

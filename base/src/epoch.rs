@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Number of the last piece of work that began, of all pools ([`epoch`]).
 static EPOCH: AtomicU64 = AtomicU64::new(0);
 
-/// Returns a number that changes whenever a piece of work (`execution::Pool::for_each`) begins after
-/// earlier ones have ended. Memory that was read under an older number may have changed. The number
-/// may also change during a piece of work.
+/// Returns a number that changes whenever a piece of work (`execution::Pool::for_each`) begins
+/// after earlier ones have ended. Memory that was read under an older number may have changed. The
+/// number may also change during a piece of work.
 ///
 /// A thread that reads a number sees everything that was written before the piece of work began
 /// that made it. A thread in another owner's work may read it first.

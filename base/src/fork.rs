@@ -14,30 +14,30 @@ extern "C" fn in_child() {
 
 /// The process in which a value was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Home(u64);
+pub struct OriginProcess(u64);
 
-impl Home {
+impl OriginProcess {
     /// Returns the process of the caller.
-    pub fn here() -> Home {
+    pub fn current() -> OriginProcess {
         static REGISTERED: Once = Once::new();
         REGISTERED.call_once(|| {
             // SAFETY: the handler only adds to a number. If there is no memory for it, forks are
             // not detected.
             unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
         });
-        Home(FORKS.load(Ordering::Relaxed))
+        OriginProcess(FORKS.load(Ordering::Relaxed))
     }
 
     /// Returns true if the caller runs in this process.
     #[inline]
-    pub fn is_here(self) -> bool {
+    pub fn is_current(self) -> bool {
         FORKS.load(Ordering::Relaxed) == self.0
     }
 }
 
-impl Default for Home {
-    fn default() -> Home {
-        Home::here()
+impl Default for OriginProcess {
+    fn default() -> OriginProcess {
+        OriginProcess::current()
     }
 }
 
@@ -46,19 +46,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_child_is_not_the_home() {
-        let home = Home::here();
-        assert!(home.is_here());
+    fn a_forked_child_is_another_process() {
+        let home = OriginProcess::current();
+        assert!(home.is_current());
         // SAFETY: the child only reads a number and exits.
         unsafe {
             let child = libc::fork();
             if child == 0 {
-                libc::_exit(if home.is_here() { 1 } else { 7 });
+                libc::_exit(if home.is_current() { 1 } else { 7 });
             }
             let mut status = 0;
             assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
             assert_eq!(libc::WEXITSTATUS(status), 7);
         }
-        assert!(home.is_here());
+        assert!(home.is_current());
     }
 }

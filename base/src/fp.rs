@@ -27,34 +27,34 @@ pub type Control = u32;
 pub type Control = u64;
 
 thread_local! {
-    /// Environment that [`outside`] restores: the one that the thread's outermost [`Environment`]
-    /// found, or [`DEFAULT`] without one.
-    static CALLERS: Cell<Control> = const { Cell::new(DEFAULT) };
+    /// Environment that [`with_caller_environment`] restores: the one that the thread's outermost
+    /// [`FpEnvironment`] found, or [`DEFAULT`] without one.
+    static CALLER_CONTROL: Cell<Control> = const { Cell::new(DEFAULT) };
 }
 
 /// A guard that holds the caller's environment while the driver's is in force; dropping it restores
 /// the former, exception flags included.
 #[must_use = "the environment lasts as long as this value"]
 #[derive(Debug)]
-pub struct Environment {
+pub struct FpEnvironment {
     caller: Control,
     /// Marker that makes the type not `Send`, because an environment belongs to a thread.
     _not_send: core::marker::PhantomData<*const ()>,
 }
 
-impl Environment {
+impl FpEnvironment {
     /// Puts the driver's environment in force until the value is dropped. (The compiler does not
     /// know about environments: arithmetic that must not move across this call must be in functions
     /// that are not inlined here.)
     #[inline]
-    pub fn enter() -> Environment {
+    pub fn enter() -> FpEnvironment {
         let caller = control();
         // Most callers differ by flags at most. (Reading takes some nanoseconds, writing next to
         // nothing.)
         if differs(caller) {
             replace(caller);
         }
-        Environment { caller, _not_send: core::marker::PhantomData }
+        FpEnvironment { caller, _not_send: core::marker::PhantomData }
     }
 }
 
@@ -68,15 +68,15 @@ fn differs(control: Control) -> bool {
 #[cold]
 #[inline(never)]
 fn replace(caller: Control) {
-    CALLERS.set(caller);
+    CALLER_CONTROL.set(caller);
     set_control(DEFAULT);
 }
 
-impl Drop for Environment {
+impl Drop for FpEnvironment {
     #[inline]
     fn drop(&mut self) {
         if differs(self.caller) {
-            put_back(self.caller);
+            restore(self.caller);
         } else {
             // Exception flags that were raised meanwhile are discarded.
             set_control(self.caller);
@@ -86,30 +86,30 @@ impl Drop for Environment {
 
 #[cold]
 #[inline(never)]
-fn put_back(caller: Control) {
-    CALLERS.set(DEFAULT);
+fn restore(caller: Control) {
+    CALLER_CONTROL.set(DEFAULT);
     set_control(caller);
 }
 
 /// Runs `f` in the environment of this thread's caller, because the application's callbacks are its
 /// own code.
-pub fn outside<R>(f: impl FnOnce() -> R) -> R {
-    let callers = CALLERS.replace(DEFAULT);
-    let _inside = Inside { control: control(), callers };
+pub fn with_caller_environment<R>(f: impl FnOnce() -> R) -> R {
+    let callers = CALLER_CONTROL.replace(DEFAULT);
+    let _inside = RestoreDefault { control: control(), callers };
     set_control(callers);
     f()
 }
 
-/// A guard that restores the driver's environment after [`outside`].
-struct Inside {
+/// A guard that restores the driver's environment after [`with_caller_environment`].
+struct RestoreDefault {
     control: Control,
     callers: Control,
 }
 
-impl Drop for Inside {
+impl Drop for RestoreDefault {
     fn drop(&mut self) {
         set_control(self.control);
-        CALLERS.set(self.callers);
+        CALLER_CONTROL.set(self.callers);
     }
 }
 
@@ -175,17 +175,17 @@ mod tests {
         assert_eq!(halved(), 0.0, "the hostile environment is one");
         let before = control();
         let inside = {
-            let _environment = Environment::enter();
+            let _environment = FpEnvironment::enter();
             // A callback may call the driver again.
-            let nested = outside(|| {
+            let nested = with_caller_environment(|| {
                 let outer = halved();
-                let _environment = Environment::enter();
-                (outer, halved(), outside(halved))
+                let _environment = FpEnvironment::enter();
+                (outer, halved(), with_caller_environment(halved))
             });
-            (halved(), nested, outside(halved), control() & !FLAGS)
+            (halved(), nested, with_caller_environment(halved), control() & !FLAGS)
         };
         let after = control();
-        let without = outside(|| control() & !FLAGS);
+        let without = with_caller_environment(|| control() & !FLAGS);
         set_control(DEFAULT);
         let kept = f32::MIN_POSITIVE / 2.0;
         assert_eq!(inside, (kept, (0.0, kept, 0.0), 0.0, DEFAULT));
@@ -198,8 +198,8 @@ mod tests {
     fn flags_alone_change_nothing_and_come_back() {
         set_control(DEFAULT | 0x1);
         let inside = {
-            let _environment = Environment::enter();
-            (halved() / std::hint::black_box(3.0), control() & !FLAGS, outside(|| control() & !FLAGS))
+            let _environment = FpEnvironment::enter();
+            (halved() / std::hint::black_box(3.0), control() & !FLAGS, with_caller_environment(|| control() & !FLAGS))
         };
         let after = control();
         set_control(DEFAULT);

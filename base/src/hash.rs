@@ -9,13 +9,13 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 /// Returns the upper `bits` bits of the hash of a word.
 #[inline(always)]
-pub fn of_word(word: u32, bits: u32) -> usize {
+pub fn hash_u32(word: u32, bits: u32) -> usize {
     (word.wrapping_mul(0x9e37_79b1) >> (32 - bits)) as usize
 }
 
 /// Returns the upper `bits` bits of the hash of 64 bits.
 #[inline(always)]
-pub fn of_wide(word: u64, bits: u32) -> usize {
+pub fn hash_u64(word: u64, bits: u32) -> usize {
     (word.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (64 - bits)) as usize
 }
 

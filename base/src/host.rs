@@ -1,14 +1,15 @@
 //! Levels of the host's processor, and functions that are compiled once for each of them.
 //!
 //! A hot loop over lanes is written once, generic over [`Host`] if it needs an instruction that the
-//! compiler would not find. [`compiled!`](crate::compiled) makes one variant of it per level, of
-//! which a [`Level`] selects one. Only [`Level::here`] queries the processor. Levels differ only in
-//! speed: Rust never contracts a multiply and an add, vectors compute the same as scalars, and
-//! level-specific code gives the same bits.
+//! compiler would not find. [`multiversion!`](crate::multiversion) makes one variant of it per
+//! level, of which a [`SimdLevel`] selects one. Only [`SimdLevel::detect`] queries the processor.
+//! Levels differ only in speed: Rust never contracts a multiply and an add, vectors compute the
+//! same as scalars, and level-specific code gives the same bits.
 //!
-//! To add a level, add a row of [`Level`] (with the features that it requires), a type that is a
-//! [`Host`], and a variant in `compiled!`. From AVX-512 on, only functions that request it (`for
-//! Avx512`) have variants: those that compute differently there. All others use the AVX2 variants.
+//! To add a level, add a row of [`SimdLevel`] (with the features that it requires), a type that is
+//! a [`Host`], and a variant in `multiversion!`. From AVX-512 on, only functions that request it
+//! (`for Avx512`) have variants: those that compute differently there. All others use the AVX2
+//! variants.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -27,7 +28,7 @@ pub use vector::{Floats, Ints};
 
 /// The features of a processor; each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum SimdLevel {
     /// The features of every processor for which shader code can be made: SSE4.1, on x86-64.
     Portable,
     /// AVX2, FMA and F16C, with the bit-count and bit-field instructions (BMI1, BMI2, LZCNT,
@@ -39,46 +40,47 @@ pub enum Level {
     Avx512,
 }
 
-impl Level {
+impl SimdLevel {
     /// All levels in ascending order.
-    pub const ALL: &[Level] = &[
-        Level::Portable,
+    pub const ALL: &[SimdLevel] = &[
+        SimdLevel::Portable,
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2,
+        SimdLevel::Avx2,
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512,
+        SimdLevel::Avx512,
     ];
     /// Number of levels: a table by level is indexed by `level as usize`.
-    pub const COUNT: usize = Level::ALL.len();
+    pub const COUNT: usize = SimdLevel::ALL.len();
 
     /// Returns the highest level that the host has.
     #[inline(always)]
-    pub fn here() -> Level {
+    pub fn detect() -> SimdLevel {
         #[cfg(target_arch = "x86_64")]
         {
             use crate::cpu::CpuFeature::*;
-            const AVX2: CpuFeatures = CpuFeatures::of(&[Avx2, Fma, F16c, Bmi1, Bmi2, Lzcnt, Popcnt]);
-            const AVX512: CpuFeatures = CpuFeatures::of(&[Avx512f, Avx512bw, Avx512dq, Avx512vl, Avx512vbmi]);
-            let features = CpuFeatures::here();
+            const AVX2: CpuFeatures = CpuFeatures::from_features(&[Avx2, Fma, F16c, Bmi1, Bmi2, Lzcnt, Popcnt]);
+            const AVX512: CpuFeatures =
+                CpuFeatures::from_features(&[Avx512f, Avx512bw, Avx512dq, Avx512vl, Avx512vbmi]);
+            let features = CpuFeatures::detect();
             if features.contains(AVX2) {
-                return if features.contains(AVX512) { Level::Avx512 } else { Level::Avx2 };
+                return if features.contains(AVX512) { SimdLevel::Avx512 } else { SimdLevel::Avx2 };
             }
         }
-        Level::Portable
+        SimdLevel::Portable
     }
 
-    /// Returns [`Host::WIDE`] of the level's type.
-    pub fn is_wide(self) -> bool {
+    /// Returns [`Host::HAS_512`] of the level's type.
+    pub fn has_512(self) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if self == Level::Avx512 {
+        if self == SimdLevel::Avx512 {
             return true;
         }
         false
     }
 
     /// Returns the levels that the host has.
-    pub fn all_here() -> impl Iterator<Item = Level> {
-        Level::ALL.iter().copied().filter(|&level| level <= Level::here())
+    pub fn all_supported() -> impl Iterator<Item = SimdLevel> {
+        SimdLevel::ALL.iter().copied().filter(|&level| level <= SimdLevel::detect())
     }
 }
 
@@ -97,19 +99,19 @@ pub fn prefetch(at: *const u8) {
 /// A level as a type, with its vectors.
 pub trait Host {
     /// The level.
-    const LEVEL: Level;
+    const LEVEL: SimdLevel;
     /// The vector type of integers.
     type Ints: Ints<Floats = Self::Floats>;
     /// The vector type of floats.
     type Floats: Floats<Ints = Self::Ints>;
     /// True if loading the surroundings of all lanes and selecting from them is faster than a load
     /// for each lane.
-    const WINDOWS: bool;
-    /// True if there are vectors of 512 bits (which [`Level::Avx512`] has).
-    const WIDE: bool = false;
+    const PREFERS_WINDOWS: bool;
+    /// True if there are vectors of 512 bits (which [`SimdLevel::Avx512`] has).
+    const HAS_512: bool = false;
     /// True for the baseline of several levels. It has no separate code for rare cases, to keep the
     /// library small.
-    const IS_LEAST: bool = cfg!(target_arch = "x86_64") && matches!(Self::LEVEL, Level::Portable);
+    const IS_BASELINE: bool = cfg!(target_arch = "x86_64") && matches!(Self::LEVEL, SimdLevel::Portable);
     /// Joins two halves of four lanes to one vector.
     ///
     /// # Safety
@@ -127,7 +129,7 @@ pub trait Host {
         let [low, high] =
             unsafe { [low.cast::<[u32; 4]>().read_unaligned(), high.cast::<[u32; 4]>().read_unaligned()] };
         let ([a, b, c, d], [e, f, g, h]) = (low, high);
-        Self::Ints::of([a, b, c, d, e, f, g, h].map(u32::from_le))
+        Self::Ints::from_array([a, b, c, d, e, f, g, h].map(u32::from_le))
     }
 
     /// Loads the 8 bytes at each of the addresses as one vector, little-endian.
@@ -139,7 +141,7 @@ pub trait Host {
         // SAFETY: 8 bytes are readable at each address (`# Safety`).
         let at = at.map(|at| unsafe { at.cast::<[u32; 2]>().read_unaligned() });
         let [[a, b], [c, d], [e, f], [g, h]] = at;
-        Self::Ints::of([a, b, c, d, e, f, g, h].map(u32::from_le))
+        Self::Ints::from_array([a, b, c, d, e, f, g, h].map(u32::from_le))
     }
 
     /// Returns the halves of a vector.
@@ -150,60 +152,60 @@ pub trait Host {
     unsafe fn split(lanes: Self::Ints) -> [__m128i; 2];
 }
 
-/// The type of [`Level::Portable`] with the features of every processor of any architecture.
+/// The type of [`SimdLevel::Portable`] with the features of every processor of any architecture.
 pub struct Portable;
 
-/// The type of [`Level::Portable`] with its features on x86-64.
+/// The type of [`SimdLevel::Portable`] with its features on x86-64.
 #[cfg(target_arch = "x86_64")]
 pub struct Sse41;
 
-/// The type of [`Level::Portable`] with which functions of several levels are made.
+/// The type of [`SimdLevel::Portable`] with which functions of several levels are made.
 #[cfg(target_arch = "x86_64")]
-pub type Least = Sse41;
-/// The type of [`Level::Portable`] with which functions of several levels are made.
+pub type Baseline = Sse41;
+/// The type of [`SimdLevel::Portable`] with which functions of several levels are made.
 #[cfg(not(target_arch = "x86_64"))]
-pub type Least = Portable;
+pub type Baseline = Portable;
 
-/// The type of [`Level::Avx2`].
+/// The type of [`SimdLevel::Avx2`].
 #[cfg(target_arch = "x86_64")]
 pub struct Avx2;
 
 impl Host for Portable {
-    const LEVEL: Level = Level::Portable;
-    const WINDOWS: bool = false;
-    type Ints = portable::Words;
-    type Floats = portable::Singles;
+    const LEVEL: SimdLevel = SimdLevel::Portable;
+    const PREFERS_WINDOWS: bool = false;
+    type Ints = portable::U32x8;
+    type Floats = portable::F32x8;
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
         // SAFETY: both types have the same size, and any bits are valid.
-        Ints::of(unsafe { core::mem::transmute::<[__m128i; 2], [u32; MAX_LANES]>([low, high]) })
+        Ints::from_array(unsafe { core::mem::transmute::<[__m128i; 2], [u32; MAX_LANES]>([low, high]) })
     }
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
         // SAFETY: both types have the same size, and any bits are valid.
-        unsafe { core::mem::transmute::<[u32; MAX_LANES], [__m128i; 2]>(lanes.lanes()) }
+        unsafe { core::mem::transmute::<[u32; MAX_LANES], [__m128i; 2]>(lanes.to_array()) }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 impl Host for Sse41 {
-    const LEVEL: Level = Level::Portable;
-    const WINDOWS: bool = false;
-    type Ints = sse41::Words;
-    type Floats = sse41::Singles;
+    const LEVEL: SimdLevel = SimdLevel::Portable;
+    const PREFERS_WINDOWS: bool = false;
+    type Ints = sse41::U32x8;
+    type Floats = sse41::F32x8;
 
     #[inline(always)]
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
-        sse41::Words([low, high])
+        sse41::U32x8([low, high])
     }
 
     #[inline(always)]
     unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
         // SAFETY: 16 bytes are readable at both addresses, as `Host::halves_at` requires.
-        sse41::Words(unsafe { [_mm_loadu_si128(low.cast()), _mm_loadu_si128(high.cast())] })
+        sse41::U32x8(unsafe { [_mm_loadu_si128(low.cast()), _mm_loadu_si128(high.cast())] })
     }
 
     #[inline(always)]
@@ -214,15 +216,15 @@ impl Host for Sse41 {
 
 #[cfg(target_arch = "x86_64")]
 impl Host for Avx2 {
-    const LEVEL: Level = Level::Avx2;
-    const WINDOWS: bool = true;
-    type Ints = avx2::Words;
-    type Floats = avx2::Singles;
+    const LEVEL: SimdLevel = SimdLevel::Avx2;
+    const PREFERS_WINDOWS: bool = true;
+    type Ints = avx2::U32x8;
+    type Floats = avx2::F32x8;
 
     #[inline(always)]
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
         // SAFETY: the host has AVX2, because `Host` requires the level.
-        unsafe { avx2::Words(_mm256_set_m128i(high, low)) }
+        unsafe { avx2::U32x8(_mm256_set_m128i(high, low)) }
     }
 
     #[inline(always)]
@@ -252,18 +254,18 @@ impl Host for Avx2 {
     }
 }
 
-/// The type of [`Level::Avx512`]. Vectors of eight lanes are those of [`Avx2`]; wider ones are used
-/// directly where they are needed.
+/// The type of [`SimdLevel::Avx512`]. Vectors of eight lanes are those of [`Avx2`]; wider ones are
+/// used directly where they are needed.
 #[cfg(target_arch = "x86_64")]
 pub struct Avx512;
 
 #[cfg(target_arch = "x86_64")]
 impl Host for Avx512 {
-    const LEVEL: Level = Level::Avx512;
-    const WINDOWS: bool = true;
-    const WIDE: bool = true;
-    type Ints = avx2::Words;
-    type Floats = avx2::Singles;
+    const LEVEL: SimdLevel = SimdLevel::Avx512;
+    const PREFERS_WINDOWS: bool = true;
+    const HAS_512: bool = true;
+    type Ints = avx2::U32x8;
+    type Floats = avx2::F32x8;
 
     #[inline(always)]
     unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
@@ -304,45 +306,45 @@ impl Host for Avx512 {
 /// `for Avx512` before `unsafe` requests a variant of that level; without it, hosts of that level
 /// use the AVX2 variant.
 #[macro_export]
-macro_rules! compiled {
+macro_rules! multiversion {
     ($(
         $(#[$doc:meta])*
-        $vis:vis $(for $wide:ident)? unsafe $(extern $abi:literal)? fn $name:ident $([$($generics:tt)*] [$($names:tt)*])?
+        $vis:vis $(for $avx512:ident)? unsafe $(extern $abi:literal)? fn $name:ident $([$($generics:tt)*] [$($names:tt)*])?
             ($($arg:ident: $ty:ty),* $(,)?) $body:block
     )*) => {$(
         $(#[$doc])*
         #[inline(always)]
         #[must_use]
-        $vis const fn $name<$($($generics)*)?>(level: $crate::host::Level) -> unsafe $(extern $abi)? fn($($ty),*) {
-            $crate::variant!(
-                portable, Least, [#[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse3,ssse3,sse4.1"))]],
+        $vis const fn $name<$($($generics)*)?>(level: $crate::host::SimdLevel) -> unsafe $(extern $abi)? fn($($ty),*) {
+            $crate::multiversion_variant!(
+                portable, Baseline, [#[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse3,ssse3,sse4.1"))]],
                 [$(extern $abi)?] [$($($generics)*)?] ($($arg: $ty),*) $body
             );
             #[cfg(target_arch = "x86_64")]
-            $crate::variant!(
+            $crate::multiversion_variant!(
                 avx2, Avx2, [#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt")]],
                 [$(extern $abi)?] [$($($generics)*)?] ($($arg: $ty),*) $body
             );
             #[cfg(target_arch = "x86_64")]
-            $crate::wide_variant!(
-                [$($wide)?] avx512, [#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]],
+            $crate::avx512_variant!(
+                [$($avx512)?] avx512, [#[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]],
                 [$(extern $abi)?] [$($($generics)*)?] ($($arg: $ty),*) $body
             );
             match level {
-                $crate::host::Level::Portable => portable::<$($($names)*)?>,
+                $crate::host::SimdLevel::Portable => portable::<$($($names)*)?>,
                 #[cfg(target_arch = "x86_64")]
-                $crate::host::Level::Avx2 => avx2::<$($($names)*)?>,
+                $crate::host::SimdLevel::Avx2 => avx2::<$($($names)*)?>,
                 #[cfg(target_arch = "x86_64")]
-                $crate::host::Level::Avx512 => $crate::widest!([$($wide)?] avx512, avx2, [$($($names)*)?]),
+                $crate::host::SimdLevel::Avx512 => $crate::select_variant!([$($avx512)?] avx512, avx2, [$($($names)*)?]),
             }
         }
     )*};
 }
 
-/// Defines one variant of [`compiled!`].
+/// Defines one variant of [`multiversion!`].
 #[doc(hidden)]
 #[macro_export]
-macro_rules! variant {
+macro_rules! multiversion_variant {
     (
         $name:ident, $host:ident, [$(#[$features:meta])*],
         [$($abi:tt)*] [$($generics:tt)*] ($($arg:ident: $ty:ty),*) $body:block
@@ -353,7 +355,7 @@ macro_rules! variant {
             #[allow(dead_code, reason = "not every function asks for its host")]
             type H = $crate::host::$host;
             // SAFETY: the host has the level, and the caller meets the requirements of the body, as
-            // [`compiled!`] states.
+            // [`multiversion!`] states.
             #[allow(unused_unsafe, reason = "not every body asks for anything")]
             unsafe {
                 $body
@@ -362,20 +364,20 @@ macro_rules! variant {
     };
 }
 
-/// Defines a [`variant!`](crate::variant) if the optional level is named.
+/// Defines a [`multiversion_variant!`](crate::multiversion_variant) if the optional level is named.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! wide_variant {
+macro_rules! avx512_variant {
     ([] $($rest:tt)*) => {};
-    ([$host:ident] $name:ident, $($rest:tt)*) => { $crate::variant!($name, $host, $($rest)*); };
+    ([$host:ident] $name:ident, $($rest:tt)*) => { $crate::multiversion_variant!($name, $host, $($rest)*); };
 }
 
 /// Selects the first of two functions if a level is named, or the second.
 #[doc(hidden)]
 #[macro_export]
-macro_rules! widest {
-    ([] $wide:ident, $narrow:ident, [$($names:tt)*]) => { $narrow::<$($names)*> };
-    ([$host:ident] $wide:ident, $narrow:ident, [$($names:tt)*]) => { $wide::<$($names)*> };
+macro_rules! select_variant {
+    ([] $avx512:ident, $avx2:ident, [$($names:tt)*]) => { $avx2::<$($names)*> };
+    ([$host:ident] $avx512:ident, $avx2:ident, [$($names:tt)*]) => { $avx512::<$($names)*> };
 }
 
 #[cfg(test)]
@@ -397,7 +399,7 @@ mod tests {
     /// Applies every operation of integers.
     #[inline(always)]
     fn integers_of<H: Host>(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
-        let (a, b) = (H::Ints::of(*a), H::Ints::of(*b));
+        let (a, b) = (H::Ints::from_array(*a), H::Ints::from_array(*b));
         for lanes in [
             a + b,
             a - b,
@@ -416,20 +418,20 @@ mod tests {
             a.shr(31),
             a.sar(31).select(a, b),
             a.to_floats().bits(),
-            a.look_up(&TABLE),
-            a.look_up_in(&TABLE),
-            a.of_lane(b.lanes()[0]),
-            a.least_of_quad(),
-            a.pick(b),
-            a.pick_byte(b & H::Ints::splat(0xf)),
+            a.lookup(&TABLE),
+            a.lookup_in(&TABLE),
+            a.broadcast_lane(b.to_array()[0]),
+            a.min_of_quad(),
+            a.shuffle_in_quad(b),
+            a.shuffle_bytes(b & H::Ints::splat(0xf)),
             a.unzip(b)[0],
             a.unzip(b)[1],
-            a.halves()[0],
-            a.halves()[1],
-            H::Ints::spread(b.signs()),
+            a.halves_to_f32()[0],
+            a.halves_to_f32()[1],
+            H::Ints::from_mask(b.movemask()),
             H::Ints::splat(0x8000_0001),
         ] {
-            out.push(lanes.lanes());
+            out.push(lanes.to_array());
         }
     }
 
@@ -437,7 +439,7 @@ mod tests {
     /// are left out.
     #[inline(always)]
     fn floats_of<H: Host>(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
-        let (a, b) = (H::Ints::of(*a).as_floats(), H::Ints::of(*b).as_floats());
+        let (a, b) = (H::Ints::from_array(*a).as_floats(), H::Ints::from_array(*b).as_floats());
         let small = a.min(H::Floats::splat(2e9)).max(H::Floats::splat(-2e9));
         for lanes in [
             a + b,
@@ -450,21 +452,21 @@ mod tests {
             a.ceil(),
             a.round(),
             a.sqrt(),
-            a.fused(b, a),
-            b.fused(b, a),
-            a.of_quad::<0>(),
-            a.of_quad::<1>(),
-            a.of_quad::<2>(),
-            a.of_quad::<3>(),
+            a.mul_add(b, a),
+            b.mul_add(b, a),
+            a.broadcast_in_quad::<0>(),
+            a.broadcast_in_quad::<1>(),
+            a.broadcast_in_quad::<2>(),
+            a.broadcast_in_quad::<3>(),
         ] {
-            out.push(lanes.bits().lanes());
+            out.push(lanes.bits().to_array());
         }
-        for lanes in [a.greater(b), a.not_less(b), small.truncate()] {
-            out.push(lanes.lanes());
+        for lanes in [a.greater(b), a.greater_or_equal(b), small.truncate_to_int()] {
+            out.push(lanes.to_array());
         }
     }
 
-    compiled! {
+    multiversion! {
         for Avx512 unsafe fn integers(a: &[u32; MAX_LANES], b: &[u32; MAX_LANES], out: &mut Vec<[u32; MAX_LANES]>) {
             integers_of::<H>(a, b, out);
         }
@@ -473,10 +475,10 @@ mod tests {
         }
         /// Stores whether all halves are numbers.
         for Avx512 unsafe fn numbers(a: &[u32; MAX_LANES], out: &mut bool) {
-            *out = <H as Host>::Ints::of(*a).halves_are_numbers();
+            *out = <H as Host>::Ints::from_array(*a).halves_are_numbers();
         }
         for Avx512 unsafe fn over_255(a: &[u32; MAX_LANES], out: &mut [u32; MAX_LANES]) {
-            *out = <H as Host>::Ints::of(*a).as_floats().over_255().bits().lanes();
+            *out = <H as Host>::Ints::from_array(*a).as_floats().div_255().bits().to_array();
         }
     }
 
@@ -497,7 +499,7 @@ mod tests {
                 })
             };
             let (a, b) = (lanes(), lanes());
-            let all = Level::all_here().map(|level| {
+            let all = SimdLevel::all_supported().map(|level| {
                 let mut out = Vec::new();
                 // SAFETY: the host has the level.
                 unsafe {
@@ -520,7 +522,7 @@ mod tests {
     #[test]
     fn halves_are_numbers_unless_one_is_none() {
         let least = [0x7bff, 0x7c00, 0x7c01, 0x7fff, 0xfc00, 0xfc01, 0xffff, 0x8000];
-        for level in Level::all_here() {
+        for level in SimdLevel::all_supported() {
             for (i, half) in least.iter().cycle().take(8 * 16).enumerate() {
                 let mut lanes = [0x7c00_fc00u32; MAX_LANES];
                 let (lane, upper) = (i / 8 % 8, i / 64 * 16);
@@ -537,7 +539,7 @@ mod tests {
     fn over_255_is_the_division() {
         for first in (0..1000f32.to_bits()).step_by(997 * MAX_LANES) {
             let bits: [u32; MAX_LANES] = core::array::from_fn(|i| first + 997 * i as u32);
-            for level in Level::all_here() {
+            for level in SimdLevel::all_supported() {
                 let mut out = [0; MAX_LANES];
                 // SAFETY: the host has the level.
                 unsafe { over_255(level)(&bits, &mut out) };

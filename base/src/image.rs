@@ -4,13 +4,13 @@
 //! as a separate image. In a plane, samples of a layer are separate sub-images; the order is layer
 //! → sample → level → slice → row (row-major). Offsets are multiples of 64 bytes per level, and the
 //! row pitch is a multiple of 16 bytes. In images that are rendered to, a pitch that is a large
-//! power of two is changed to an odd multiple of a cache line ([`ImageLayout::with_rows_apart`]).
+//! power of two is changed to an odd multiple of a cache line ([`ImageLayout::new_render_target`]).
 //!
 //! In an image with sparse residency, levels are cut into blocks of 64 KiB
-//! ([`ImageLayout::in_blocks`]). Blocks are bound to memory one by one, and follow each other
+//! ([`ImageLayout::new_sparse`]). Blocks are bound to memory one by one, and follow each other
 //! row-major; inside of one, slices and rows follow each other. Levels smaller than a block are the
-//! tail, which is laid out like other images, in whole blocks after them. [`Grid`] describes such a
-//! level, and loops over rows take the runs that lie in one piece ([`ImageLayout::pieces`]).
+//! tail, which is laid out like other images, in whole blocks after them. [`SparseGrid`] describes
+//! such a level, and loops over rows take the runs that lie in one piece ([`ImageLayout::pieces`]).
 
 #![forbid(unsafe_code)]
 
@@ -47,7 +47,7 @@ pub struct LevelLayout {
     /// Width, height and depth of the plane in texels.
     pub extent: [u32; 3],
     /// The cut of the level into cells; `None` if it is one piece.
-    pub grid: Option<Grid>,
+    pub grid: Option<SparseGrid>,
 }
 
 impl LevelLayout {
@@ -60,12 +60,12 @@ impl LevelLayout {
 }
 
 /// Number of bytes of a sparse image block.
-pub const CELL: u64 = 1 << 16;
+pub const SPARSE_BLOCK_BYTES: u64 = 1 << 16;
 
 /// The cut of a level into sparse image blocks. (They are called cells here, because a format's
 /// blocks are called blocks.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grid {
+pub struct SparseGrid {
     /// Base-2 logarithms of the numbers of the format's blocks per row, of rows, and of slices of a
     /// cell.
     pub log2: [u32; 3],
@@ -73,13 +73,13 @@ pub struct Grid {
     pub cells: [u32; 2],
 }
 
-impl Grid {
+impl SparseGrid {
     /// Returns the shape of a cell for a format: as many texels as fit 64 KiB, as square as powers
     /// of two allow. It is the standard shape if the specification's table has the format's size.
     /// If the number of bytes is not a power of two, the cell has as many texels as for the next
     /// one, and a part of it stays unused.
     fn of(dim: Dim, block_bytes: u32) -> Option<[u32; 3]> {
-        let all = CELL.ilog2() - block_bytes.checked_next_power_of_two()?.ilog2();
+        let all = SPARSE_BLOCK_BYTES.ilog2() - block_bytes.checked_next_power_of_two()?.ilog2();
         match dim {
             Dim::D2 => Some([all.div_ceil(2), all / 2, 0]),
             Dim::D3 => {
@@ -95,7 +95,7 @@ impl Grid {
     /// blocks, rows and slices.
     fn cell(&self, [x, y, z]: [u32; 3]) -> u64 {
         let [x, y, z] = [x >> self.log2[0], y >> self.log2[1], z >> self.log2[2]].map(u64::from);
-        ((z * u64::from(self.cells[1]) + y) * u64::from(self.cells[0]) + x) * CELL
+        ((z * u64::from(self.cells[1]) + y) * u64::from(self.cells[0]) + x) * SPARSE_BLOCK_BYTES
     }
 
     /// Returns the coordinates inside of a cell.
@@ -106,20 +106,20 @@ impl Grid {
 
 /// Residency of a plane that is cut into cells, which is the same for all layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Residency {
+pub struct SparseResidency {
     /// Size of a cell in texels.
     pub cell: [u32; 3],
     /// First level that is in the tail; the number of levels if none is.
-    pub tail_level: u32,
+    pub mip_tail_level: u32,
     /// Number of bytes from the image's beginning to the first layer's tail.
-    pub tail_offset: u64,
+    pub mip_tail_offset: u64,
     /// Number of bytes of the tail, in whole cells.
-    pub tail_size: u64,
+    pub mip_tail_size: u64,
 }
 
 /// Blocks that lie in one piece of a level, in a slice: rows of the same length, a pitch apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Run {
+pub struct ContiguousRun {
     /// First block of a row, counted from the beginning of the requested rectangle.
     pub x: u32,
     /// First row, counted from the beginning of the requested rectangle.
@@ -156,7 +156,7 @@ pub struct PlaneLayout {
     /// Number of bytes of all layers.
     pub size: u64,
     /// Residency, if the plane is cut into cells.
-    pub residency: Option<Residency>,
+    pub residency: Option<SparseResidency>,
 }
 
 /// The layout of an image.
@@ -178,32 +178,34 @@ pub const IMAGE_ALIGNMENT: u64 = 64;
 impl ImageLayout {
     /// Lays out an image. Returns `None` if the size overflows 2^48.
     pub fn new(desc: ImageDesc) -> Option<ImageLayout> {
-        Self::of(desc, tight, |_| Some(None))
+        Self::with_layout(desc, tight_pitch, |_| Some(None))
     }
 
     /// Lays out an image that is rendered to. The distance of its rows never makes a column of
     /// texels evict itself from the cache.
-    pub fn with_rows_apart(desc: ImageDesc) -> Option<ImageLayout> {
-        Self::of(desc, apart, |_| Some(None))
+    pub fn new_render_target(desc: ImageDesc) -> Option<ImageLayout> {
+        Self::with_layout(desc, padded_pitch, |_| Some(None))
     }
 
     /// Lays out an image with sparse residency in which every row of a level is in one piece, so
     /// that no level is cut and all are in the tail.
-    pub fn in_tail(desc: ImageDesc) -> Option<ImageLayout> {
-        Self::of(desc, tight, |plane| {
-            Some(Some((Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?, false)))
+    pub fn new_sparse_mip_tail(desc: ImageDesc) -> Option<ImageLayout> {
+        Self::with_layout(desc, tight_pitch, |plane| {
+            Some(Some((Self::sparse_block_shape(plane, desc.dim).filter(|_| desc.samples == 1)?, false)))
         })
     }
 
     /// Lays out an image with sparse residency, of one sample and two or three dimensions. Returns
     /// `None` for other images, or if the size overflows 2^48.
-    pub fn in_blocks(desc: ImageDesc) -> Option<ImageLayout> {
-        Self::of(desc, tight, |plane| Some(Some((Self::cell_of(plane, desc.dim).filter(|_| desc.samples == 1)?, true))))
+    pub fn new_sparse(desc: ImageDesc) -> Option<ImageLayout> {
+        Self::with_layout(desc, tight_pitch, |plane| {
+            Some(Some((Self::sparse_block_shape(plane, desc.dim).filter(|_| desc.samples == 1)?, true)))
+        })
     }
 
     /// Lays out an image, given the number of bytes between rows, the cells of planes, if there are
     /// any, and whether levels are cut into them.
-    fn of(
+    fn with_layout(
         desc: ImageDesc,
         row_pitch: RowPitch,
         cell: impl Fn(&Plane) -> Option<Option<([u32; 3], bool)>>,
@@ -219,10 +221,10 @@ impl ImageLayout {
 
     /// Returns the size of a plane's cell in texels, which is the sparse image block shape; `None`
     /// for images of one dimension.
-    pub fn cell_of(plane: &Plane, dim: Dim) -> Option<[u32; 3]> {
+    pub fn sparse_block_shape(plane: &Plane, dim: Dim) -> Option<[u32; 3]> {
         let format = plane.format();
         let info = format.info();
-        let log2 = Grid::of(dim, u32::from(info.block_bytes))?;
+        let log2 = SparseGrid::of(dim, u32::from(info.block_bytes))?;
         Some([u32::from(info.block.0) << log2[0], u32::from(info.block.1) << log2[1], 1 << log2[2]])
     }
 
@@ -237,7 +239,7 @@ impl ImageLayout {
         sample: u32,
         from: [u32; 3],
         size: [u32; 2],
-    ) -> impl Iterator<Item = Run> + use<> {
+    ) -> impl Iterator<Item = ContiguousRun> + use<> {
         let p = &self.planes[plane];
         let (l, bytes) = (p.levels[level as usize], p.block_bytes);
         let base = p.offset + u64::from(layer) * p.layer_stride + u64::from(sample) * p.sample_stride + l.offset;
@@ -256,7 +258,7 @@ impl ImageLayout {
             };
             let ((x, columns), (y, rows)) = (part(0, column), part(1, row));
             let offset = base + l.within(bytes, [x, y, from[2]]);
-            Run { x: x - from[0], y: y - from[1], columns, rows, offset, pitch: l.row_pitch }
+            ContiguousRun { x: x - from[0], y: y - from[1], columns, rows, offset, pitch: l.row_pitch }
         })
     }
 
@@ -272,7 +274,7 @@ impl ImageLayout {
     }
 
     /// Returns a plane as a separate image, at its location in this one.
-    pub fn plane_alone(&self, plane: usize) -> ImageLayout {
+    pub fn single_plane(&self, plane: usize) -> ImageLayout {
         let mut alone = self.clone();
         let own = &self.planes()[plane];
         alone.planes[0] = PlaneLayout { aspect: Aspect::Color, ..*own };
@@ -284,7 +286,7 @@ impl ImageLayout {
 
     /// Returns an image of compressed blocks as one whose texels are the blocks, in a format of the
     /// same size.
-    pub fn of_blocks(&self, format: Format) -> ImageLayout {
+    pub fn as_block_texels(&self, format: Format) -> ImageLayout {
         let mut blocks = self.clone();
         let [width, height] = self.planes[0].block;
         let shrink = |[x, y, z]: [u32; 3]| [x.div_ceil(width), y.div_ceil(height), z];
@@ -309,7 +311,7 @@ impl ImageLayout {
     /// numbers of bytes between rows. Returns `None` if the number of planes differs, or if rows
     /// are closer than their texels need. Offsets must be multiples of 64 bytes, and pitches
     /// multiples of 16 bytes, as accesses to several texels expect.
-    pub fn with_rows(&self, rows: &[(u64, u64)]) -> Option<ImageLayout> {
+    pub fn with_plane_pitches(&self, rows: &[(u64, u64)]) -> Option<ImageLayout> {
         let desc = &self.desc;
         let picture = [desc.levels, desc.layers, desc.samples, desc.extent[2]] == [1; 4];
         if !picture || rows.len() != self.plane_count {
@@ -377,7 +379,7 @@ const EMPTY_PLANE: PlaneLayout = PlaneLayout {
 /// Distance of rows from which on texels below each other use only a quarter of a cache's sets, or
 /// fewer. (In all first-level caches, bits 6 to 11 of an address choose the set; and a load waits
 /// for a store whose address has the same lower 12 bits.)
-const FEW_SETS: u64 = 1024;
+const CACHE_SET_STRIDE: u64 = 1024;
 /// Number of bytes of a cache line.
 const LINE: u64 = 64;
 
@@ -386,15 +388,15 @@ const LINE: u64 = 64;
 type RowPitch = fn([u32; 3], u32) -> u64;
 
 /// Returns the smallest distance of rows, so that whole images are one piece.
-fn tight([width, ..]: [u32; 3], block_bytes: u32) -> u64 {
+fn tight_pitch([width, ..]: [u32; 3], block_bytes: u32) -> u64 {
     (u64::from(width) * u64::from(block_bytes)).next_multiple_of(16)
 }
 
 /// Returns a distance of rows at which a column of several rows does not evict itself from the
 /// cache.
-fn apart(blocks: [u32; 3], block_bytes: u32) -> u64 {
-    let tight = tight(blocks, block_bytes);
-    if tight.is_multiple_of(FEW_SETS) && blocks[1] >= 16 { tight + LINE } else { tight }
+fn padded_pitch(blocks: [u32; 3], block_bytes: u32) -> u64 {
+    let tight = tight_pitch(blocks, block_bytes);
+    if tight.is_multiple_of(CACHE_SET_STRIDE) && blocks[1] >= 16 { tight + LINE } else { tight }
 }
 
 impl PlaneLayout {
@@ -403,7 +405,7 @@ impl PlaneLayout {
     pub fn piece(&self, level: u32, layer: u32) -> Option<(u64, u64)> {
         let level = self.levels.get(level as usize)?;
         let offset = self.offset + u64::from(layer) * self.layer_stride + level.offset;
-        let cells = self.cells(level).map(|cells| cells.map(u64::from).iter().product::<u64>() * CELL);
+        let cells = self.cells(level).map(|cells| cells.map(u64::from).iter().product::<u64>() * SPARSE_BLOCK_BYTES);
         Some((offset, cells.unwrap_or(level.slice_pitch * u64::from(level.extent[2]))))
     }
 
@@ -441,9 +443,13 @@ impl PlaneLayout {
                 let log2 = [cell[0] / block[0], cell[1] / block[1], cell[2]].map(u32::ilog2);
                 let cells = [0, 1, 2].map(|i| blocks[i].div_ceil(1 << log2[i]));
                 let row_pitch = u64::from(block_bytes) << log2[0];
-                let (slice_pitch, grid) = (row_pitch << log2[1], Some(Grid { log2, cells: [cells[0], cells[1]] }));
+                let (slice_pitch, grid) =
+                    (row_pitch << log2[1], Some(SparseGrid { log2, cells: [cells[0], cells[1]] }));
                 plane.levels[level as usize] = LevelLayout { offset: size, row_pitch, slice_pitch, extent, grid };
-                size = cells.iter().try_fold(CELL, |all, &n| all.checked_mul(n.into()))?.checked_add(size)?;
+                size = cells
+                    .iter()
+                    .try_fold(SPARSE_BLOCK_BYTES, |all, &n| all.checked_mul(n.into()))?
+                    .checked_add(size)?;
                 continue;
             }
             tail.get_or_insert((level, size));
@@ -453,9 +459,10 @@ impl PlaneLayout {
             size = size.checked_add(slice_pitch.checked_mul(u64::from(depth))?)?.next_multiple_of(IMAGE_ALIGNMENT);
         }
         if let Some((cell, _)) = cell {
-            size = size.checked_next_multiple_of(CELL)?;
-            let (tail_level, at) = tail.unwrap_or((levels, size));
-            plane.residency = Some(Residency { cell, tail_level, tail_offset: offset + at, tail_size: size - at });
+            size = size.checked_next_multiple_of(SPARSE_BLOCK_BYTES)?;
+            let (mip_tail_level, at) = tail.unwrap_or((levels, size));
+            plane.residency =
+                Some(SparseResidency { cell, mip_tail_level, mip_tail_offset: offset + at, mip_tail_size: size - at });
         }
         plane.sample_stride = size;
         plane.layer_stride = size.checked_mul(u64::from(desc.samples))?;
@@ -507,7 +514,7 @@ mod tests {
     fn columns_do_not_displace_themselves() {
         let pitch = |name, extent| {
             let desc = layout(name, extent, 1, 1, 1).desc;
-            let layouts = [ImageLayout::with_rows_apart(desc), ImageLayout::new(desc)];
+            let layouts = [ImageLayout::new_render_target(desc), ImageLayout::new(desc)];
             layouts.map(|layout| layout.unwrap().planes()[0].levels[0].row_pitch)
         };
         assert_eq!(pitch("R8G8B8A8_UNORM", [1024, 1024, 1]), [4096 + 64, 4096]);
@@ -521,7 +528,7 @@ mod tests {
     #[test]
     fn rows_lie_where_others_have_them() {
         let two = layout("G8_B8R8_2PLANE_420_UNORM", [60, 31, 1], 1, 1, 1);
-        let moved = two.with_rows(&[(128, 80), (64 << 10, 96)]).unwrap();
+        let moved = two.with_plane_pitches(&[(128, 80), (64 << 10, 96)]).unwrap();
         assert_eq!(planes(&moved), [(128, 31 * 80, [60, 31, 1], 80), (64 << 10, 16 * 96, [30, 16, 1], 96)]);
         assert_eq!((moved.size, moved.offset(1, 0, 0, 0, [1, 2, 0])), ((64 << 10) + 16 * 96, (64 << 10) + 2 * 96 + 2));
         assert_eq!(moved.planes()[0].piece(0, 0), Some((128, 31 * 80)));
@@ -530,15 +537,15 @@ mod tests {
         for rows in
             [&[(0, 64)][..], &[(0, 48), (0, 64)], &[(0, 72), (0, 64)], &[(32, 64), (0, 64)], &[(0, 1 << 30), (0, 64)]]
         {
-            assert_eq!(two.with_rows(rows), None, "{rows:?}");
+            assert_eq!(two.with_plane_pitches(rows), None, "{rows:?}");
         }
-        assert_eq!(layout("R8_UNORM", [64, 64, 1], 2, 1, 1).with_rows(&[(0, 64)]), None);
+        assert_eq!(layout("R8_UNORM", [64, 64, 1], 2, 1, 1).with_plane_pitches(&[(0, 64)]), None);
     }
 
     #[test]
     fn planes_are_images_of_their_own_and_lie_anywhere() {
         let two = layout("G8_B8R8_2PLANE_420_UNORM", [64, 32, 1], 1, 2, 1);
-        let alone = two.plane_alone(1);
+        let alone = two.single_plane(1);
         assert_eq!((alone.desc.format.info().name, alone.desc.extent), ("R8G8_UNORM", [32, 16, 1]));
         assert_eq!((alone.planes().len(), alone.plane_of(Aspect::Color.bit())), (1, 0));
         assert_eq!(alone.offset(0, 0, 1, 0, [1, 1, 0]), two.offset(1, 0, 1, 0, [1, 1, 0]));
@@ -553,7 +560,7 @@ mod tests {
     #[test]
     fn blocks_are_texels() {
         let image = layout("ETC2_R8G8B8_UNORM_BLOCK", [20, 10, 1], 3, 2, 1);
-        let blocks = image.of_blocks(Format::from_vk(101).unwrap());
+        let blocks = image.as_block_texels(Format::from_vk(101).unwrap());
         let extents: Vec<_> = blocks.planes()[0].levels[..3].iter().map(|level| level.extent).collect();
         assert_eq!(extents, [[5, 3, 1], [3, 2, 1], [2, 1, 1]]);
         assert_eq!(blocks.offset(0, 1, 1, 0, [2, 1, 0]), image.offset(0, 1, 1, 0, [8, 4, 0]));
@@ -578,7 +585,7 @@ mod tests {
 
     fn in_blocks(name: &str, dim: Dim, extent: [u32; 3], levels: u32, layers: u32) -> Option<ImageLayout> {
         let format = Format::from_vk(TABLE.iter().find(|row| row.name == name).unwrap().vk).unwrap();
-        ImageLayout::in_blocks(ImageDesc { format, dim, extent, levels, layers, samples: 1 })
+        ImageLayout::new_sparse(ImageDesc { format, dim, extent, levels, layers, samples: 1 })
     }
 
     /// Tests the shapes against the specification's table of standard sparse image block shapes.
@@ -609,7 +616,7 @@ mod tests {
 
     fn cells_of(name: &str) -> Vec<[Option<[u32; 3]>; 3]> {
         let row = TABLE.iter().find(|row| row.name == name).unwrap();
-        let cells = |plane| [Dim::D1, Dim::D2, Dim::D3].map(|dim| ImageLayout::cell_of(plane, dim));
+        let cells = |plane| [Dim::D1, Dim::D2, Dim::D3].map(|dim| ImageLayout::sparse_block_shape(plane, dim));
         row.planes().iter().map(cells).collect()
     }
 
@@ -617,12 +624,15 @@ mod tests {
     #[test]
     fn a_tail_has_what_is_not_cut() {
         let desc = ImageDesc { levels: 3, ..in_blocks("R8G8B8A8_UNORM", Dim::D2, [300, 260, 1], 1, 2).unwrap().desc };
-        let (tail, plain) = (ImageLayout::in_tail(desc).unwrap(), ImageLayout::new(desc).unwrap());
+        let (tail, plain) = (ImageLayout::new_sparse_mip_tail(desc).unwrap(), ImageLayout::new(desc).unwrap());
         let plane = tail.planes()[0];
         assert_eq!(plane.levels, plain.planes()[0].levels);
-        assert_eq!((plane.layer_stride % CELL, tail.cell(0, 0, 0, [0; 3])), (0, None));
+        assert_eq!((plane.layer_stride % SPARSE_BLOCK_BYTES, tail.cell(0, 0, 0, [0; 3])), (0, None));
         let residency = plane.residency.unwrap();
-        assert_eq!((residency.tail_level, residency.tail_offset, residency.tail_size), (0, 0, plane.layer_stride));
+        assert_eq!(
+            (residency.mip_tail_level, residency.mip_tail_offset, residency.mip_tail_size),
+            (0, 0, plane.layer_stride)
+        );
     }
 
     /// Tests that planes follow each other, each with its own cells and tail.
@@ -630,11 +640,17 @@ mod tests {
     fn planes_are_cut_for_themselves() {
         let image = in_blocks("D24_UNORM_S8_UINT", Dim::D2, [300, 260, 1], 4, 2).unwrap();
         let [depth, stencil] = image.planes() else { panic!("two planes") };
-        assert_eq!((depth.layer_stride, stencil.offset, stencil.layer_stride), (14 * CELL, 28 * CELL, 5 * CELL));
+        assert_eq!(
+            (depth.layer_stride, stencil.offset, stencil.layer_stride),
+            (14 * SPARSE_BLOCK_BYTES, 28 * SPARSE_BLOCK_BYTES, 5 * SPARSE_BLOCK_BYTES)
+        );
         let tail = stencil.residency.unwrap();
-        assert_eq!((tail.tail_level, tail.tail_offset, tail.tail_size), (1, 32 * CELL, CELL));
-        assert_eq!(image.cell(1, 0, 1, [1, 1, 0]), Some((28 + 5 + 3) * CELL));
-        assert_eq!(image.offset(1, 0, 0, 0, [257, 258, 0]), (28 + 3) * CELL + 2 * 256 + 1);
+        assert_eq!(
+            (tail.mip_tail_level, tail.mip_tail_offset, tail.mip_tail_size),
+            (1, 32 * SPARSE_BLOCK_BYTES, SPARSE_BLOCK_BYTES)
+        );
+        assert_eq!(image.cell(1, 0, 1, [1, 1, 0]), Some((28 + 5 + 3) * SPARSE_BLOCK_BYTES));
+        assert_eq!(image.offset(1, 0, 0, 0, [257, 258, 0]), (28 + 3) * SPARSE_BLOCK_BYTES + 2 * 256 + 1);
     }
 
     #[test]
@@ -645,27 +661,33 @@ mod tests {
         assert_eq!(cells, [Some([3, 3]), Some([2, 2]), None]);
         let tail = image.planes()[0].residency.unwrap();
         // Levels of 75 by 65 texels, and smaller ones, fit the bytes of one cell.
-        assert_eq!((tail.tail_level, tail.tail_offset, tail.tail_size), (2, 13 * CELL, CELL));
-        assert_eq!((plane.layer_stride, image.size), (14 * CELL, 28 * CELL));
-        assert_eq!(image.offset(0, 0, 1, 0, [130, 129, 0]), (14 + 4) * CELL + (128 + 2) * 4);
-        assert_eq!(image.cell(0, 1, 1, [1, 1, 0]), Some((14 + 9 + 3) * CELL));
+        assert_eq!(
+            (tail.mip_tail_level, tail.mip_tail_offset, tail.mip_tail_size),
+            (2, 13 * SPARSE_BLOCK_BYTES, SPARSE_BLOCK_BYTES)
+        );
+        assert_eq!((plane.layer_stride, image.size), (14 * SPARSE_BLOCK_BYTES, 28 * SPARSE_BLOCK_BYTES));
+        assert_eq!(image.offset(0, 0, 1, 0, [130, 129, 0]), (14 + 4) * SPARSE_BLOCK_BYTES + (128 + 2) * 4);
+        assert_eq!(image.cell(0, 1, 1, [1, 1, 0]), Some((14 + 9 + 3) * SPARSE_BLOCK_BYTES));
         assert_eq!(
             [image.cell(0, 0, 0, [3, 0, 0]), image.cell(0, 2, 0, [0; 3]), image.cell(0, 0, 2, [0; 3])],
             [None; 3]
         );
-        assert_eq!((plane.piece(0, 0), plane.piece(1, 1)), (Some((0, 9 * CELL)), Some((23 * CELL, 4 * CELL))));
+        assert_eq!(
+            (plane.piece(0, 0), plane.piece(1, 1)),
+            (Some((0, 9 * SPARSE_BLOCK_BYTES)), Some((23 * SPARSE_BLOCK_BYTES, 4 * SPARSE_BLOCK_BYTES)))
+        );
         // Levels of a whole cell or more do not belong to the tail; the cells of a volume follow
         // each other.
         for (extent, cells) in [([128, 128, 1], 1), ([503, 17, 1], 4)] {
             let image = in_blocks("R8G8B8A8_UNORM", Dim::D2, extent, 1, 1).unwrap();
             let tail = image.planes()[0].residency.unwrap();
-            assert_eq!((tail.tail_level, tail.tail_size, image.size), (1, 0, cells * CELL));
+            assert_eq!((tail.mip_tail_level, tail.mip_tail_size, image.size), (1, 0, cells * SPARSE_BLOCK_BYTES));
         }
         let volume = in_blocks("R8G8B8A8_UNORM", Dim::D3, [64, 32, 40], 2, 1).unwrap();
-        assert_eq!(volume.offset(0, 0, 0, 0, [33, 1, 17]), 3 * CELL + 32 * 32 * 4 + 32 * 4 + 4);
+        assert_eq!(volume.offset(0, 0, 0, 0, [33, 1, 17]), 3 * SPARSE_BLOCK_BYTES + 32 * 32 * 4 + 32 * 4 + 4);
         assert_eq!(
-            (volume.cell(0, 0, 0, [1, 0, 2]), volume.planes()[0].residency.unwrap().tail_level),
-            (Some(5 * CELL), 2)
+            (volume.cell(0, 0, 0, [1, 0, 2]), volume.planes()[0].residency.unwrap().mip_tail_level),
+            (Some(5 * SPARSE_BLOCK_BYTES), 2)
         );
     }
 

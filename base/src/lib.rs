@@ -4,13 +4,13 @@
 //! - [`shader`]: the description of a compiled stage;
 //! - [`format`], [`image`], [`sample`]: formats with texel packing, image layout, and the scalar
 //!   definition of sampling;
-//! - [`mem`], [`parts`], [`epoch`]: the bounds-checked view of device memory, addresses that are
-//!   memory only in parts, and the number by which caches of memory become stale;
-//! - [`pixel`], [`epilogue`], [`numbered!`]: the state of pixels as a key, the epilogue of fragment
+//! - [`mem`], [`partial_range`], [`epoch`]: the bounds-checked view of device memory, addresses
+//!   that are memory only in parts, and the number by which caches of memory become stale;
+//! - [`pixel`], [`epilogue`], [`vk_enum!`]: the state of pixels as a key, the epilogue of fragment
 //!   stages, and enumerations with Vulkan's numbers;
 //! - `cpu`, [`host`]: features and levels of the processor, and functions compiled for each level;
 //! - [`alloc`]: allocation failures as errors, which do not end the process;
-//! - [`deferred`]: atomics that are deferred;
+//! - [`deferred_atomics`]: atomics that are deferred;
 //! - [`round`], [`hash`], [`random`]: rounding, quick hashes, and random numbers for tests;
 //! - [`thread`], [`stack`], [`fp`], [`fork`]: properties of the current thread and process.
 //!
@@ -22,7 +22,7 @@ pub mod abi;
 pub mod alloc;
 #[cfg(target_arch = "x86_64")]
 pub mod cpu;
-pub mod deferred;
+pub mod deferred_atomics;
 pub mod epilogue;
 pub mod epoch;
 pub mod fork;
@@ -32,8 +32,7 @@ pub mod hash;
 pub mod host;
 pub mod image;
 pub mod mem;
-mod numbered;
-pub mod parts;
+pub mod partial_range;
 pub mod pixel;
 pub mod random;
 pub mod round;
@@ -41,3 +40,4 @@ pub mod sample;
 pub mod shader;
 pub mod stack;
 pub mod thread;
+mod vk_enum;

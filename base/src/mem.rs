@@ -43,7 +43,8 @@ impl MemoryRange {
     }
 }
 
-/// The memory of an image: its address and layout. The icd keeps it alive while a submission uses it.
+/// The memory of an image: its address and layout. The icd keeps it alive while a submission uses
+/// it.
 #[derive(Clone, Debug)]
 pub struct ImageMemory {
     /// First byte; valid for `layout.size` bytes, aligned to [`crate::image::IMAGE_ALIGNMENT`].

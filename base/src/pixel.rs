@@ -10,7 +10,7 @@
 
 use crate::abi::MAX_SAMPLES;
 use crate::format::{ChannelType, Format};
-use crate::numbered;
+use crate::vk_enum;
 
 /// Largest number of colour attachments.
 pub const MAX_COLOR_ATTACHMENTS: usize = 8;
@@ -21,15 +21,15 @@ pub type Locations = [u8; MAX_COLOR_ATTACHMENTS];
 /// Value in [`Locations`] of an attachment that uses no output.
 pub const NO_LOCATION: u8 = u8::MAX;
 /// The locations if every attachment uses the location of its own number.
-pub const OWN_LOCATIONS: Locations = [0, 1, 2, 3, 4, 5, 6, 7];
+pub const IDENTITY_LOCATIONS: Locations = [0, 1, 2, 3, 4, 5, 6, 7];
 
-numbered! {
+vk_enum! {
     /// Values of `VkCompareOp`.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum CompareOp { Never, Less, Equal, LessOrEqual, Greater, NotEqual, GreaterOrEqual, Always }
 }
 
-numbered! {
+vk_enum! {
     /// Values of `VkStencilOp`.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum StencilOp {
@@ -37,7 +37,7 @@ numbered! {
     }
 }
 
-numbered! {
+vk_enum! {
     /// Values of `VkBlendFactor`.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum BlendFactor {
@@ -50,13 +50,13 @@ numbered! {
     }
 }
 
-numbered! {
+vk_enum! {
     /// Values of `VkBlendOp` (core).
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum BlendOp { Add, Subtract, ReverseSubtract, Min, Max }
 }
 
-numbered! {
+vk_enum! {
     /// The advanced blend operations: `VkBlendOp` from `VK_BLEND_OP_ZERO_EXT` on.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum AdvancedBlendOp {
@@ -68,13 +68,13 @@ numbered! {
     }
 }
 
-numbered! {
+vk_enum! {
     /// Values of `VkBlendOverlapEXT`.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum BlendOverlap { Uncorrelated, Disjoint, Conjoint }
 }
 
-numbered! {
+vk_enum! {
     /// Values of `VkLogicOp`.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum LogicOp {
@@ -98,7 +98,7 @@ pub struct StencilOps {
 
 impl StencilOps {
     /// Operations of a test that always passes and keeps the stored value.
-    pub const IDLE: StencilOps = StencilOps::keep(CompareOp::Always);
+    pub const PASS_AND_KEEP: StencilOps = StencilOps::keep(CompareOp::Always);
 
     const fn keep(compare: CompareOp) -> StencilOps {
         StencilOps { fail: StencilOp::Keep, pass: StencilOp::Keep, depth_fail: StencilOp::Keep, compare }
@@ -170,7 +170,7 @@ pub struct BlendAttachment {
 
 impl BlendAttachment {
     /// State in which nothing is written.
-    pub const OFF: BlendAttachment = BlendAttachment {
+    pub const DISABLED: BlendAttachment = BlendAttachment {
         enable: false,
         blending: Blending::Equations(BlendEquations {
             color: (BlendFactor::One, BlendFactor::Zero, BlendOp::Add),
@@ -224,11 +224,11 @@ impl Default for PixelState {
             depth_compare: CompareOp::Always,
             depth_bounds_test: false,
             stencil_test: false,
-            stencil: [StencilOps::IDLE; 2],
+            stencil: [StencilOps::PASS_AND_KEEP; 2],
             logic_op_enable: false,
             logic_op: LogicOp::Copy,
-            blend: [BlendAttachment::OFF; MAX_COLOR_ATTACHMENTS],
-            locations: OWN_LOCATIONS,
+            blend: [BlendAttachment::DISABLED; MAX_COLOR_ATTACHMENTS],
+            locations: IDENTITY_LOCATIONS,
         }
     }
 }
@@ -421,7 +421,7 @@ mod tests {
         let unused = PixelState {
             depth_write: true,
             depth_compare: CompareOp::Less,
-            stencil: [StencilOps { pass: StencilOp::Invert, ..StencilOps::IDLE }; 2],
+            stencil: [StencilOps { pass: StencilOp::Invert, ..StencilOps::PASS_AND_KEEP }; 2],
             logic_op: LogicOp::Xor,
             ..idle
         };
@@ -431,13 +431,13 @@ mod tests {
         assert_eq!(PixelKey::new(&enabled, &values, &none), PixelKey::new(&idle, &values, &none));
         // Masked stencil operations keep the stored value.
         let key = PixelKey::new(&enabled, &values, &targets());
-        assert_eq!(key.stencil, Some([StencilOps::IDLE; 2]));
+        assert_eq!(key.stencil, Some([StencilOps::PASS_AND_KEEP; 2]));
         assert_eq!(key.depth.map(|d| (d.test, d.write, d.bounds)), Some((Some(CompareOp::Less), true, true)));
     }
 
     #[test]
     fn blending_and_logic_operations_by_format() {
-        let blend = BlendAttachment { enable: true, write_mask: 0xf, ..BlendAttachment::OFF };
+        let blend = BlendAttachment { enable: true, write_mask: 0xf, ..BlendAttachment::DISABLED };
         let Blending::Equations(equations) = blend.blending else { panic!("equations") };
         let mut state = PixelState { blend: [blend; MAX_COLOR_ATTACHMENTS], ..PixelState::default() };
         let ops = |state: &PixelState| {
@@ -455,7 +455,7 @@ mod tests {
     /// Tests that formats and blending belong to the attachment, whichever output it uses.
     #[test]
     fn attachments_take_the_outputs_of_their_locations() {
-        let blend = BlendAttachment { enable: true, write_mask: 0xf, ..BlendAttachment::OFF };
+        let blend = BlendAttachment { enable: true, write_mask: 0xf, ..BlendAttachment::DISABLED };
         let Blending::Equations(equations) = blend.blending else { panic!("equations") };
         let mut state = PixelState { blend: [blend; MAX_COLOR_ATTACHMENTS], ..PixelState::default() };
         state.blend[0].enable = false;
@@ -464,7 +464,8 @@ mod tests {
         let found = color.map(|color| color.map(|color| (color.location, color.op)));
         let (store, over) = (ColorOp::Store, ColorOp::Blend(equations));
         assert_eq!(found[..5], [Some((2, store)), None, Some((0, over)), Some((3, over)), None]);
-        let own = PixelKey::new(&PixelState { locations: OWN_LOCATIONS, ..state }, &PixelValues::default(), &targets());
+        let own =
+            PixelKey::new(&PixelState { locations: IDENTITY_LOCATIONS, ..state }, &PixelValues::default(), &targets());
         assert_eq!(own.color.map(|color| color.map(|color| color.location))[..3], [Some(0), Some(1), Some(2)]);
     }
 

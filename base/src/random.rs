@@ -10,7 +10,7 @@ pub struct Rng(pub u64);
 #[expect(clippy::should_implement_trait, reason = "`next` is not an iterator's")]
 impl Rng {
     /// Returns 64 bits, of which the upper ones are better.
-    pub fn wide(&mut self) -> u64 {
+    pub fn next_u64(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -18,7 +18,7 @@ impl Rng {
     }
     /// Returns 32 bits.
     pub fn next(&mut self) -> u32 {
-        (self.wide() >> 16) as u32
+        (self.next_u64() >> 16) as u32
     }
     /// Returns a number below `n`.
     pub fn below(&mut self, n: u32) -> u32 {
@@ -30,7 +30,7 @@ impl Rng {
     }
     /// Returns a number in `low..high`.
     pub fn float(&mut self, low: f32, high: f32) -> f32 {
-        low + (high - low) * (self.wide() >> 40) as f32 / (1u64 << 24) as f32
+        low + (high - low) * (self.next_u64() >> 40) as f32 / (1u64 << 24) as f32
     }
     /// Returns an element of a slice.
     pub fn pick<T: Copy>(&mut self, of: &[T]) -> T {
@@ -40,13 +40,13 @@ impl Rng {
 
 /// A xorshift64* generator, whose bits are all good.
 #[derive(Clone, Debug)]
-pub struct Star(u64);
+pub struct XorshiftStar(u64);
 
 #[expect(clippy::should_implement_trait, reason = "`next` is not an iterator's")]
-impl Star {
+impl XorshiftStar {
     /// Makes a generator from any seed.
     pub fn new(seed: u64) -> Self {
-        let mut rng = Star(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let mut rng = XorshiftStar(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         rng.next();
         rng
     }

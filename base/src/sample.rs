@@ -10,7 +10,7 @@
 use crate::abi::{Dim, Sampler};
 
 /// An image as the oracle sees it.
-pub struct Image<'a> {
+pub struct OracleImage<'a> {
     /// Dimensionality of the image.
     pub dim: Dim,
     /// True if the view is an array view.
@@ -28,7 +28,7 @@ pub struct Image<'a> {
 /// A result, and the distance of the nearest decision (of a nearest filter or level) from its
 /// threshold. If the distance is tiny, another precision may decide differently.
 #[derive(Clone, Copy, Debug)]
-pub struct Sampled {
+pub struct OracleSample {
     /// Four components of the result.
     pub texel: [f64; 4],
     /// Distance from the threshold, in texels or levels.
@@ -77,7 +77,7 @@ fn cube_direction(face: u32, s: f64, t: f64) -> [f64; 3] {
     }
 }
 
-impl Image<'_> {
+impl OracleImage<'_> {
     fn axes(&self) -> usize {
         match self.dim {
             Dim::D1 | Dim::Buffer => 1,
@@ -196,7 +196,7 @@ impl Image<'_> {
         offset: [i64; 3],
         linear: bool,
         compare: Compare,
-    ) -> Sampled {
+    ) -> OracleSample {
         let (texels, weight, margin) = self.footprint(s, level, coord, offset, linear, compare);
         let mut result: Option<[f64; 4]> = None;
         for (n, t) in texels.iter().enumerate() {
@@ -217,12 +217,19 @@ impl Image<'_> {
                 (_, Some(r)) => Some(std::array::from_fn(|c| r[c].max(t[c]))),
             };
         }
-        Sampled { texel: result.unwrap_or_default(), margin }
+        OracleSample { texel: result.unwrap_or_default(), margin }
     }
 
     /// Applies the whole filter at a given λ (already clamped): levels, magnification or
     /// minification.
-    pub fn sample(&self, s: &Sampler, coord: [f64; 4], offset: [i64; 3], lambda: f64, compare: Compare) -> Sampled {
+    pub fn sample(
+        &self,
+        s: &Sampler,
+        coord: [f64; 4],
+        offset: [i64; 3],
+        lambda: f64,
+        compare: Compare,
+    ) -> OracleSample {
         let linear = if lambda <= 0.0 { s.mag_filter } else { s.min_filter } == 1;
         let last = (self.extents.len() - 1) as f64;
         let d = lambda.clamp(0.0, last);
@@ -233,7 +240,7 @@ impl Image<'_> {
                 margin = margin.min((d - d.floor() - 0.5).abs());
             }
             let one = self.level(s, nearest.max(0.0) as usize, coord, offset, linear, compare);
-            return Sampled { margin: margin.min(one.margin), ..one };
+            return OracleSample { margin: margin.min(one.margin), ..one };
         }
         let (high, low) = (d.floor(), (d.floor() + 1.0).min(last));
         let a = self.level(s, high as usize, coord, offset, linear, compare);
@@ -248,7 +255,7 @@ impl Image<'_> {
         if s.reduction != 0 {
             margin = margin.min((d - d.round()).abs());
         }
-        Sampled { texel, margin: margin.min(a.margin).min(b.margin) }
+        OracleSample { texel, margin: margin.min(a.margin).min(b.margin) }
     }
 
     /// Implements `OpImageGather`, with a component of the texel (before any swizzle).
@@ -275,7 +282,7 @@ impl Image<'_> {
     }
 
     /// Returns an anisotropic sample of a 2D image, by the specification's example implementation.
-    pub fn anisotropic(&self, s: &Sampler, coord: [f64; 4], derivatives: [[f64; 3]; 2]) -> Sampled {
+    pub fn anisotropic(&self, s: &Sampler, coord: [f64; 4], derivatives: [[f64; 3]; 2]) -> OracleSample {
         let extent = self.extents[0];
         let rho = derivatives.map(|d| (0..2).map(|c| (d[c] * f64::from(extent[c])).powi(2)).sum::<f64>().sqrt());
         let (most, least) = (rho[0].max(rho[1]), rho[0].min(rho[1]));
@@ -294,7 +301,7 @@ impl Image<'_> {
             margin = margin.min(one.margin);
             sum = std::array::from_fn(|c| sum[c] + one.texel[c] / n);
         }
-        Sampled { texel: sum, margin }
+        OracleSample { texel: sum, margin }
     }
 }
 

@@ -8,104 +8,104 @@ use std::mem::MaybeUninit;
 
 /// Number of bytes that are left to Rust code around the work, besides the bytes that were
 /// requested.
-const MARGIN: usize = 64 << 10;
+const STACK_MARGIN: usize = 64 << 10;
 /// Largest number of bytes of a stack that a thread keeps for its next use.
-const KEEP: usize = 16 << 20;
+const MAX_SPARE_BYTES: usize = 16 << 20;
 
 thread_local! {
     /// Lowest usable address of the stack on which this thread runs; 0 if it is not known yet.
-    static LOWEST: Cell<usize> = const { Cell::new(0) };
+    static STACK_LIMIT: Cell<usize> = const { Cell::new(0) };
     /// The last used stack, kept for the next use.
     static SPARE: RefCell<Option<(usize, DefaultStack)>> = const { RefCell::new(None) };
 }
 
 /// The error that the system has no memory for a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NoStack;
+pub struct StackAllocationError;
 
-impl core::fmt::Display for NoStack {
+impl core::fmt::Display for StackAllocationError {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("no memory for a stack")
     }
 }
-impl core::error::Error for NoStack {}
+impl core::error::Error for StackAllocationError {}
 
 /// Runs `f` with at least `bytes` bytes of stack: on this stack if it has as much, else on another
 /// one. In both cases a panic is passed to the caller.
 ///
 /// # Errors
-/// [`NoStack`] means that there is no memory for a stack, and that `f` was not run.
-pub fn with<R>(bytes: usize, f: impl FnOnce() -> R) -> Result<R, NoStack> {
-    let wanted = bytes.checked_add(MARGIN).ok_or(NoStack)?;
+/// [`StackAllocationError`] means that there is no memory for a stack, and that `f` was not run.
+pub fn with<R>(bytes: usize, f: impl FnOnce() -> R) -> Result<R, StackAllocationError> {
+    let wanted = bytes.checked_add(STACK_MARGIN).ok_or(StackAllocationError)?;
     if left() >= wanted {
         return Ok(f());
     }
-    on_another(wanted, f)
+    on_new_stack(wanted, f)
 }
 
 /// Returns the number of bytes of stack that are left to the caller.
 pub fn left() -> usize {
     let here = 0u8;
-    let lowest = LOWEST.get();
-    let lowest = if lowest == 0 { lowest_of_thread() } else { lowest };
+    let lowest = STACK_LIMIT.get();
+    let lowest = if lowest == 0 { query_stack_limit() } else { lowest };
     (&raw const here as usize).saturating_sub(lowest)
 }
 
 #[cold]
-fn on_another<R>(bytes: usize, f: impl FnOnce() -> R) -> Result<R, NoStack> {
+fn on_new_stack<R>(bytes: usize, f: impl FnOnce() -> R) -> Result<R, StackAllocationError> {
     let spare = SPARE.take().filter(|(size, _)| *size >= bytes);
     let (size, mut stack) = match spare {
         Some(spare) => spare,
-        None => (bytes, DefaultStack::new(bytes).map_err(|_| NoStack)?),
+        None => (bytes, DefaultStack::new(bytes).map_err(|_| StackAllocationError)?),
     };
     // `on_stack` starts at the top; the guard page lies below the requested bytes.
     let top = corosensei::stack::Stack::base(&stack).get();
-    let _lowest = Lowest { before: LOWEST.replace(top - size) };
+    let _lowest = RestoreStackLimit { before: STACK_LIMIT.replace(top - size) };
     let result = corosensei::on_stack(&mut stack, f);
-    if size <= KEEP {
+    if size <= MAX_SPARE_BYTES {
         SPARE.set(Some((size, stack)));
     }
     Ok(result)
 }
 
-/// A guard that restores [`LOWEST`], after a panic too.
-struct Lowest {
+/// A guard that restores [`STACK_LIMIT`], after a panic too.
+struct RestoreStackLimit {
     before: usize,
 }
 
-impl Drop for Lowest {
+impl Drop for RestoreStackLimit {
     fn drop(&mut self) {
-        LOWEST.set(self.before);
+        STACK_LIMIT.set(self.before);
     }
 }
 
 /// Largest number of bytes that is assumed of a main thread's stack, which grows as long as no
 /// other mapping is in its way.
-const MAIN: usize = 8 << 20;
+const MAX_MAIN_STACK: usize = 8 << 20;
 
 /// Returns the lowest address of the main thread's stack. Its top is where the kernel has put the
 /// program's name, and its size is a limit. (The C library reads all mappings instead.)
-fn lowest_of_main() -> usize {
+fn main_thread_stack_limit() -> usize {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the first call writes the structure, and the second returns a number.
     let (told, top) =
         unsafe { (libc::getrlimit(libc::RLIMIT_STACK, &mut limit) == 0, libc::getauxval(libc::AT_EXECFN)) };
-    let size = usize::try_from(limit.rlim_cur).unwrap_or(MAIN).min(MAIN);
-    if told && top != 0 { (top as usize).saturating_sub(size) + MARGIN } else { usize::MAX }
+    let size = usize::try_from(limit.rlim_cur).unwrap_or(MAX_MAIN_STACK).min(MAX_MAIN_STACK);
+    if told && top != 0 { (top as usize).saturating_sub(size) + STACK_MARGIN } else { usize::MAX }
 }
 
 /// Queries the system, once per thread. An unknown stack counts as full.
 #[cold]
-fn lowest_of_thread() -> usize {
+fn query_stack_limit() -> usize {
     // SAFETY: both calls return a number of this process.
     let is_main = unsafe { libc::gettid() == libc::getpid() };
-    let lowest = if is_main { lowest_of_main() } else { lowest_of_other() };
-    LOWEST.set(lowest);
+    let lowest = if is_main { main_thread_stack_limit() } else { thread_stack_limit() };
+    STACK_LIMIT.set(lowest);
     lowest
 }
 
 /// Returns the lowest address of another thread's stack, as the C library has created it.
-fn lowest_of_other() -> usize {
+fn thread_stack_limit() -> usize {
     let mut attributes = MaybeUninit::uninit();
     let (mut address, mut size) = (std::ptr::null_mut(), 0);
     // SAFETY: the first call initialises `attributes`, if it succeeds, and they are destroyed after
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_work_runs_on_a_small_thread() {
+    fn deep_recursion_runs_on_a_small_thread() {
         let thread = std::thread::Builder::new().stack_size(128 << 10).spawn(|| {
             let address = |_: ()| left();
             assert!(address(()) < 128 << 10);
@@ -148,12 +148,12 @@ mod tests {
     }
 
     #[test]
-    fn panics_come_through_and_leave_the_thread_in_order() {
+    fn panic_propagates_from_new_stack() {
         let before = left();
         let caught = std::panic::catch_unwind(|| with(512 << 20, || panic!("inside")));
         assert_eq!(caught.err().and_then(|p| p.downcast_ref::<&str>().copied()), Some("inside"));
         assert!(left().abs_diff(before) < 64 << 10);
-        assert_eq!(with(usize::MAX, || ()), Err(NoStack));
-        assert_eq!(with(usize::MAX / 4, || ()), Err(NoStack));
+        assert_eq!(with(usize::MAX, || ()), Err(StackAllocationError));
+        assert_eq!(with(usize::MAX / 4, || ()), Err(StackAllocationError));
     }
 }

@@ -41,7 +41,7 @@ pub fn spawn<T: Send + 'static>(
         // SAFETY: the arguments are this thread and a string.
         unsafe { libc::pthread_setname_np(libc::pthread_self(), name.as_ptr()) };
         // The caller's floating-point environment is inherited too, so it must be replaced.
-        let _environment = fp::Environment::enter();
+        let _environment = fp::FpEnvironment::enter();
         let value = catch_unwind(AssertUnwindSafe(f));
         *out.lock().unwrap_or_else(PoisonError::into_inner) = Some(value);
     });

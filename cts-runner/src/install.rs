@@ -7,14 +7,14 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Paths of the two files of an installation.
-pub struct Places {
+pub struct InstallPaths {
     /// Path `PREFIX/lib/libvulkan_grus.so`.
     pub library: PathBuf,
     /// Path `PREFIX/share/vulkan/icd.d/grus_icd.json`.
     pub manifest: PathBuf,
 }
 
-impl Places {
+impl InstallPaths {
     /// Returns the paths under a prefix. The default is `/usr/local` for root and `~/.local` for
     /// other users.
     pub fn under(prefix: Option<&Path>) -> Result<Self> {
@@ -36,28 +36,28 @@ fn is_root() -> bool {
 }
 
 /// Builds the driver in release, then copies it and writes the manifest.
-pub fn install(prefix: Option<&Path>) -> Result<Places> {
+pub fn install(prefix: Option<&Path>) -> Result<InstallPaths> {
     let built = grus_up_to_date(true)?;
-    let places = Places::under(prefix)?;
-    for file in [&places.library, &places.manifest] {
+    let paths = InstallPaths::under(prefix)?;
+    for file in [&paths.library, &paths.manifest] {
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder).map_err(|e| Error::Io(folder.into(), e))?;
         }
     }
     // A process may have mapped the old library, so the file is replaced and not overwritten.
-    let part = places.library.with_extension("so.part");
+    let part = paths.library.with_extension("so.part");
     std::fs::copy(&built.library, &part)
-        .and_then(|_| std::fs::rename(&part, &places.library))
-        .map_err(|e| Error::Io(places.library.clone(), e))?;
-    write_manifest(&places.manifest, &places.library)?;
-    Ok(places)
+        .and_then(|_| std::fs::rename(&part, &paths.library))
+        .map_err(|e| Error::Io(paths.library.clone(), e))?;
+    write_manifest(&paths.manifest, &paths.library)?;
+    Ok(paths)
 }
 
 /// Removes the files of [`install`]. Returns true if there were any.
 pub fn uninstall(prefix: Option<&Path>) -> Result<bool> {
-    let places = Places::under(prefix)?;
+    let paths = InstallPaths::under(prefix)?;
     let mut found = false;
-    for file in [&places.manifest, &places.library] {
+    for file in [&paths.manifest, &paths.library] {
         match std::fs::remove_file(file) {
             Ok(()) => found = true,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}

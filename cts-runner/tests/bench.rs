@@ -113,18 +113,18 @@ fn a_corpus_is_valid_vulkan() {
 #[test]
 #[cfg_attr(debug_assertions, ignore = "code without optimisation is larger")]
 fn a_start_touches_little_of_the_library() {
-    const MOST: u64 = 12_500 << 10;
+    const MAX_TOUCHED: u64 = 12_500 << 10;
     let json = scratch("bench-start").join("all.json");
     succeed(bench(&[&driver()], &["--filter", "start/trivial", "--rounds", "3"]).arg("--json").arg(&json));
     let report: Value = serde_json::from_slice(&std::fs::read(&json).expect("the JSON")).expect("JSON");
     let results = report["results"].as_array().expect("results");
     let memory = results.iter().find(|r| r["name"] == "start/trivial memory").expect("its memory");
     let bytes = memory["drivers"][0]["median"].as_f64().expect("a number") as u64;
-    assert!((4 << 20..MOST).contains(&bytes), "{} KiB with the benchmark's own", bytes >> 10);
+    assert!((4 << 20..MAX_TOUCHED).contains(&bytes), "{} KiB with the benchmark's own", bytes >> 10);
 }
 
 #[test]
-fn a_failure_is_told_and_the_exit_code_says_so() {
+fn a_failure_is_reported_with_an_exit_code() {
     // With a heap of 1 MiB every allocation of the workload fails.
     let icd = driver();
     let args = ["--filter", "compute/particles-aos", "--rounds", "2", "--sample-ms", "5"];
@@ -135,7 +135,7 @@ fn a_failure_is_told_and_the_exit_code_says_so() {
 }
 
 #[test]
-fn what_cannot_run_is_refused() {
+fn unusable_arguments_are_refused() {
     let missing = bench(&[Path::new("/nonexistent/icd.json")], &[]).output().expect("it runs");
     assert_eq!(missing.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&missing.stderr).contains("/nonexistent/icd.json"));
@@ -145,7 +145,7 @@ fn what_cannot_run_is_refused() {
 }
 
 #[test]
-fn workloads_are_right_and_silent_under_the_validation_layer() {
+fn workloads_are_correct_and_valid() {
     if let Err(why) = layer() {
         return skip(&why);
     }

@@ -44,7 +44,7 @@ fn wait_for(what: &str, mut ready: impl FnMut() -> bool) {
 }
 
 #[test]
-fn every_misbehaviour_is_survived_and_blamed_on_its_case() {
+fn every_misbehaviour_is_attributed_to_its_case() {
     let bench = Bench::new("all");
     let mut names: Vec<String> = ACTS.iter().map(|(act, _)| case(1, act, 0)).collect();
     names.extend((0..40).map(|i| case(i % 3, "pass", i)));
@@ -74,7 +74,7 @@ fn every_misbehaviour_is_survived_and_blamed_on_its_case() {
 }
 
 #[test]
-fn no_case_is_lost_or_counted_twice_whatever_the_mixture() {
+fn no_case_is_lost_or_counted_twice_in_any_mixture() {
     for seed in 0..6_u64 {
         let bench = Bench::new(&format!("mixture{seed}"));
         let draw = |i: usize, limit: u64| cts_runner::cts::portion::hash(format!("{seed} {i}").as_bytes()) % limit;
@@ -132,7 +132,7 @@ fn expectations_and_repetitions_leave_only_surprises() {
 }
 
 #[test]
-fn a_killed_run_goes_on_where_it_was() {
+fn a_killed_run_is_resumed() {
     let bench = Bench::new("resume");
     let names: Vec<String> = (0..80).map(|i| case(i % 4, if i == 3 { "crash" } else { "slow" }, i)).collect();
     bench.list(&names);
@@ -230,7 +230,7 @@ fn without_proof_of_the_driver_there_is_no_report() {
 }
 
 #[test]
-fn a_deqp_that_does_not_start_is_an_error_with_its_words() {
+fn a_deqp_that_does_not_start_is_an_error_with_its_output() {
     let bench = Bench::new("dead");
     bench.list(&[case(1, "pass", 0)]);
     bench.write("state/dead", "");
@@ -282,7 +282,7 @@ fn portions_of_a_list_together_are_the_whole() {
 }
 
 #[test]
-fn help_teaches_and_wrong_usage_is_exit_code_2() {
+fn wrong_usage_is_exit_code_2() {
     let bench = Bench::new("usage");
     bench.list(&[case(1, "pass", 0)]);
     let help = bench.run(&["--help"]);

@@ -100,7 +100,7 @@ fn demo_60_frames() {
 
 /// Checks that the table in `docs/equal-bits.md` shows the committed hashes of the demo's pictures.
 #[test]
-fn documentation_shows_the_same_pictures() {
+fn documentation_has_the_current_pictures() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/equal-bits.md");
     let page = std::fs::read_to_string(page).expect("docs/equal-bits.md");
     let all = committed();

@@ -35,7 +35,7 @@ fn round(manifest: &Manifest, words: usize) {
 }
 
 #[test]
-fn the_library_can_be_closed_behind_its_threads() {
+fn the_library_can_be_closed_after_use() {
     if let Some(icd) = std::env::var_os(CHILD) {
         let manifest = Manifest::read(icd.as_ref()).expect("a manifest");
         for _ in 0..20 {
@@ -55,6 +55,6 @@ fn the_library_can_be_closed_behind_its_threads() {
         return assert!(maps.contains(name), "{name} was unloaded: its threads may still run");
     }
     let mut command = Command::new(std::env::current_exe().expect("this binary"));
-    command.args(["--exact", "the_library_can_be_closed_behind_its_threads", "--nocapture"]);
+    command.args(["--exact", "the_library_can_be_closed_after_use", "--nocapture"]);
     succeed(command.env(CHILD, driver()).env("GRUS_THREADS", "4"));
 }

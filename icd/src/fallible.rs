@@ -55,7 +55,7 @@ pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<(), vk::Result> {
 
 /// Reserves capacity in a queue for `more` further elements.
 pub fn reserve_queue<T>(list: &mut VecDeque<T>, more: usize) -> Result<(), vk::Result> {
-    alloc::optional(|| list.try_reserve(more)).map_err(out_of_memory)
+    alloc::without_reserve(|| list.try_reserve(more)).map_err(out_of_memory)
 }
 
 /// Copies a slice.

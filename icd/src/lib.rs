@@ -5,15 +5,14 @@
 //! (its queue: submission order, one worker thread).
 //!
 //! The modules are layers, each of which uses only those before it: `os` and `fallible`; `ffi`
-//! (shims, handles, pointers); `caps` (advertised capabilities); `backend` (stages and their code);
-//! `object`; `device`; `command`; `wsi`; `entry`. `tests/api/floors.rs` asserts this.
+//! (shims, handles, pointers); `caps` (advertised capabilities); `shader_compiler` (stages and
+//! their code); `object`; `device`; `command`; `wsi`; `entry`. `tests/api/layers.rs` asserts this.
 //!
 //! Invariants: a handle is the address of a reference-counted object, and recorded commands own
 //! references, so that an application that destroys too early does not end the process. Device
 //! memory is released in spite of these references. Nothing here panics on purpose; any other panic
 //! becomes a `VkResult` at the entry point or a lost device in the queue.
 
-mod backend;
 pub mod caps;
 mod command;
 mod device;
@@ -22,6 +21,7 @@ mod fallible;
 mod ffi;
 mod object;
 mod os;
+mod shader_compiler;
 mod wsi;
 
 pub use entry::{vk_icdGetInstanceProcAddr, vk_icdGetPhysicalDeviceProcAddr, vk_icdNegotiateLoaderICDInterfaceVersion};

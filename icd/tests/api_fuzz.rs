@@ -11,7 +11,7 @@ mod common;
 mod pipeline;
 
 use ash::vk;
-use base::random::Star as Rng;
+use base::random::XorshiftStar as Rng;
 use common::info::{Triangles, area};
 use common::{Context, Image, spirv};
 use pipeline::{GENERAL, RGBA8, Set, compute, module, record_dispatch, render, render_context};
@@ -336,9 +336,9 @@ fn imports_of_any_file_take_no_others_memory() {
                 .pick(&[vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD, vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT]);
             let given = libc::dup(file.as_raw_fd());
             let mut import = vk::ImportMemoryFdInfoKHR::default().handle_type(handle).fd(given);
-            let asked = if rng.chance(50) { size } else { near(rng, size) };
+            let requested = if rng.chance(50) { size } else { near(rng, size) };
             let info = vk::MemoryAllocateInfo::default()
-                .allocation_size(asked)
+                .allocation_size(requested)
                 .memory_type_index(rng.below(3) as u32)
                 .push_next(&mut import);
             let Ok(memory) = d.allocate_memory(&info, None) else {
@@ -350,19 +350,19 @@ fn imports_of_any_file_take_no_others_memory() {
             let usage = vk::BufferUsageFlags::TRANSFER_DST;
             let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(handle);
             let info =
-                vk::BufferCreateInfo::default().size(asked.clamp(1, 1 << 22)).usage(usage).push_next(&mut external);
+                vk::BufferCreateInfo::default().size(requested.clamp(1, 1 << 22)).usage(usage).push_next(&mut external);
             let buffer = d.create_buffer(&info, None).expect("a buffer");
             if d.bind_buffer_memory(buffer, memory, near(rng, 1 << 12) & !0xff).is_ok() {
                 let _ = c.run(|b| d.cmd_fill_buffer(b, buffer, 0, vk::WHOLE_SIZE, 0x7777_7777));
             }
             if let Ok(at) = d.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()) {
                 at.cast::<u8>().write_volatile(1);
-                at.cast::<u8>().add(asked as usize - 1).write_volatile(1);
+                at.cast::<u8>().add(requested as usize - 1).write_volatile(1);
             }
             d.destroy_buffer(buffer, None);
             d.free_memory(memory, None);
             d.reset_command_pool(c.pool, vk::CommandPoolResetFlags::empty()).expect("reset");
-            guarded.check(&format!("seed {seed}: {size} bytes, {asked} asked, seals {seals}"));
+            guarded.check(&format!("seed {seed}: {size} bytes, {requested} asked, seals {seals}"));
         }
     });
 }

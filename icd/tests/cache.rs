@@ -30,7 +30,7 @@ fn cache(c: &Context, data: &[u8]) -> vk::PipelineCache {
 }
 
 #[test]
-fn damaged_data_is_as_good_as_none() {
+fn damaged_data_is_ignored() {
     let c = Context::new(&[], &[]);
     let set = Set::new(&c, &TYPES);
     let words = spirv(include_bytes!("data/square.comp.spv"));
@@ -147,7 +147,7 @@ fn child() {
 /// Checks that the user's other processes accept the data, and processes without the user's key do
 /// not.
 #[test]
-fn data_is_good_for_the_same_user_only() {
+fn data_of_another_user_is_ignored() {
     let place = std::env::temp_dir().join(format!("grus-cache-{}", std::process::id()));
     std::fs::create_dir_all(&place).unwrap();
     let child = |what: &str, state: Option<&str>| {
@@ -173,7 +173,7 @@ fn data_is_good_for_the_same_user_only() {
 /// code.
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn data_is_good_for_processors_that_have_as_much() {
+fn data_is_valid_on_processors_with_the_same_features() {
     let place = std::env::temp_dir().join(format!("grus-cache-cpu-{}", std::process::id()));
     std::fs::create_dir_all(&place).unwrap();
     let child = |what: &str, cpu: &str| {
@@ -230,7 +230,7 @@ fn text(
 }
 
 #[test]
-fn a_pipeline_tells_its_code_to_who_asked_for_it() {
+fn a_pipeline_reports_its_code_if_captured() {
     type Flags = vk::PipelineCreateFlags;
     let mut feature =
         vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default().pipeline_executable_info(true);

@@ -353,7 +353,7 @@ impl Scene {
 const DESCRIPTOR: (i32, &[u32]) = (CONSTANT, &[BLOCK as u32, 0]);
 
 #[test]
-fn every_source_leads_to_its_resource() {
+fn every_mapping_source_finds_its_resource() {
     let mut scene = Scene::new();
     let blocks: [(i32, &[u32], u32); 5] = [
         (DESCRIPTOR.0, DESCRIPTOR.1, 1024 + 2),
@@ -436,7 +436,7 @@ fn equal_descriptions_are_equal_bits() {
 
 /// Checks that a dependency costs nothing for descriptors that are not used after it.
 #[test]
-fn a_million_descriptors_are_read_by_those_who_use_them() {
+fn a_million_unused_descriptors_are_harmless() {
     const COUNT: usize = 1 << 20;
     const USED: usize = 1 << 14;
     let test = Test::new();

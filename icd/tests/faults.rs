@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Time after which a child is considered to hang.
-const PATIENCE: Duration = Duration::from_secs(30);
+const HANG_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time limit of a sample.
 const SAMPLE_TIME: Duration = Duration::from_secs(40);
 /// Numbers of consecutive failures: one, as many as a call or two make, and all that follow.
@@ -58,10 +58,10 @@ fn main() {
         return;
     }
     let functions = load();
-    let status = wait(fork(|| workload::too_large(&functions)), Instant::now() + PATIENCE);
+    let status = wait(fork(|| workload::too_large(&functions)), Instant::now() + HANG_TIMEOUT);
     assert_eq!(status, Some(0), "requests beyond the process's addresses");
     let reference = shared();
-    let status = wait(fork(|| measure(&functions, reference)), Instant::now() + PATIENCE);
+    let status = wait(fork(|| measure(&functions, reference)), Instant::now() + HANG_TIMEOUT);
     assert_eq!(status, Some(0), "the workload without a fault");
     let calls: Vec<u64> = reference.calls.iter().map(|c| c.load(Relaxed)).collect();
     println!("calls of the driver: {:?}", OPERATIONS.iter().map(|o| o.1).zip(&calls).collect::<Vec<_>>());
@@ -124,7 +124,7 @@ fn run_all(
         while running.len() < CHILDREN && limit.is_none_or(|l| began.elapsed() < l) {
             let Some(&fault) = waiting.next() else { break };
             let child = fork(|| inject(functions, reference, fault));
-            running.push((child, fault, Instant::now() + PATIENCE));
+            running.push((child, fault, Instant::now() + HANG_TIMEOUT));
         }
         if running.is_empty() {
             println!("{done} of {} faults in {:.1} s", faults.len(), began.elapsed().as_secs_f32());

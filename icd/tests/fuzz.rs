@@ -13,8 +13,9 @@
 //! - `GRUS_FUZZ_KEEP=file`: file to which the current mutant is written.
 //! - `GRUS_FUZZ_FILE=file`: module that is run unchanged, by each seed.
 //!
-//! Many mutants are run by processes (`fuzz/herd.rs`), whose journal names the seed of one that
-//! ends its process, hangs, or takes too much memory. The cost of a mutant is processor time: some
+//! Many mutants are run by processes (`fuzz/worker_processes.rs`), whose journal names the seed of
+//! one that ends its process, hangs, or takes too much memory. The cost of a mutant is processor
+//! time: some
 //! 0.2 ms if it is refused, 2 ms if it runs, and the budget if it never ends, which is therefore
 //! short. The short run also compares what mutants leave over memory with two patterns
 //! (`GRUS_POISON`). With `GRUS_FUZZ_POISON=n` only this is done, for `n` mutants. Compiled code is
@@ -25,29 +26,29 @@
 mod common;
 #[path = "../../jit/tests/spirv_common/corpus.rs"]
 mod corpus;
-#[path = "fuzz/herd.rs"]
-mod herd;
+#[path = "fuzz/guarded_device.rs"]
+mod guarded_device;
 #[path = "../../jit/tests/spirv_common/mutate.rs"]
 mod mutate;
 #[path = "common/pipeline.rs"]
 mod pipeline;
 #[path = "../../jit/tests/spirv_common/reflect.rs"]
 mod reflect;
-#[path = "fuzz/sandbox.rs"]
-mod sandbox;
 #[path = "../../jit/tests/spirv_common/structured.rs"]
 mod structured;
+#[path = "fuzz/worker_processes.rs"]
+mod worker_processes;
 
-use base::random::Star as Rng;
+use base::random::XorshiftStar as Rng;
 use base::shader::Stage;
-use herd::{HANGS, MEMORY};
+use guarded_device::{GuardedDevice, Program, RunResult, constants};
 use jit::emit::lane_count::MORE_LANES;
 use jit::error::{Error, ErrorKind};
 use jit::spirv::{Accept, Module, Specialization};
-use sandbox::{End, Program, Sandbox, constants};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use worker_processes::{HANG_TIMEOUT, MAX_MEMORY_KIB};
 
 /// Time limit of one draw or dispatch; programs that end need microseconds.
 const BUDGET_MS: u64 = 5;
@@ -78,39 +79,39 @@ fn small_modules() -> Vec<(String, Vec<u32>)> {
 /// Values of `GRUS_TIER`.
 const TIERS: [&str; 3] = ["quick", "full", "wide"];
 
-/// One sandbox per tier.
-struct Boxes {
-    boxes: [Option<Sandbox>; TIERS.len()],
+/// One device per tier.
+struct TierDevices {
+    devices: [Option<GuardedDevice>; TIERS.len()],
     /// Index of the tier that runs every mutant.
     first: usize,
 }
 
-impl Boxes {
-    fn new() -> Boxes {
+impl TierDevices {
+    fn new() -> TierDevices {
         let name = std::env::var("GRUS_FUZZ_TIER").unwrap_or_else(|_| TIERS[0].into());
         let first = TIERS.iter().position(|&tier| tier == name).expect("a tier's name");
-        Boxes { boxes: Default::default(), first }
+        TierDevices { devices: Default::default(), first }
     }
 
-    fn sandbox(&mut self, tier: usize) -> &mut Sandbox {
-        self.boxes[tier].get_or_insert_with(|| {
+    fn guarded_device(&mut self, tier: usize) -> &mut GuardedDevice {
+        self.devices[tier].get_or_insert_with(|| {
             // SAFETY: this test is the only one of its process, and no thread of a device reads the
             // environment.
             unsafe { std::env::set_var("GRUS_TIER", TIERS[tier]) };
-            Sandbox::new()
+            GuardedDevice::new()
         })
     }
 
     /// Runs a program by the first tier, or by all tiers, and returns the first tier's result.
-    fn run(&mut self, program: &Program<'_>, all: bool, compare: bool) -> (End, Vec<u8>) {
+    fn run(&mut self, program: &Program<'_>, all: bool, compare: bool) -> (RunResult, Vec<u8>) {
         let (first, a) = self.run_by(self.first, program);
         for (tier, name) in TIERS.iter().enumerate() {
-            if tier == self.first || !all || first == End::Lost {
+            if tier == self.first || !all || first == RunResult::Lost {
                 continue;
             }
             let (end, b) = self.run_by(tier, program);
-            assert!(first == end || end == End::Lost, "{first:?} by {}, {end:?} by {name}", TIERS[self.first]);
-            if !compare || end == End::Lost || a == b || self.is_race(program, [self.first, tier], [&a, &b]) {
+            assert!(first == end || end == RunResult::Lost, "{first:?} by {}, {end:?} by {name}", TIERS[self.first]);
+            if !compare || end == RunResult::Lost || a == b || self.is_race(program, [self.first, tier], [&a, &b]) {
                 continue;
             }
             let differs = a.iter().zip(&b).position(|(a, b)| a != b);
@@ -122,16 +123,17 @@ impl Boxes {
     /// Returns true if two tiers differ only because of their numbers of lanes. Then the quick tier
     /// gives the bits of the wide one if it has as many lanes. No operation of a stage whose chunks
     /// may have more lanes reports their number, so the invocations are in a race.
-    fn is_race(&mut self, program: &Program<'_>, tiers: [usize; 2], bits: [&[u8]; 2]) -> bool {
+    fn is_race(&mut self, program: &Program<'_>, tiers: [usize; 2], hashes: [&[u8]; 2]) -> bool {
         let Some(wide) = tiers.iter().position(|&tier| TIERS[tier] == "wide") else { return false };
         program.stage == Stage::Compute
-            && self.run_by(0, &Program { lanes: Some(MORE_LANES), ..*program }) == (End::Ran, bits[wide].to_vec())
+            && self.run_by(0, &Program { lanes: Some(MORE_LANES), ..*program })
+                == (RunResult::Ran, hashes[wide].to_vec())
     }
 
-    fn run_by(&mut self, tier: usize, program: &Program<'_>) -> (End, Vec<u8>) {
-        let result = self.sandbox(tier).run(program);
-        if result.0 == End::Lost {
-            self.boxes[tier] = None;
+    fn run_by(&mut self, tier: usize, program: &Program<'_>) -> (RunResult, Vec<u8>) {
+        let result = self.guarded_device(tier).run(program);
+        if result.0 == RunResult::Lost {
+            self.devices[tier] = None;
         }
         result
     }
@@ -178,7 +180,12 @@ fn refusal(words: &[u32], stage: Stage, entry: &str, layout: &base::shader::Pipe
     jit::prepare(&request).err()
 }
 
-fn attempt(pair: &mut Boxes, bits: &mut herd::Bits, words: &[u32], rng: &mut Rng) -> String {
+fn attempt(
+    pair: &mut TierDevices,
+    hashes: &mut worker_processes::ResultHashes,
+    words: &[u32],
+    rng: &mut Rng,
+) -> String {
     let module = match Module::parse(words) {
         Ok(module) => module,
         Err(e) => {
@@ -188,12 +195,12 @@ fn attempt(pair: &mut Boxes, bits: &mut herd::Bits, words: &[u32], rng: &mut Rng
     };
     let points = module.entry_points();
     let point = &points[rng.below(points.len())];
-    let Some(stage) = Stage::of_execution_model(point.model) else { return "another stage".into() };
+    let Some(stage) = Stage::from_execution_model(point.model) else { return "another stage".into() };
     let layout = reflect::layout_of(words);
     let constants = constants(rng);
     let turn = rng.below(64) as u32;
     let list = mutate::instructions(words);
-    let mut views = sandbox::views_of(words, &list);
+    let mut views = guarded_device::views_of(words, &list);
     // Some images are of another kind than the shader declares.
     let strange = rng.chance(5);
     if strange {
@@ -217,10 +224,10 @@ fn attempt(pair: &mut Boxes, bits: &mut herd::Bits, words: &[u32], rng: &mut Rng
     // Addresses differ from device to device.
     let is_comparable = !strange && edges.is_none() && comparable(words, &list);
     let (end, contents) = pair.run(&program, all, is_comparable);
-    if end == End::Ran && is_comparable {
-        bits.note(&contents);
+    if end == RunResult::Ran && is_comparable {
+        hashes.record(&contents);
     }
-    if let End::Refused(_) = end
+    if let RunResult::Refused(_) = end
         && let Some(e) = refusal(words, stage, &point.name, &layout)
     {
         assert_ne!(e.kind, ErrorKind::Internal, "{e}");
@@ -230,22 +237,22 @@ fn attempt(pair: &mut Boxes, bits: &mut herd::Bits, words: &[u32], rng: &mut Rng
 }
 
 /// Names of ends, and the number of mutants with each.
-type Ends = BTreeMap<String, u64>;
+type ResultCounts = BTreeMap<String, u64>;
 
 /// Runs the mutants of these seeds; returns their ends and the problems found.
-fn run(seeds: std::ops::Range<u64>, limit: Option<Duration>) -> (Ends, Vec<String>) {
+fn run(seeds: std::ops::Range<u64>, limit: Option<Duration>) -> (ResultCounts, Vec<String>) {
     let keep = std::env::var_os("GRUS_FUZZ_KEEP").map(PathBuf::from);
     let only = std::env::var_os("GRUS_FUZZ_FILE").map(|f| common::spirv(&std::fs::read(f).expect("a module")));
     let corpus = small_modules();
-    let journal = herd::Journal::open();
-    let mut bits = herd::Bits::open();
-    let mut boxes = Boxes::new();
-    let (mut ends, mut worst) = (Ends::new(), herd::peak());
+    let journal = worker_processes::Journal::open();
+    let mut hashes = worker_processes::ResultHashes::open();
+    let mut devices = TierDevices::new();
+    let (mut ends, mut worst) = (ResultCounts::new(), worker_processes::peak());
     let mut wrong = Vec::new();
     let began = Instant::now();
     for seed in seeds {
-        journal.begins(seed);
-        bits.seed = seed;
+        journal.record(seed);
+        hashes.seed = seed;
         let mut rng = Rng::new(seed);
         let (name, words) = &corpus[rng.below(corpus.len())];
         let mut mutant = structured::mutant(words, &mut rng);
@@ -258,28 +265,28 @@ fn run(seeds: std::ops::Range<u64>, limit: Option<Duration>) -> (Ends, Vec<Strin
         }
         let start = Instant::now();
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            attempt(&mut boxes, &mut bits, &mutant, &mut rng)
+            attempt(&mut devices, &mut hashes, &mutant, &mut rng)
         }));
         let end = caught.unwrap_or_else(|why| {
             let why = why.downcast_ref::<String>().cloned().unwrap_or_default();
             wrong.push(format!("seed {seed}, a mutant of {name}: {why}"));
-            boxes = Boxes::new();
+            devices = TierDevices::new();
             "wrong".into()
         });
         let took = start.elapsed();
         if took > SLOW {
             eprintln!("seed {seed}, a mutant of {name}, {end}: {took:?}");
         }
-        assert!(took < HANGS, "seed {seed}, a mutant of {name}, {end}: {took:?}");
+        assert!(took < HANG_TIMEOUT, "seed {seed}, a mutant of {name}, {end}: {took:?}");
         *ends.entry(end).or_default() += 1;
         // Reading the peak costs as much as refusing a module.
         if seed % 8 == 0 || took > SLOW / 20 {
-            let now = herd::peak();
+            let now = worker_processes::peak();
             if now > worst + (256 << 10) {
                 eprintln!("seed {seed} or one of the 8 before, a mutant of {name}: {now} KiB");
                 worst = now;
             }
-            assert!(now < MEMORY, "seed {seed}, a mutant of {name}: {now} KiB");
+            assert!(now < MAX_MEMORY_KIB, "seed {seed}, a mutant of {name}: {now} KiB");
         }
         if limit.is_some_and(|limit| began.elapsed() > limit) {
             break;
@@ -299,19 +306,20 @@ fn mutants_are_refused_or_run_inside_of_their_memory() {
     let began = Instant::now();
     let seeds = first..first + count.unwrap_or(3000);
     let (ends, wrong) = match count {
-        _ if number("GRUS_FUZZ_POISON").is_some() => {
-            (Ends::new(), herd::poisoned(first..first + number("GRUS_FUZZ_POISON").unwrap_or(0)))
-        }
-        Some(count) if count > ALONE => herd::run(seeds, ALONE),
+        _ if number("GRUS_FUZZ_POISON").is_some() => (
+            ResultCounts::new(),
+            worker_processes::compare_poisoned_runs(first..first + number("GRUS_FUZZ_POISON").unwrap_or(0)),
+        ),
+        Some(count) if count > ALONE => worker_processes::run(seeds, ALONE),
         Some(_) => run(seeds, None),
         None => {
             let (ends, mut wrong) = run(seeds, Some(Duration::from_secs(15)));
-            wrong.extend(herd::poisoned(first..first + 300));
+            wrong.extend(worker_processes::compare_poisoned_runs(first..first + 300));
             (ends, wrong)
         }
     };
     eprintln!("{:?}: {ends:?}", began.elapsed());
-    herd::tell(&ends);
+    worker_processes::write_report(&ends);
     assert!(wrong.is_empty(), "{wrong:#?}");
     let few = count.is_some_and(|count| count < 1000) || number("GRUS_FUZZ_POISON").is_some();
     assert!(few || ends.get("Ran").is_some_and(|&n| n > 20), "the mutants are all broken: {ends:?}");

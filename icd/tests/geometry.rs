@@ -278,7 +278,7 @@ fn the_first_or_the_last_vertex_of_what_is_made_provokes() {
 }
 
 #[test]
-fn points_have_the_size_that_the_stage_gives() {
+fn points_have_the_size_of_the_stage() {
     let c = context(&[]);
     let drawing = Drawing { vertex: shader!("sized.vert"), ..Drawing::new(shader!("sizes.geom")) };
     let (numbers, _) = draw(&c, &drawing);
@@ -306,7 +306,7 @@ fn amplification_takes_bounded_memory() {
 
 /// Checks a primitive with the largest allowed number of vertices.
 #[test]
-fn an_invocation_makes_the_most_vertices() {
+fn an_invocation_makes_the_maximum_of_vertices() {
     let c = context(&[]);
     // SAFETY: valid usage.
     let limits = unsafe { c.instance.get_physical_device_properties(c.physical) }.limits;
@@ -335,7 +335,7 @@ fn literal(words: &[u32], mode: u32) -> usize {
 }
 
 #[test]
-fn what_is_beyond_the_limits_is_refused() {
+fn shaders_beyond_the_limits_are_refused() {
     const INVOCATIONS: u32 = 0;
     let c = context(&[c"VK_EXT_debug_utils"]);
     let messenger = Messenger::new(&c);

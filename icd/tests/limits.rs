@@ -96,8 +96,8 @@ fn a_limit_of_data_is_a_limit_of_the_heap() {
 }
 
 #[test]
-fn very_little_address_space_still_does() {
-    in_a_child("very_little_address_space_still_does", || {
+fn very_little_address_space_suffices() {
+    in_a_child("very_little_address_space_suffices", || {
         limit(libc::RLIMIT_AS, used(0) + (400 << 20));
         let c = Context::new(&[], &[]);
         let set = Set::new(&c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);

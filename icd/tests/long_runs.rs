@@ -131,7 +131,7 @@ fn frames() {
 }
 
 #[test]
-fn long_runs_leave_nothing_behind() {
+fn long_runs_do_not_grow() {
     // SAFETY: this binary has one test, and the driver has no thread yet.
     unsafe { std::env::set_var("GRUS_FIFO_HZ", "0") };
     devices();

@@ -40,7 +40,7 @@ fn unknown_and_foreign_names_resolve_to_null() {
 }
 
 #[test]
-fn a_thousand_devices_leave_nothing_behind() {
+fn a_thousand_devices_do_not_grow() {
     let entry = entry();
     let before_threads = threads();
     let mut warm = 0;

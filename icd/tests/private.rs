@@ -204,7 +204,7 @@ fn swapchains_and_their_images() {
 /// Checks that a slot's data are not visible in another slot, even if that one replaces a destroyed
 /// slot.
 #[test]
-fn slots_are_apart() {
+fn slots_have_separate_data() {
     let c = context();
     let p = private(&c);
     // SAFETY: valid usage.

@@ -72,7 +72,7 @@ fn a_forked_child_can_exit() {
                 // An alarm ends a child that hangs.
                 libc::alarm(60);
                 let lost = Err(vk::Result::ERROR_DEVICE_LOST);
-                let told = c.device.queue_wait_idle(c.queue) == lost
+                let reported = c.device.queue_wait_idle(c.queue) == lost
                     && c.device.device_wait_idle() == lost
                     && c.device.wait_for_fences(&[fence], true, u64::MAX) == lost
                     && c.device.queue_submit(c.queue, &submit, vk::Fence::null()) == lost;
@@ -81,7 +81,7 @@ fn a_forked_child_can_exit() {
                 c.device.destroy_command_pool(c.pool, None);
                 c.device.destroy_device(None);
                 c.instance.destroy_instance(None);
-                libc::exit(if told { 0 } else { 3 });
+                libc::exit(if reported { 0 } else { 3 });
             }
             let mut status = 0;
             assert_eq!(libc::waitpid(child, &raw mut status, 0), child);
@@ -166,7 +166,7 @@ fn assert_no_device(why: &str) {
     // SAFETY: valid usage.
     unsafe {
         let instance = entry.create_instance(&info, None).expect("an instance");
-        let messenger = Messenger::of(&entry, &instance);
+        let messenger = Messenger::for_instance(&entry, &instance);
         let physical = instance.enumerate_physical_devices().expect("devices")[0];
         let priorities = [1.0];
         let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&priorities)];
@@ -434,7 +434,7 @@ fn submit(
     unsafe { c.device.queue_submit2(c.queue, &[info], fence) }.expect("submit");
 }
 
-const PATIENCE: u64 = 60_000_000_000;
+const WAIT_TIMEOUT: u64 = 60_000_000_000;
 
 /// Checks shared memory and semaphores: the parent writes and signals a timeline semaphore to the
 /// child. The child writes beside it and answers by a binary semaphore and a fence.
@@ -451,7 +451,7 @@ fn two_processes_share_memory_and_semaphores_by_descriptor() {
             let region = [vk::BufferCopy { src_offset: 0, dst_offset: half, size: half }];
             let work = c.record(|b| c.device.cmd_copy_buffer(b, common.buffer, common.buffer, &region));
             submit(&c, work, &[(common.timeline, 7)], &[(common.binary, 0)], common.fence);
-            c.device.wait_for_fences(&[common.fence], true, PATIENCE).expect("it ends");
+            c.device.wait_for_fences(&[common.fence], true, WAIT_TIMEOUT).expect("it ends");
             common.destroy(&c);
             return;
         }
@@ -463,14 +463,14 @@ fn two_processes_share_memory_and_semaphores_by_descriptor() {
         submit(&c, fill, &[], &[(common.timeline, 7)], vk::Fence::null());
         // The child's fence is this process's too. It means that the child's signal of the binary
         // semaphore has been submitted.
-        c.device.wait_for_fences(&[common.fence], true, PATIENCE).expect("the child's work");
+        c.device.wait_for_fences(&[common.fence], true, WAIT_TIMEOUT).expect("the child's work");
         let mut out = c.buffer(SHARED_BYTES);
         let region = [vk::BufferCopy { src_offset: 0, dst_offset: 0, size: SHARED_BYTES }];
         let copy = c.record(|b| c.device.cmd_copy_buffer(b, common.buffer, out.buffer, &region));
         let done = c.device.create_fence(&Default::default(), None).expect("fence");
         out.bytes_mut().fill(0);
         submit(&c, copy, &[(common.binary, 0)], &[], done);
-        c.device.wait_for_fences(&[done], true, PATIENCE).expect("the copy");
+        c.device.wait_for_fences(&[done], true, WAIT_TIMEOUT).expect("the copy");
         assert!(out.words().iter().all(|word| *word == 0x1234_5678));
         assert_eq!(c.device.get_semaphore_counter_value(common.timeline), Ok(7));
         finish(child, "the other process");
@@ -512,10 +512,10 @@ fn a_process_that_dies_does_not_hang_another() {
         assert_eq!(c.device.wait_for_fences(&[done], true, 300_000_000), Err(vk::Result::TIMEOUT), "it lives");
         child.kill().expect("a child");
         // The child's status has not been waited for yet, so it is still there as a zombie.
-        c.device.wait_for_fences(&[done, common.fence], true, PATIENCE).expect("the waits end");
+        c.device.wait_for_fences(&[done, common.fence], true, WAIT_TIMEOUT).expect("the waits end");
         let (semaphores, values) = ([common.timeline], [3]);
         let wait = vk::SemaphoreWaitInfo::default().semaphores(&semaphores).values(&values);
-        c.device.wait_semaphores(&wait, PATIENCE).expect("the wait ends");
+        c.device.wait_semaphores(&wait, WAIT_TIMEOUT).expect("the wait ends");
         child.wait().expect("its status");
         c.run(|_| ()).expect("this device is as it was");
         c.device.destroy_fence(done, None);

@@ -166,7 +166,7 @@ fn timestamps_rise_and_queries_report_availability() {
 }
 
 #[test]
-fn copies_go_where_they_should() {
+fn copies_write_the_right_bytes() {
     let context = Context::new(&[], &[]);
     let d = &context.device;
     let mut source = context.buffer(64 * 64 * 4);

@@ -112,7 +112,7 @@ fn addresses_are_the_same_in_another_process() {
 }
 
 #[test]
-fn addresses_that_cannot_be_had_are_refused() {
+fn unavailable_addresses_are_refused() {
     let c = context();
     let invalid = vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS;
     let captured = objects(&c, [0; 3]).expect("objects");

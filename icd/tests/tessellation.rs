@@ -228,7 +228,7 @@ fn patches_without_levels_are_dropped() {
 
 /// Checks a patch with the largest number of per-patch components.
 #[test]
-fn patches_have_the_most_components() {
+fn patches_have_the_maximum_of_components() {
     let c = context(&[]);
     // SAFETY: valid usage.
     let limits = unsafe { c.instance.get_physical_device_properties(c.physical) }.limits;
@@ -358,7 +358,7 @@ fn either_stage_says_how_many_vertices_a_patch_has() {
 }
 
 #[test]
-fn what_is_no_tessellation_is_refused() {
+fn invalid_tessellation_stages_are_refused() {
     const QUADS: u32 = 24;
     const SPACING_EQUAL: u32 = 1;
     let c = context(&[c"VK_EXT_debug_utils"]);

@@ -90,8 +90,8 @@ fn client(server: libc::pid_t) {
         (0..5).for_each(|_| assert_eq!(frame(), Ok(false)));
         libc::kill(server, libc::SIGKILL);
         // The kernel takes some time to close the sockets of a killed process.
-        let told = (0..100_000).find_map(|_| frame().err());
-        assert_eq!(told, Some(vk::Result::ERROR_SURFACE_LOST_KHR));
+        let reported = (0..100_000).find_map(|_| frame().err());
+        assert_eq!(reported, Some(vk::Result::ERROR_SURFACE_LOST_KHR));
         let lost = |surface| surfaces.get_physical_device_surface_capabilities(c.physical, surface).unwrap_err();
         assert_eq!(lost(surface), vk::Result::ERROR_SURFACE_LOST_KHR);
         let late =

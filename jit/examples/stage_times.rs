@@ -13,10 +13,10 @@
 mod reflect;
 
 use base::shader::Stage;
-use jit::cost::Cost;
 use jit::cranelift;
 use jit::emit::{EmitOptions, build};
 use jit::passes::{PassOptions, divergence, run};
+use jit::regalloc_cost::RegallocCost;
 use jit::spirv::{Accept, Module, Specialization, translate};
 use jit::tier::Tier;
 use std::time::Instant;
@@ -60,7 +60,7 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 10], [usi
         lap(0);
         let entry = module.entry_points().first();
         let (stage, name) = entry.map_or((Stage::Vertex, "main"), |e| {
-            (Stage::of_execution_model(e.model).unwrap_or(Stage::Vertex), &*e.name)
+            (Stage::from_execution_model(e.model).unwrap_or(Stage::Vertex), &*e.name)
         });
         let mut shader =
             translate(&module, stage, name, &Specialization::default(), &layout, &Accept::all_implemented())?;
@@ -86,9 +86,11 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 10], [usi
         for (i, tier) in (8..).zip([Tier::Full, Tier::Wide]) {
             let Some(backend) = tier.row().backend() else { continue };
             let code = match limit {
-                Some(n) => {
-                    backend.limited(Some(Cost { insts: if n == 0 { 0 } else { usize::MAX }, excess: n, merges: n }))
-                }
+                Some(n) => backend.limited(Some(RegallocCost {
+                    insts: if n == 0 { 0 } else { usize::MAX },
+                    excess: n,
+                    merges: n,
+                })),
                 None => *backend,
             };
             let code = code.code(&lir, &|| true)?;

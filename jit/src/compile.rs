@@ -7,7 +7,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::backend::{MachineCode, Wanted};
+use crate::backend::{CancelToken, MachineCode};
 use crate::code::CodeBlob;
 use crate::emit::{self, Emission, EmitOptions, lane_count};
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ use crate::spirv::{self, Accept, Deviation, Module, Specialization};
 use crate::tier::{self, Tier};
 use crate::wide;
 use base::epilogue::Epilogue;
-use base::shader::{PipelineLayoutInfo, Stage, StageFacts, StageInterface};
+use base::shader::{PipelineLayoutInfo, ShaderInfo, Stage, StageInterface};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -41,20 +41,20 @@ pub struct CompileRequest<'a> {
 /// A stage without its code, which can no longer be refused.
 pub struct Prepared {
     body: Body,
-    facts: StageFacts,
+    info: ShaderInfo,
     deviations: Vec<Deviation>,
 }
 
 /// State of a prepared stage.
 enum Body {
     /// IR after all passes; no later step can refuse it.
-    Ir(Box<Unemitted>),
+    Ir(Box<EmissionInput>),
     /// LIR, from which only code remains to be made.
     Lir(Emission),
 }
 
 /// Input of emission, which may run on any thread.
-struct Unemitted {
+struct EmissionInput {
     shader: Shader,
     layout: PipelineLayoutInfo,
     stack: usize,
@@ -64,7 +64,7 @@ struct Unemitted {
 
 /// The LIR of a stage.
 struct Emissions {
-    usual: Emission,
+    default_emission: Emission,
     /// LIR with more lanes for the wide tier alone, if that is better.
     more_lanes: Option<Emission>,
 }
@@ -87,33 +87,33 @@ impl Body {
     fn emissions(self, lanes: u32, tier: Tier) -> Result<(Emissions, u32)> {
         let may = self.may_have_more_lanes(lanes);
         let emissions = match self {
-            Body::Lir(usual) => Emissions { usual, more_lanes: None },
+            Body::Lir(default_emission) => Emissions { default_emission, more_lanes: None },
             Body::Ir(stage) => {
-                let Unemitted { shader, layout, stack, .. } = *stage;
+                let EmissionInput { shader, layout, stack, .. } = *stage;
                 on_stack(stack, || emissions(&shader, &layout, lanes, may && tier == Tier::Wide))?
             }
         };
         let times = if may { lane_count::MORE_LANES / lanes } else { 1 };
-        let room = emissions.usual.scratch_bytes.saturating_mul(times);
-        Ok((emissions, room))
+        let scratch_limit = emissions.default_emission.scratch_bytes.saturating_mul(times);
+        Ok((emissions, scratch_limit))
     }
 }
 
 /// Emits a stage with the usual number of lanes and, if `more` is set and it is worth it, with more
 /// lanes.
 fn emissions(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32, more: bool) -> Result<Emissions> {
-    let usual = emission(shader, layout, EmitOptions::of(lanes))?;
+    let default_emission = emission(shader, layout, EmitOptions::with_lanes(lanes))?;
     // If the emission with more lanes exceeds a limit, it is left out.
     let options = EmitOptions { lanes: lane_count::MORE_LANES, row_lanes: lanes };
     let more_lanes = if more { emission(shader, layout, options).ok() } else { None };
-    let more_lanes = more_lanes.filter(|large| lane_count::is_worth_it(&usual.lir, &large.lir));
-    Ok(Emissions { usual, more_lanes })
+    let more_lanes = more_lanes.filter(|large| lane_count::is_worth_it(&default_emission.lir, &large.lir));
+    Ok(Emissions { default_emission, more_lanes })
 }
 
 impl Prepared {
     /// Returns all facts about the stage, which is everything but the code.
-    pub fn facts(&self) -> &StageFacts {
-        &self.facts
+    pub fn info(&self) -> &ShaderInfo {
+        &self.info
     }
 
     /// Returns the accepted deviations of the module from the specification.
@@ -127,48 +127,52 @@ impl Prepared {
     /// # Errors
     /// The errors of [`tier::generate`].
     pub fn generate(self, tier: Tier) -> Result<CodeBlob> {
-        let (lanes, facts) = (self.facts.lanes, self.facts);
-        let (Emissions { usual, more_lanes }, room) = self.body.emissions(lanes, tier)?;
-        if let Some(code) = with_more_lanes(more_lanes, room, &|| true)? {
-            return Ok(with_code(facts, code, room, Tier::Wide));
+        let (lanes, info) = (self.info.lanes, self.info);
+        let (Emissions { default_emission, more_lanes }, scratch_limit) = self.body.emissions(lanes, tier)?;
+        if let Some(code) = with_more_lanes(more_lanes, scratch_limit, &|| true)? {
+            return Ok(with_code(info, code, scratch_limit, Tier::Wide));
         }
-        let (code, tier) = tier::generate(&usual.lir, tier)?;
-        Ok(with_code(facts, code, room, tier))
+        let (code, tier) = tier::generate(&default_emission.lir, tier)?;
+        Ok(with_code(info, code, scratch_limit, tier))
     }
 
-    /// Makes better code than that of this tier, if that takes bounded time. `wanted` is called
+    /// Makes better code than that of this tier, if that takes bounded time. `is_needed` is called
     /// between the steps and ends the work when it returns false. The code is given as much scratch
-    /// memory as the current code: `room` bytes.
+    /// memory as the current code: `scratch_limit` bytes.
     ///
     /// # Errors
-    /// The errors of [`tier::improve`]. Internal: the code needs more scratch memory than that.
-    pub fn improve(self, than: Tier, room: u32, wanted: Wanted<'_>) -> Result<Option<CodeBlob>> {
-        let (lanes, facts) = (self.facts.lanes, self.facts);
-        let Some(best) = than.better().next() else { return Ok(None) };
-        let (Emissions { usual, more_lanes }, _) = self.body.emissions(lanes, best)?;
-        if usual.scratch_bytes > room {
+    /// The errors of [`tier::tier_up`]. Internal: the code needs more scratch memory than that.
+    pub fn tier_up(self, than: Tier, scratch_limit: u32, is_needed: CancelToken<'_>) -> Result<Option<CodeBlob>> {
+        let (lanes, info) = (self.info.lanes, self.info);
+        let Some(best) = than.better_tiers().next() else { return Ok(None) };
+        let (Emissions { default_emission, more_lanes }, _) = self.body.emissions(lanes, best)?;
+        if default_emission.scratch_bytes > scratch_limit {
             return Err(Error::internal("the tiers disagree about scratch memory"));
         }
-        if let Some(code) = with_more_lanes(more_lanes, room, wanted)? {
-            return Ok(Some(with_code(facts, code, room, Tier::Wide)));
+        if let Some(code) = with_more_lanes(more_lanes, scratch_limit, is_needed)? {
+            return Ok(Some(with_code(info, code, scratch_limit, Tier::Wide)));
         }
-        let code = tier::improve(&usual.lir, than, wanted)?;
-        Ok(code.map(|(code, tier)| with_code(facts, code, room, tier)))
+        let code = tier::tier_up(&default_emission.lir, than, is_needed)?;
+        Ok(code.map(|(code, tier)| with_code(info, code, scratch_limit, tier)))
     }
 }
 
-/// Makes code of the wide tier with more lanes per chunk, if at most `room` bytes of scratch memory
-/// are enough for it.
-fn with_more_lanes(emission: Option<Emission>, room: u32, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
-    match emission.filter(|emission| emission.scratch_bytes <= room) {
-        Some(emission) => Tier::Wide.code(&emission.lir, wanted),
+/// Makes code of the wide tier with more lanes per chunk, if at most `scratch_limit` bytes of
+/// scratch memory are enough for it.
+fn with_more_lanes(
+    emission: Option<Emission>,
+    scratch_limit: u32,
+    is_needed: CancelToken<'_>,
+) -> Result<Option<MachineCode>> {
+    match emission.filter(|emission| emission.scratch_bytes <= scratch_limit) {
+        Some(emission) => Tier::Wide.code(&emission.lir, is_needed),
         None => Ok(None),
     }
 }
 
 /// Makes code of a fragment stage that takes rectangles and writes its colours itself.
 ///
-/// The code is made with the given tier, or with the best one while `wanted` returns true. The
+/// The code is made with the given tier, or with the best one while `is_needed` returns true. The
 /// result is `None` if the stage cannot be of this kind, or if that is not worth it.
 ///
 /// # Errors
@@ -178,39 +182,39 @@ pub fn with_epilogue(
     request: &CompileRequest<'_>,
     epilogue: &Epilogue,
     tier: Option<Tier>,
-    wanted: Wanted<'_>,
+    is_needed: CancelToken<'_>,
 ) -> Result<Option<CodeBlob>> {
-    let usual = request.specialization.subgroup_size;
-    let (facts, emissions) = on_stack(request.module.stack(), || {
-        let shader = optimised(request)?;
+    let default_lanes = request.specialization.subgroup_size;
+    let (info, emissions) = on_stack(request.module.stack(), || {
+        let shader = optimize(request)?;
         let build = |lanes| {
             let divergence = passes::divergence(&shader, lanes);
-            emit::build_with_epilogue(&shader, &divergence, request.layout, &EmitOptions::of(lanes), epilogue)
+            emit::build_with_epilogue(&shader, &divergence, request.layout, &EmitOptions::with_lanes(lanes), epilogue)
         };
-        let Some(few) = build(usual)? else { return Ok((facts(&shader, request), None)) };
+        let Some(few) = build(default_lanes)? else { return Ok((info(&shader, request), None)) };
         let more = tier.is_none_or(|tier| tier == Tier::Wide)
             && wide::has_large_vectors()
-            && usual < lane_count::MORE_LANES
+            && default_lanes < lane_count::MORE_LANES
             && lane_count::exposes_no_subgroups(request.module.capabilities());
         let more_lanes = if more { build(lane_count::MORE_LANES).ok().flatten() } else { None };
         let more_lanes = more_lanes.filter(|large| lane_count::is_worth_it(&few.lir, &large.lir));
-        Ok((facts(&shader, request), Some(Emissions { usual: few, more_lanes })))
+        Ok((info(&shader, request), Some(Emissions { default_emission: few, more_lanes })))
     })?;
-    let Some(Emissions { usual, more_lanes }) = emissions.filter(|_| wanted()) else { return Ok(None) };
+    let Some(Emissions { default_emission, more_lanes }) = emissions.filter(|_| is_needed()) else { return Ok(None) };
     // This code has scratch memory of its own, which it shares with no other code.
     let scratch = more_lanes.as_ref().map_or(0, |large| large.scratch_bytes);
-    if let Some(code) = with_more_lanes(more_lanes, scratch, wanted)? {
-        return Ok(Some(with_code(facts, code, scratch, Tier::Wide)));
+    if let Some(code) = with_more_lanes(more_lanes, scratch, is_needed)? {
+        return Ok(Some(with_code(info, code, scratch, Tier::Wide)));
     }
     let code = match tier {
-        Some(tier) => Some(tier::generate(&usual.lir, tier)?),
-        None => tier::improve(&usual.lir, Tier::FIRST, wanted)?,
+        Some(tier) => Some(tier::generate(&default_emission.lir, tier)?),
+        None => tier::tier_up(&default_emission.lir, Tier::FIRST, is_needed)?,
     };
-    Ok(code.map(|(code, tier)| with_code(facts, code, usual.scratch_bytes, tier)))
+    Ok(code.map(|(code, tier)| with_code(info, code, default_emission.scratch_bytes, tier)))
 }
 
-fn with_code(facts: StageFacts, code: MachineCode, scratch: u32, tier: Tier) -> CodeBlob {
-    CodeBlob { facts, code: code.bytes, frame: code.frame, scratch, tier, cpu_features: host::cpu_features() }
+fn with_code(info: ShaderInfo, code: MachineCode, scratch: u32, tier: Tier) -> CodeBlob {
+    CodeBlob { info, code: code.bytes, frame: code.frame, scratch, tier, cpu_features: host::cpu_features() }
 }
 
 /// Compiles one stage.
@@ -229,24 +233,27 @@ pub fn compile(request: &CompileRequest<'_>, tier: Tier) -> Result<CodeBlob> {
 pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
     let stack = request.module.stack();
     on_stack(stack, || {
-        let shader = optimised(request)?;
-        let (facts, lanes) = (facts(&shader, request), request.specialization.subgroup_size);
+        let shader = optimize(request)?;
+        let (info, lanes) = (info(&shader, request), request.specialization.subgroup_size);
         let can_defer = emit::can_defer(&shader, request.layout, lanes);
         let exposes_no_subgroups = lane_count::exposes_no_subgroups(request.module.capabilities());
         let body = match can_defer {
-            true => {
-                Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack, exposes_no_subgroups }))
-            }
-            false => Body::Lir(emission(&shader, request.layout, EmitOptions::of(lanes))?),
+            true => Body::Ir(Box::new(EmissionInput {
+                shader,
+                layout: request.layout.clone(),
+                stack,
+                exposes_no_subgroups,
+            })),
+            false => Body::Lir(emission(&shader, request.layout, EmitOptions::with_lanes(lanes))?),
         };
-        Ok(Prepared { body, facts, deviations: request.module.deviations() })
+        Ok(Prepared { body, info, deviations: request.module.deviations() })
     })
 }
 
 /// Results of [`prepare`] as readable text and LIR, before code exists.
-pub struct Described {
-    /// Facts about the stage.
-    pub facts: StageFacts,
+pub struct CompileDescription {
+    /// Properties of the stage.
+    pub info: ShaderInfo,
     /// LIR of the stage, and the size of its scratch memory.
     pub emission: Emission,
     /// LIR with more lanes per chunk, if the wide tier uses that.
@@ -261,22 +268,23 @@ pub struct Described {
 ///
 /// # Errors
 /// The errors of [`prepare`].
-pub fn describe(request: &CompileRequest<'_>) -> Result<Described> {
+pub fn describe(request: &CompileRequest<'_>) -> Result<CompileDescription> {
     on_stack(request.module.stack(), || {
-        let shader = optimised(request)?;
+        let shader = optimize(request)?;
         let (ir, ir_instructions) = (shader.to_string(), count_instructions(&shader.root.body));
-        let facts = facts(&shader, request);
+        let info = info(&shader, request);
         let stack = request.module.stack();
         let exposes_no_subgroups = lane_count::exposes_no_subgroups(request.module.capabilities());
         let body =
-            Body::Ir(Box::new(Unemitted { shader, layout: request.layout.clone(), stack, exposes_no_subgroups }));
-        let (Emissions { usual: emission, more_lanes }, room) = body.emissions(facts.lanes, Tier::Wide)?;
-        let more_lanes = more_lanes.filter(|large| large.scratch_bytes <= room);
-        Ok(Described { facts, emission, more_lanes, ir, ir_instructions })
+            Body::Ir(Box::new(EmissionInput { shader, layout: request.layout.clone(), stack, exposes_no_subgroups }));
+        let (Emissions { default_emission: emission, more_lanes }, scratch_limit) =
+            body.emissions(info.lanes, Tier::Wide)?;
+        let more_lanes = more_lanes.filter(|large| large.scratch_bytes <= scratch_limit);
+        Ok(CompileDescription { info, emission, more_lanes, ir, ir_instructions })
     })
 }
 
-impl Described {
+impl CompileDescription {
     /// Returns the LIR from which a tier makes code.
     pub fn emission_of(&self, tier: Tier) -> &Emission {
         self.more_lanes.as_ref().filter(|_| tier == Tier::Wide).unwrap_or(&self.emission)
@@ -315,7 +323,7 @@ fn count_instructions(region: &Region) -> usize {
 }
 
 /// Translates a module to IR and runs all passes.
-fn optimised(request: &CompileRequest<'_>) -> Result<Shader> {
+fn optimize(request: &CompileRequest<'_>) -> Result<Shader> {
     let mut shader = spirv::translate(
         request.module,
         request.stage,
@@ -329,7 +337,7 @@ fn optimised(request: &CompileRequest<'_>) -> Result<Shader> {
 }
 
 /// Returns the facts about a stage that are known without its code.
-fn facts(shader: &Shader, request: &CompileRequest<'_>) -> StageFacts {
+fn info(shader: &Shader, request: &CompileRequest<'_>) -> ShaderInfo {
     let (mut draw_parameters, mut reads_primitive_id, mut reads_sample_mask) = (false, false, false);
     for data in shader.insts.values() {
         draw_parameters |= data.op.info().per_draw;
@@ -338,16 +346,16 @@ fn facts(shader: &Shader, request: &CompileRequest<'_>) -> StageFacts {
             reads_sample_mask |= builtin == Builtin::SampleMaskIn;
         }
     }
-    let mut payload = shader.payload;
-    if let Some(facts) = payload.fragment_mut() {
-        facts.flat = passes::is_flat(shader);
-        (facts.reads_primitive_id, facts.reads_sample_mask) = (reads_primitive_id, reads_sample_mask);
+    let mut stage_info = shader.stage_info;
+    if let Some(info) = stage_info.fragment_mut() {
+        info.flat = passes::is_flat(shader);
+        (info.reads_primitive_id, info.reads_sample_mask) = (reads_primitive_id, reads_sample_mask);
     }
     let [inputs, outputs] = [&shader.inputs, &shader.outputs].map(Vec::clone);
-    StageFacts {
-        payload,
+    ShaderInfo {
+        stage_info,
         lanes: request.specialization.subgroup_size,
-        interface: Arc::new(StageInterface { inputs, outputs, places: shader.places.clone() }),
+        interface: Arc::new(StageInterface { inputs, outputs, placements: shader.placements.clone() }),
         capture: shader.capture.clone().map(Arc::new),
         side_effects: shader.side_effects,
         has_loops: has_loops(&shader.root.body),
@@ -363,6 +371,6 @@ fn emission(shader: &Shader, layout: &PipelineLayoutInfo, options: EmitOptions) 
 
 /// Reads the stored form of a stage; returns `None` unless it is intact, of this build, and for
 /// this CPU.
-pub fn stored(bytes: &[u8]) -> Option<CodeBlob> {
+pub fn load_stored(bytes: &[u8]) -> Option<CodeBlob> {
     CodeBlob::from_bytes(bytes, host::cpu_features())
 }

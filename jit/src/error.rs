@@ -54,7 +54,7 @@ impl Error {
         Self::new(ErrorKind::Limit, message)
     }
     /// Makes an error of kind [`ErrorKind::Memory`], because there is no memory for a stack.
-    pub fn no_stack(error: base::stack::NoStack) -> Self {
+    pub fn no_stack(error: base::stack::StackAllocationError) -> Self {
         Self::new(ErrorKind::Memory, error.to_string())
     }
     /// Makes an error of kind [`ErrorKind::Internal`].

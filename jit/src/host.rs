@@ -30,14 +30,14 @@ pub const ARCHITECTURE: Option<&str> = if cfg!(target_arch = "x86_64") {
 };
 
 /// Features that code relies on for every processor of the architecture, as the rasterizer's
-/// kernels do ([`base::host::Level::Portable`]).
+/// kernels do ([`base::host::SimdLevel::Portable`]).
 pub const REQUIRED: &[&str] = if cfg!(target_arch = "x86_64") { &["has_sse3", "has_ssse3", "has_sse41"] } else { &[] };
 
 #[cfg(target_arch = "x86_64")]
 macro_rules! features {
     ($($name:literal $feature:ident $setting:literal),* $(,)?) => {{
-        let here = CpuFeatures::here();
-        let present = |feature| here.contains(CpuFeatures::of(&[feature]));
+        let here = CpuFeatures::detect();
+        let present = |feature| here.contains(CpuFeatures::from_features(&[feature]));
         vec![$(Feature { name: $name, setting: $setting, present: present(CpuFeature::$feature) }),*]
     }};
 }

@@ -9,7 +9,6 @@ pub mod backend;
 mod budget;
 pub mod code;
 pub mod compile;
-pub mod cost;
 pub mod cranelift;
 pub mod emit;
 pub mod error;
@@ -17,9 +16,12 @@ pub mod host;
 pub mod ir;
 pub mod lir;
 pub mod passes;
-pub mod rehearsal;
+pub mod regalloc_cost;
 pub mod spirv;
 pub mod tier;
+pub mod warm_up;
 pub mod wide;
 
-pub use compile::{CompileRequest, Described, Prepared, compile, describe, prepare, stored, with_epilogue};
+pub use compile::{
+    CompileDescription, CompileRequest, Prepared, compile, describe, load_stored, prepare, with_epilogue,
+};

@@ -7,11 +7,11 @@
 
 #![forbid(unsafe_code)]
 
-use crate::backend::{MachineCode, Text, Texts, Wanted};
-use crate::cost::Cost;
+use crate::backend::{CancelToken, MachineCode, Text, Texts};
 use crate::cranelift::{self, Step};
 use crate::error::{Error, Result};
 use crate::lir;
+use crate::regalloc_cost::RegallocCost;
 use crate::wide;
 
 /// A tier: a row of [`ROWS`].
@@ -20,7 +20,7 @@ pub enum Tier {
     /// No optimisation, single-pass register allocation: made in a third of the time.
     Quick,
     /// Optimised code, less than half as large. Only for functions where that takes bounded time
-    /// ([`Cost`]).
+    /// ([`RegallocCost`]).
     Full,
     /// Optimised code with vectors of 256 bits or more, where the processor has them.
     Wide,
@@ -40,28 +40,33 @@ impl Backend {
     ///
     /// # Errors
     /// The errors of [`Tier::code`].
-    pub fn code(&self, lir: &lir::Function, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
-        self.code_and(lir, wanted, None)
+    pub fn code(&self, lir: &lir::Function, is_needed: CancelToken<'_>) -> Result<Option<MachineCode>> {
+        self.code_with_texts(lir, is_needed, None)
     }
     /// Makes a function's code and, if requested, texts that describe it.
     ///
     /// # Errors
     /// The errors of [`Tier::code`].
-    fn code_and(&self, lir: &lir::Function, wanted: Wanted<'_>, texts: Texts<'_>) -> Result<Option<MachineCode>> {
+    fn code_with_texts(
+        &self,
+        lir: &lir::Function,
+        is_needed: CancelToken<'_>,
+        texts: Texts<'_>,
+    ) -> Result<Option<MachineCode>> {
         match self {
-            Backend::Cranelift(settings) => cranelift::code(lir, settings, wanted, texts),
-            Backend::Wide(settings) => wide::code(lir, settings, wanted, texts),
+            Backend::Cranelift(settings) => cranelift::code(lir, settings, is_needed, texts),
+            Backend::Wide(settings) => wide::code(lir, settings, is_needed, texts),
         }
     }
     /// Returns the upper bound of the cost of compilation.
-    pub fn limit(&self) -> Option<Cost> {
+    pub fn limit(&self) -> Option<RegallocCost> {
         match self {
             Backend::Cranelift(settings) => settings.limit,
             Backend::Wide(settings) => settings.limit,
         }
     }
     /// Returns the back end with another limit; `None` removes the limit.
-    pub fn limited(&self, limit: Option<Cost>) -> Backend {
+    pub fn limited(&self, limit: Option<RegallocCost>) -> Backend {
         match *self {
             Backend::Cranelift(settings) => Backend::Cranelift(cranelift::Settings { limit, ..settings }),
             Backend::Wide(settings) => Backend::Wide(wide::Settings { limit, ..settings }),
@@ -73,10 +78,10 @@ impl Backend {
         match *self {
             Backend::Cranelift(_) => vec![*self],
             Backend::Wide(settings) => {
-                let levels = wide::Level::ALL
+                let levels = wide::VectorLevel::ALL
                     .into_iter()
-                    .filter(|&level| level <= settings.most && Some(level) <= wide::Level::here());
-                levels.map(|most| Backend::Wide(wide::Settings { most, ..settings })).collect()
+                    .filter(|&level| level <= settings.max_level && Some(level) <= wide::VectorLevel::for_host());
+                levels.map(|max_level| Backend::Wide(wide::Settings { max_level, ..settings })).collect()
             }
         }
     }
@@ -90,7 +95,7 @@ impl Backend {
 }
 
 /// Properties of a tier.
-pub struct Row {
+pub struct TierRow {
     /// The tier.
     pub tier: Tier,
     /// Name of the tier, which `GRUS_TIER` accepts to use it alone.
@@ -99,10 +104,10 @@ pub struct Row {
     pub backends: &'static [Backend],
     /// Tier-up threshold: nanoseconds of running time per byte of the existing code, without and
     /// with loops. The first tier's is 0, because it is compiled at once.
-    pub patience: [i64; 2],
+    pub tier_up_threshold: [i64; 2],
 }
 
-impl Row {
+impl TierRow {
     /// Returns the back ends that make code for this processor.
     pub fn available(&self) -> impl Iterator<Item = &'static Backend> {
         self.backends.iter().filter(|backend| backend.is_available())
@@ -117,38 +122,38 @@ impl Row {
 pub const COUNT: usize = 3;
 
 /// All tiers in ascending order. The first one accepts every function.
-pub static ROWS: [Row; COUNT] = [
-    Row {
+pub static ROWS: [TierRow; COUNT] = [
+    TierRow {
         tier: Tier::Quick,
         name: "quick",
         backends: &[
-            Backend::Wide(wide::Settings { optimise: false, limit: None, most: wide::Level::Avx2 }),
+            Backend::Wide(wide::Settings { optimise: false, limit: None, max_level: wide::VectorLevel::Avx2 }),
             Backend::Cranelift(cranelift::Settings { optimise: false, code: Step::SinglePass, limit: None }),
         ],
-        patience: [0, 0],
+        tier_up_threshold: [0, 0],
     },
     // Better code costs about 500 ns per byte of Cranelift's quick code to make, or 80 ns per byte
     // of the wide back end's quick code by itself. It saves little of straight code's time (the
     // demo's scene: 0 to 15 %) and most of a loop's (the demo's compute step: 60 %).
-    Row {
+    TierRow {
         tier: Tier::Full,
         name: "full",
         backends: &[Backend::Cranelift(cranelift::Settings {
             optimise: true,
             code: Step::Backtracking,
-            limit: Some(Cost::LIMIT),
+            limit: Some(RegallocCost::LIMIT),
         })],
-        patience: [3000, 100],
+        tier_up_threshold: [3000, 100],
     },
-    Row {
+    TierRow {
         tier: Tier::Wide,
         name: "wide",
         backends: &[Backend::Wide(wide::Settings {
             optimise: true,
-            limit: Some(Cost::LIMIT),
-            most: wide::Level::Avx512,
+            limit: Some(RegallocCost::LIMIT),
+            max_level: wide::VectorLevel::Avx512,
         })],
-        patience: [3000, 100],
+        tier_up_threshold: [3000, 100],
     },
 ];
 
@@ -160,25 +165,25 @@ impl Tier {
     pub const FIRST: Tier = Tier::Quick;
 
     /// Returns the row of the tier.
-    pub fn row(self) -> &'static Row {
+    pub fn row(self) -> &'static TierRow {
         &ROWS[self as usize]
     }
     /// Returns the tier with a name.
-    pub fn named(name: &str) -> Option<Tier> {
+    pub fn from_name(name: &str) -> Option<Tier> {
         ROWS.iter().find(|row| row.name == name).map(|row| row.tier)
     }
     /// Returns the tier with a number, which is its index in [`ROWS`].
-    pub fn numbered(number: u32) -> Option<Tier> {
+    pub fn from_number(number: u32) -> Option<Tier> {
         ROWS.get(number as usize).map(|row| row.tier)
     }
     /// Returns the tiers that are tried when this tier's code has run for long, the best one first.
     /// Only the first tier has any.
-    pub fn better(self) -> impl Iterator<Item = Tier> {
+    pub fn better_tiers(self) -> impl Iterator<Item = Tier> {
         let rows = ROWS.iter().rev().filter(|row| row.backend().is_some());
         rows.map(|row| row.tier).filter(move |&tier| self == Tier::FIRST && tier != self)
     }
     /// Returns this tier and those before it in the list, the best one first.
-    fn at_most(self) -> impl Iterator<Item = Tier> {
+    fn this_and_lower(self) -> impl Iterator<Item = Tier> {
         ROWS.iter().rev().map(|row| row.tier).filter(move |&tier| tier <= self)
     }
 
@@ -188,8 +193,8 @@ impl Tier {
     /// # Errors
     /// Limit: the frame is too large, or there is no memory. Otherwise Internal, because nothing
     /// depends on an application's mistakes.
-    pub fn code(self, lir: &lir::Function, wanted: Wanted<'_>) -> Result<Option<MachineCode>> {
-        self.row().backend().map_or(Ok(None), |backend| backend.code(lir, wanted))
+    pub fn code(self, lir: &lir::Function, is_needed: CancelToken<'_>) -> Result<Option<MachineCode>> {
+        self.row().backend().map_or(Ok(None), |backend| backend.code(lir, is_needed))
     }
 
     /// Makes a function's code as [`generate`] does for this tier, with texts that describe it.
@@ -197,10 +202,10 @@ impl Tier {
     /// # Errors
     /// The errors of [`Tier::code`].
     pub fn described(self, lir: &lir::Function) -> Result<(MachineCode, Tier, Vec<Text>)> {
-        for tier in self.at_most() {
+        for tier in self.this_and_lower() {
             let mut texts = Vec::new();
             let Some(backend) = tier.row().backend() else { continue };
-            if let Some(code) = backend.code_and(lir, &|| true, Some(&mut texts))? {
+            if let Some(code) = backend.code_with_texts(lir, &|| true, Some(&mut texts))? {
                 return Ok((code, tier, texts));
             }
         }
@@ -214,7 +219,7 @@ impl Tier {
 /// # Errors
 /// The errors of [`Tier::code`].
 pub fn generate(lir: &lir::Function, tier: Tier) -> Result<(MachineCode, Tier)> {
-    for tier in tier.at_most() {
+    for tier in tier.this_and_lower() {
         if let Some(code) = tier.code(lir, &|| true)? {
             return Ok((code, tier));
         }
@@ -227,9 +232,9 @@ pub fn generate(lir: &lir::Function, tier: Tier) -> Result<(MachineCode, Tier)> 
 ///
 /// # Errors
 /// The errors of [`Tier::code`].
-pub fn improve(lir: &lir::Function, than: Tier, wanted: Wanted<'_>) -> Result<Option<(MachineCode, Tier)>> {
-    for tier in than.better() {
-        if let Some(code) = tier.code(lir, wanted)? {
+pub fn tier_up(lir: &lir::Function, than: Tier, is_needed: CancelToken<'_>) -> Result<Option<(MachineCode, Tier)>> {
+    for tier in than.better_tiers() {
+        if let Some(code) = tier.code(lir, is_needed)? {
             return Ok(Some((code, tier)));
         }
     }
@@ -241,19 +246,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_list_is_in_the_order_of_the_tiers() {
+    fn rows_are_in_tier_order() {
         for (i, row) in ROWS.iter().enumerate() {
             assert_eq!((row.tier as usize, Tier::ALL[i]), (i, row.tier));
-            assert_eq!((Tier::numbered(i as u32), Tier::named(row.name)), (Some(row.tier), Some(row.tier)));
+            assert_eq!((Tier::from_number(i as u32), Tier::from_name(row.name)), (Some(row.tier), Some(row.tier)));
             // The first tier is compiled at once, whatever it costs.
-            assert_eq!(i == 0, row.patience == [0, 0]);
+            assert_eq!(i == 0, row.tier_up_threshold == [0, 0]);
             assert!(row.backends.iter().all(|backend| (i == 0) == backend.limit().is_none()));
             // Every processor has the first two tiers.
             assert_eq!(i < 2, row.backends.iter().any(|backend| matches!(backend, Backend::Cranelift(_))));
-            assert!(i == 0 || row.tier.better().next().is_none(), "what is made again is final");
+            assert!(i == 0 || row.tier.better_tiers().next().is_none(), "what is made again is final");
         }
-        assert!(Tier::FIRST.better().is_sorted_by(|a, b| a > b));
+        assert!(Tier::FIRST.better_tiers().is_sorted_by(|a, b| a > b));
         assert_eq!(Tier::FIRST, ROWS[0].tier);
-        assert_eq!(Tier::numbered(ROWS.len() as u32), None);
+        assert_eq!(Tier::from_number(ROWS.len() as u32), None);
     }
 }

@@ -52,9 +52,8 @@ fn memory(values: &[f32]) -> Memory {
 fn run(blob: CodeBlob, values: Vec<f32>) -> Vec<u8> {
     let mut all = on_small_threads(4, move || {
         // The code is stored and loaded, as in a cache.
-        let blob = jit::stored(&blob.to_bytes()).expect("the stored form");
-        let stage =
-            CompiledStage { facts: blob.facts.clone(), code: Arc::new(blob.load().expect("executable memory")) };
+        let blob = jit::load_stored(&blob.to_bytes()).expect("the stored form");
+        let stage = CompiledStage { info: blob.info.clone(), code: Arc::new(blob.load().expect("executable memory")) };
         let mut after = run_compiled(&stage, &memory(&values), [1; 3]);
         after.remove(0)
     });
@@ -70,13 +69,13 @@ fn want(words: &[u32], values: &[f32]) -> Vec<u8> {
 }
 
 #[test]
-fn large_frames_run_on_threads_that_have_not_as_much() {
+fn large_frames_run_on_small_threads() {
     let words = chain(1200);
     let values: Vec<f32> = (0..64).map(|i| 0.25 + i as f32 / 32.0).collect();
     let want = want(&words, &values);
     let blob = build(&words, Tier::Quick).expect("code");
     assert!(blob.frame as usize > 2 * SMALL, "{}: not what the test is for", blob.frame);
-    assert_eq!(jit::stored(&blob.to_bytes()).expect("the stored form").frame, blob.frame);
+    assert_eq!(jit::load_stored(&blob.to_bytes()).expect("the stored form").frame, blob.frame);
     assert_eq!(run(blob, values.clone()), want);
     for tier in Tier::ALL {
         let better = build(&words, tier).expect("code");
@@ -96,7 +95,7 @@ fn copies_of_large_arrays_are_loops() {
 }
 
 #[test]
-fn values_of_large_arrays_are_values() {
+fn large_array_values_are_copied() {
     let values: Vec<f32> = (0..64).map(|i| i as f32 + 1.0).collect();
     let results: Vec<f32> = (0..).zip(&values).map(|(x, &v)| arrays_result(x, v)).collect();
     // The array is in scalars, in memory, or in memory with elements that remain after the last
@@ -112,7 +111,7 @@ fn values_of_large_arrays_are_values() {
 }
 
 #[test]
-fn deep_nesting_needs_no_stack_of_the_caller() {
+fn deep_nesting_uses_its_own_stack() {
     for result in on_small_threads(2, || Tier::ALL.map(|tier| build(&nest(1023), tier))) {
         for blob in result {
             let values = vec![1.0; 64];

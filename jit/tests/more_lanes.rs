@@ -10,7 +10,7 @@ use jit::CompileRequest;
 use jit::code::CodeBlob;
 use jit::emit::lane_count::{MORE_LANES, exposes_no_subgroups, work};
 use jit::ir::interp::Memory;
-use jit::lir::{Access, Builder, Elem, IntCond, Reason, Type};
+use jit::lir::{Access, AccessReason, Builder, Elem, IntCond, Type};
 use jit::spirv::{Accept, Module, Specialization};
 use jit::tier::Tier;
 use jit::wide::has_large_vectors;
@@ -48,24 +48,24 @@ fn with_layout<T>(name: &str, layout: &PipelineLayoutInfo, f: impl FnOnce(&Compi
 }
 
 #[test]
-fn who_sees_subgroups_or_others_in_turns_has_no_more_lanes() {
+fn subgroup_dependent_stages_keep_their_lane_count() {
     let names = std::fs::read_dir(format!("{}/tests/data", env!("CARGO_MANIFEST_DIR"))).expect("data");
     for name in names.map(|e| e.expect("a file").file_name().to_string_lossy().into_owned()) {
         let Some(name) = name.strip_suffix(".spv").filter(|n| n.ends_with(".comp")) else { continue };
         // Some modules need another layout.
         let Ok(described) = with(name, jit::describe) else { continue };
         assert_eq!(described.more_lanes.is_some(), MORE.contains(&name) && has_large_vectors(), "{name}");
-        assert_eq!(described.facts.lanes, 8, "{name}");
+        assert_eq!(described.info.lanes, 8, "{name}");
     }
 }
 
 fn run(blob: &CodeBlob, memory: &Memory) -> Vec<Vec<u8>> {
     let code = Arc::new(blob.load().expect("executable memory"));
-    run_compiled(&CompiledStage { facts: blob.facts.clone(), code }, memory, [3, 1, 1])
+    run_compiled(&CompiledStage { info: blob.info.clone(), code }, memory, [3, 1, 1])
 }
 
 #[test]
-fn all_code_has_the_same_facts_room_and_results() {
+fn all_tiers_have_equal_info_scratch_and_results() {
     let mut rng = base::random::Rng(0x0bad_cafe_0000_0007);
     let mut ran = 0;
     for name in MORE {
@@ -82,13 +82,13 @@ fn all_code_has_the_same_facts_room_and_results() {
         let memory = Memory { buffers: (0..4).map(|i| ((0, i), buffer())).collect(), ..Memory::default() };
         let expected = run(&codes[0], &memory);
         for blob in &codes {
-            assert!(blob.facts == codes[0].facts && blob.scratch == codes[0].scratch, "{name} {:?}", blob.tier);
+            assert!(blob.info == codes[0].info && blob.scratch == codes[0].scratch, "{name} {:?}", blob.tier);
             assert!(run(blob, &memory) == expected, "{name} {:?}", blob.tier);
         }
         // Code that is made later must fit into the scratch memory of the first code.
-        let better = with_layout(name, &layout, |r| jit::prepare(r)?.improve(Tier::FIRST, codes[0].scratch, &|| true));
+        let better = with_layout(name, &layout, |r| jit::prepare(r)?.tier_up(Tier::FIRST, codes[0].scratch, &|| true));
         let better = better.expect("code").expect("a better tier");
-        assert!(better.facts == codes[0].facts && better.scratch == codes[0].scratch, "{name}");
+        assert!(better.info == codes[0].info && better.scratch == codes[0].scratch, "{name}");
         assert!(run(&better, &memory) == expected, "{name}");
     }
     assert!(ran >= 3, "{ran} were run");
@@ -97,17 +97,17 @@ fn all_code_has_the_same_facts_room_and_results() {
 /// A cache of another machine may contain code with less scratch memory, and better code must still
 /// be made for it.
 #[test]
-fn less_room_is_enough_for_as_many_lanes() {
+fn tier_up_fits_smaller_scratch() {
     let few = with("control.comp", jit::describe).expect("stage").emission.scratch_bytes;
-    let blob = with("control.comp", |r| jit::prepare(r)?.improve(Tier::FIRST, few, &|| true));
+    let blob = with("control.comp", |r| jit::prepare(r)?.tier_up(Tier::FIRST, few, &|| true));
     assert_eq!(blob.expect("code").expect("a better tier").scratch, few);
     if few != 0 {
-        with("control.comp", |r| jit::prepare(r)?.improve(Tier::FIRST, few - 1, &|| true)).expect_err("too little");
+        with("control.comp", |r| jit::prepare(r)?.tier_up(Tier::FIRST, few - 1, &|| true)).expect_err("too little");
     }
 }
 
 #[test]
-fn capabilities_say_who_may_see() {
+fn capabilities_decide_subgroup_visibility() {
     // These are Shader, Int64 and StorageBuffer8BitAccess.
     assert!(exposes_no_subgroups(&[1, 11, 4448]));
     // These are GroupNonUniform, SubgroupBallotKHR, CooperativeMatrixKHR,
@@ -116,7 +116,7 @@ fn capabilities_say_who_may_see() {
 }
 
 #[test]
-fn what_is_in_loops_and_done_lane_by_lane_weighs_more() {
+fn loops_and_scalarized_operations_weigh_more() {
     let of = |around: bool, lanes: usize, gathers: bool| {
         let mut b = Builder::new(&[Type::I64, Type::I64]);
         let (address, n) = (b.params(b.current())[0], b.params(b.current())[1]);
@@ -131,14 +131,14 @@ fn what_is_in_loops_and_done_lane_by_lane_weighs_more() {
         b.seal_block(exit);
         let ty = Elem::I32.by(lanes);
         let work_here = |b: &mut Builder| {
-            let offsets = b.load(ty, Access::of(Reason::Caller), address);
+            let offsets = b.load(ty, Access::new(AccessReason::Caller), address);
             let v = if gathers {
                 let mask = b.icmp_imm(IntCond::Ne, offsets, 0);
-                b.gather(ty, Access::of(Reason::Caller), 1, mask, address, offsets)[0]
+                b.gather(ty, Access::new(AccessReason::Caller), 1, mask, address, offsets)[0]
             } else {
                 b.iadd(offsets, offsets)
             };
-            b.store(Access::of(Reason::Caller), v, address);
+            b.store(Access::new(AccessReason::Caller), v, address);
         };
         b.switch_to_block(exit);
         if around {

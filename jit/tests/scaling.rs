@@ -102,7 +102,7 @@ fn size(kind: Kind) -> u32 {
 }
 
 #[test]
-fn twice_the_module_is_twice_the_work() {
+fn compile_work_is_linear_in_module_size() {
     let mut worse = Vec::new();
     for kind in KINDS {
         let n = size(kind);
@@ -133,7 +133,7 @@ fn copies_of_large_composites_share_their_scalars() {
 }
 
 #[test]
-fn every_tier_takes_bounded_time_whatever_is_live() {
+fn compile_time_is_bounded_for_any_number_of_live_values() {
     for (kind, n) in [(Kind::IfMany, 20), (Kind::Wide, 4000), (Kind::Switch, 2000), (Kind::SwitchFall, 300)] {
         let (_, emission) = measure(kind, n).unwrap();
         for tier in [Tier::Full, Tier::Wide] {
@@ -149,7 +149,7 @@ fn every_tier_takes_bounded_time_whatever_is_live() {
 }
 
 #[test]
-fn code_generation_that_nobody_wants_ends_between_its_steps() {
+fn cancelled_code_generation_stops_between_steps() {
     let (_, emission) = measure(Kind::Sin, 10).unwrap();
     let asked = Cell::new(0);
     let wanted = || {
@@ -186,7 +186,7 @@ fn ordinary_shaders_get_all_tiers() {
 }
 
 #[test]
-fn what_asks_for_too_much_is_refused_early() {
+fn excessive_modules_are_refused_early() {
     for (kind, n) in [
         (Kind::Calls, 10),
         (Kind::Sin, 60_000),

@@ -15,7 +15,7 @@
 
 mod spirv_common;
 
-use base::random::Star as Rng;
+use base::random::XorshiftStar as Rng;
 use base::shader::Stage;
 use jit::error::{Error, ErrorKind};
 use jit::spirv::{Accept, Module, Specialization, translate};
@@ -31,7 +31,7 @@ fn ours(words: &[u32]) -> Result<(), Error> {
     let module = Module::parse(words)?;
     let layout = layout_of(words);
     for e in module.entry_points() {
-        let Some(stage) = Stage::of_execution_model(e.model) else {
+        let Some(stage) = Stage::from_execution_model(e.model) else {
             return Err(Error::unsupported(format!("execution model {}", e.model)));
         };
         let accept = Accept::all_implemented();
@@ -143,7 +143,7 @@ impl Tally {
 }
 
 #[test]
-fn the_same_verdicts() {
+fn validator_agrees_with_spirv_val() {
     if Command::new("spirv-val").arg("--version").output().is_err() {
         assert!(std::env::var_os("CI").is_none(), "spirv-val is not installed");
         eprintln!("skipped: spirv-val is not installed");

@@ -2,17 +2,19 @@
 //! values, calls with arguments on the stack.
 
 use jit::code::ExecutableCode;
-use jit::lir::{Access, Builder, Elem, Function, IntCond, Reason, Type, Value, verify};
-use jit::wide::{Level, Settings, code};
+use jit::lir::{Access, AccessReason, Builder, Elem, Function, IntCond, Type, Value, verify};
+use jit::wide::{Settings, VectorLevel, code};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Returns the settings for code with and without optimisation, at the levels that this processor
 /// has.
 fn settings() -> impl Iterator<Item = Settings> {
-    let levels = Level::ALL.into_iter().filter(|&level| Some(level) <= Level::here());
-    let careful = levels.map(|most| Settings { optimise: true, limit: None, most });
+    let levels = VectorLevel::ALL.into_iter().filter(|&level| Some(level) <= VectorLevel::for_host());
+    let careful = levels.map(|max_level| Settings { optimise: true, limit: None, max_level });
     careful.chain(
-        [Settings { optimise: false, limit: None, most: Level::Avx2 }].into_iter().filter(|_| Level::here().is_some()),
+        [Settings { optimise: false, limit: None, max_level: VectorLevel::Avx2 }]
+            .into_iter()
+            .filter(|_| VectorLevel::for_host().is_some()),
     )
 }
 
@@ -38,7 +40,7 @@ fn builder() -> (Builder, Value, Value) {
 }
 
 fn at(offset: usize) -> Access {
-    Access { offset: offset as i32, ..Access::of(Reason::Caller) }
+    Access { offset: offset as i32, ..Access::new(AccessReason::Caller) }
 }
 
 #[test]
@@ -60,7 +62,7 @@ fn spill(settings: Settings) {
     }
     b.return_();
     let (code, frame) = compiled(&b.finish(), settings);
-    let registers = if settings.most == Level::Avx512 { 32 } else { 16 };
+    let registers = if settings.max_level == VectorLevel::Avx512 { 32 } else { 16 };
     assert!(frame as usize > 32 * (COUNT - registers), "{settings:?} {frame}: nothing is spilled");
     let start: Vec<u32> = (0..8 * COUNT as u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
     let mut memory = start.clone();
@@ -74,7 +76,7 @@ fn spill(settings: Settings) {
 }
 
 #[test]
-fn large_frames_are_as_large_as_they_say() {
+fn reported_frame_size_is_exact() {
     settings().for_each(take_large_frames);
 }
 
@@ -85,9 +87,9 @@ fn take_large_frames(settings: Settings) {
         let (first, last) = (b.stack_address(slot, 0), b.stack_address(slot, bytes as i32 - 4));
         let v = b.load(Type::I32, at(0), address);
         let [ends, addresses] = [at(4), at(8)];
-        b.store(Access::of(Reason::Caller), v, first);
-        b.store(Access::of(Reason::Caller), v, last);
-        let v = b.load(Type::I32, Access::of(Reason::Caller), last);
+        b.store(Access::new(AccessReason::Caller), v, first);
+        b.store(Access::new(AccessReason::Caller), v, last);
+        let v = b.load(Type::I32, Access::new(AccessReason::Caller), last);
         b.store(ends, v, address);
         b.store(addresses, first, address);
         b.return_();
@@ -114,7 +116,7 @@ extern "C" fn mixed(a: u64, b: f64, c: u64, d: f32, e: u64, f: u64, g: u64, h: u
 }
 
 #[test]
-fn calls_pass_eight_arguments_and_keep_what_is_live() {
+fn calls_pass_eight_arguments_and_preserve_live_values() {
     settings().for_each(call);
 }
 
@@ -166,7 +168,7 @@ extern "C" fn spoil(words: *mut u32) {
             "mov r11, -1",
             clobber_abi("C")
         );
-        if Level::here() == Some(Level::Avx512) {
+        if VectorLevel::for_host() == Some(VectorLevel::Avx512) {
             core::arch::asm!(
                 "kxorq k0, k0, k0",
                 "kxorq k1, k1, k1",
@@ -201,7 +203,7 @@ extern "C" fn spoil(words: *mut u32) {
 /// Vectors, masks and numbers stay live across a rare call, and across the iterations of a loop
 /// that contains it.
 #[test]
-fn rare_calls_keep_what_is_live() {
+fn rare_calls_preserve_live_values() {
     settings().for_each(|settings| [8, 16].into_iter().for_each(|lanes| rare_call(settings, lanes)));
 }
 
@@ -280,7 +282,7 @@ fn rare_call(settings: Settings, lanes: usize) {
 }
 
 #[test]
-fn a_loop_may_exchange_its_parameters() {
+fn loop_may_swap_its_parameters() {
     settings().for_each(exchange);
 }
 
@@ -315,7 +317,7 @@ fn exchange(settings: Settings) {
 }
 
 #[test]
-fn trees_of_logic_and_rotations_are_what_they_say() {
+fn logic_trees_and_rotations_match_eval() {
     settings().for_each(compute_logic);
 }
 

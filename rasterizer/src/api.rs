@@ -1,6 +1,6 @@
 //! The rasterizer's types as the icd uses them: attachments, pipeline state, draws.
 //!
-//! Enumerations that Vulkan numbers keep Vulkan's numbers (`base::numbered!`). The module
+//! Enumerations that Vulkan numbers keep Vulkan's numbers (`base::vk_enum!`). The module
 //! `base::pixel` has the state that decides what happens to fragments.
 
 #![forbid(unsafe_code)]
@@ -10,11 +10,11 @@ pub use crate::stages::{GraphicsStages, LinkError, link_compute};
 
 use base::abi::ShaderContext;
 use base::mem::{ImageMemory, MemoryRange};
-use base::numbered;
-use base::parts::PartialRange;
+use base::partial_range::PartialRange;
 use base::pixel::{MAX_COLOR_ATTACHMENTS, PixelState, PixelValues};
 use base::shader::STREAMS;
-use execution::Running;
+use base::vk_enum;
+use execution::RunningCommand;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -71,7 +71,7 @@ pub struct RenderTargets {
     pub inputs: AttachmentLoops,
 }
 
-numbered! {
+vk_enum! {
     /// `VkPrimitiveTopology`. Adjacent vertices are ignored without a geometry stage.
     #[allow(missing_docs, reason = "the specification's names")]
     pub enum Topology {
@@ -111,7 +111,7 @@ impl Topology {
     }
 }
 
-numbered! {
+vk_enum! {
     /// `VkPolygonMode`.
     pub enum PolygonMode {
         /// Draws triangles as areas.
@@ -184,9 +184,9 @@ pub struct Viewport {
 
 /// A list that mostly has one element; it has no heap memory then, because every draw that changes
 /// state makes it anew.
-pub type One<T> = SmallVec<[T; 1]>;
+pub type SmallVec1<T> = SmallVec<[T; 1]>;
 /// A list that mostly has a few elements.
-pub type Few<T> = SmallVec<[T; 4]>;
+pub type SmallVec4<T> = SmallVec<[T; 4]>;
 
 /// A depth bias.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -228,14 +228,14 @@ pub struct DrawState {
     /// True if an index restarts primitives (primitiveRestartEnable).
     pub primitive_restart: bool,
     /// Vertex attributes.
-    pub attributes: Few<VertexAttribute>,
+    pub attributes: SmallVec4<VertexAttribute>,
     /// Vertex bindings.
-    pub bindings: Few<VertexBinding>,
+    pub bindings: SmallVec4<VertexBinding>,
     /// Viewports by index.
-    pub viewports: One<Viewport>,
+    pub viewports: SmallVec1<Viewport>,
     /// Scissors as x, y, width, height; non-negative, because the icd clips them to the range of
     /// i32.
-    pub scissors: One<[i32; 4]>,
+    pub scissors: SmallVec1<[i32; 4]>,
     /// True if depth is clamped to the viewport's range (depthClampEnable).
     pub depth_clamp: bool,
     /// True if primitives are clipped against the near and far planes (depthClipEnable; the default
@@ -291,10 +291,10 @@ impl Default for DrawState {
             patch_vertices: 1,
             lower_left: false,
             primitive_restart: false,
-            attributes: Few::new(),
-            bindings: Few::new(),
-            viewports: One::new(),
-            scissors: One::new(),
+            attributes: SmallVec4::new(),
+            bindings: SmallVec4::new(),
+            viewports: SmallVec1::new(),
+            scissors: SmallVec1::new(),
             depth_clamp: false,
             depth_clip: true,
             negative_one_to_one: false,
@@ -319,7 +319,7 @@ impl Default for DrawState {
 impl DrawState {
     /// Returns true if primitives of the topology are lines that need their own record in the
     /// tiles, because they are more than rectangles.
-    pub fn lines_are_special(&self, topology: Topology) -> bool {
+    pub fn has_special_lines(&self, topology: Topology) -> bool {
         let lines = match topology.class() {
             TopologyClass::Line => true,
             TopologyClass::Triangle => self.polygon_mode == PolygonMode::Line,
@@ -450,7 +450,7 @@ pub struct DrawCounts {
 #[derive(Clone)]
 pub struct Draw {
     /// Identity for reports of running work.
-    pub running: Running,
+    pub running: RunningCommand,
     /// Compiled stages and their links.
     pub stages: Arc<GraphicsStages>,
     /// Fixed-function state, including dynamic values.
@@ -459,7 +459,7 @@ pub struct Draw {
     pub context: Arc<ShaderContext>,
     /// Vertex buffers by binding number. Reads beyond a buffer's end, of its parts without memory,
     /// and of null buffers give 0. The icd keeps the memory alive.
-    pub vertex_buffers: Few<PartialRange>,
+    pub vertex_buffers: SmallVec4<PartialRange>,
     /// Index buffer; `None` if the draw is not indexed.
     pub index_buffer: Option<IndexBuffer>,
     /// Counts of vertices and instances, used if there is a vertex stage.

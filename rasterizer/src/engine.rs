@@ -3,14 +3,14 @@
 #![forbid(unsafe_code)]
 
 use crate::api::RenderTargets;
-use crate::scene::{Arenas, RenderPassInstance, Scratch};
-use execution::Pool;
+use crate::scene::{ChunkOutputPool, DrawScratch, RenderPassInstance};
+use execution::WorkerPool;
 
 /// An engine, which runs render passes, of several threads at a time, on threads that other work
 /// shares. Creating an engine starts no thread.
 pub struct Engine {
-    pool: Pool<Scratch>,
-    arenas: Arenas,
+    pool: WorkerPool<DrawScratch>,
+    output_pool: ChunkOutputPool,
 }
 
 impl core::fmt::Debug for Engine {
@@ -23,17 +23,17 @@ impl Engine {
     /// Makes an engine of `threads` threads; 0 takes the count from affinity and cgroup quota. The
     /// threads start at first use.
     pub fn new(threads: usize) -> Engine {
-        Engine { pool: Pool::new(threads), arenas: Arenas::default() }
+        Engine { pool: WorkerPool::new(threads), output_pool: ChunkOutputPool::default() }
     }
 
     /// Returns the pool, for work other than draws: dispatches, transfers, and jobs for which no
     /// thread waits.
-    pub fn pool(&self) -> &Pool<Scratch> {
+    pub fn pool(&self) -> &WorkerPool<DrawScratch> {
         &self.pool
     }
 
     /// Starts a render pass instance.
     pub fn begin_rendering(&self, targets: RenderTargets) -> RenderPassInstance<'_> {
-        RenderPassInstance::new(&self.pool, &self.arenas, targets)
+        RenderPassInstance::new(&self.pool, &self.output_pool, targets)
     }
 }

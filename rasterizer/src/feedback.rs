@@ -14,23 +14,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The space of some consecutive primitives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct CaptureSpan {
     /// Byte offset of the first vertex in each buffer.
     pub at: [u32; CAPTURE_BUFFERS],
     /// Number of primitives that fit all buffers; later ones are not written.
     pub primitives: u32,
 }
 
-impl Span {
+impl CaptureSpan {
     /// Returns the space after the first `primitives` primitives, of `vertices` vertices each.
-    pub fn behind(self, capture: &Capture, vertices: u32, primitives: u32) -> Span {
+    pub fn after(self, capture: &Capture, vertices: u32, primitives: u32) -> CaptureSpan {
         let primitives = primitives.min(self.primitives);
         let mut at = self.at;
         for (byte, stride) in at.iter_mut().zip(capture.strides) {
             // (In buffers of other streams, the offset has no meaning.)
             *byte = byte.wrapping_add(stride.wrapping_mul(vertices).wrapping_mul(primitives));
         }
-        Span { at, primitives: self.primitives - primitives }
+        CaptureSpan { at, primitives: self.primitives - primitives }
     }
 }
 
@@ -38,13 +38,13 @@ impl Span {
 #[derive(Debug)]
 pub struct Feedback {
     buffers: [MemoryRange; CAPTURE_BUFFERS],
-    filled: Mutex<Filled>,
+    filled: Mutex<FillState>,
     /// Number of chunks that have no space yet.
     waiting: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct Filled {
+struct FillState {
     /// Byte offset of the next vertex.
     bytes: [u32; CAPTURE_BUFFERS],
     /// True if a primitive of the stream did not fit, after which none is written.
@@ -58,7 +58,7 @@ impl Feedback {
         // Offsets have 32 bits, so a buffer ends there.
         let buffers =
             buffers.map(|MemoryRange { address, size }| MemoryRange { address, size: size.min(u32::MAX.into()) });
-        let filled = Mutex::new(Filled { bytes: starts, full: [false; STREAMS] });
+        let filled = Mutex::new(FillState { bytes: starts, full: [false; STREAMS] });
         Feedback { buffers, filled, waiting: AtomicUsize::new(0) }
     }
 
@@ -68,30 +68,30 @@ impl Feedback {
     }
 
     /// Returns the byte offset in the buffers of the next vertex; it is final only if
-    /// [`Feedback::is_settled`].
+    /// [`Feedback::has_all_spans`].
     pub fn bytes(&self) -> [u32; CAPTURE_BUFFERS] {
         self.filled.lock().bytes
     }
 
     /// Returns true if all primitives of the draws so far have their space.
-    pub fn is_settled(&self) -> bool {
+    pub fn has_all_spans(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) == 0
     }
 
     /// Records a chunk that gets its space later.
-    pub(crate) fn wait(&self) {
+    pub(crate) fn defer_span(&self) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Records that a waiting chunk has its space now.
-    pub(crate) fn settle(&self) {
+    pub(crate) fn finish_deferred_span(&self) {
         self.waiting.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Reserves the space of the next primitives of a stream, of `vertices` vertices each.
-    pub(crate) fn reserve(&self, capture: &Capture, stream: u32, vertices: u32, primitives: u32) -> Span {
+    pub(crate) fn reserve(&self, capture: &Capture, stream: u32, vertices: u32, primitives: u32) -> CaptureSpan {
         let mut filled = self.filled.lock();
-        let Filled { bytes, full } = &mut *filled;
+        let FillState { bytes, full } = &mut *filled;
         let at = *bytes;
         let active =
             |&b: &usize| capture.strides[b] != 0 && capture.streams[b] == stream && !self.buffers[b].address.is_null();
@@ -105,7 +105,7 @@ impl Feedback {
         for b in (0..CAPTURE_BUFFERS).filter(active) {
             bytes[b] += fit * vertices * capture.strides[b];
         }
-        Span { at, primitives: fit }
+        CaptureSpan { at, primitives: fit }
     }
 }
 
@@ -123,18 +123,18 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_into_one_buffer_is_written_to_none() {
+    fn primitives_are_written_only_if_they_fit_all_buffers() {
         let buffers = [buffer(100), buffer(1000), MemoryRange::NULL, buffer(7)];
         let feedback = Feedback::new(buffers, [4, 8, 12, 3]);
         let capture = capture([8, 4, 16, 0]);
         // The buffer has 96 bytes: four triangles of 24 fit; after they are full, no line is
         // written although one would fit.
-        assert_eq!(feedback.reserve(&capture, 0, 3, 3), Span { at: [4, 8, 12, 3], primitives: 3 });
+        assert_eq!(feedback.reserve(&capture, 0, 3, 3), CaptureSpan { at: [4, 8, 12, 3], primitives: 3 });
         assert_eq!(feedback.bytes(), [76, 44, 12, 3], "the third is not bound, nothing goes to the fourth");
-        let span = Span { at: [4, 8, 12, 3], primitives: 3 };
-        assert_eq!(span.behind(&capture, 3, 2), Span { at: [52, 32, 108, 3], primitives: 1 });
-        assert_eq!(span.behind(&capture, 3, 9).primitives, 0);
-        assert_eq!(feedback.reserve(&capture, 0, 3, 2), Span { at: [76, 44, 12, 3], primitives: 1 });
+        let span = CaptureSpan { at: [4, 8, 12, 3], primitives: 3 };
+        assert_eq!(span.after(&capture, 3, 2), CaptureSpan { at: [52, 32, 108, 3], primitives: 1 });
+        assert_eq!(span.after(&capture, 3, 9).primitives, 0);
+        assert_eq!(feedback.reserve(&capture, 0, 3, 2), CaptureSpan { at: [76, 44, 12, 3], primitives: 1 });
         let feedback = Feedback::new([buffer(28), buffer(1000), buffer(0), buffer(0)], [0; 4]);
         let capture = self::capture([8, 4, 0, 0]);
         assert_eq!(feedback.reserve(&capture, 0, 3, 2).primitives, 1);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_beyond_a_buffer_leave_no_room() {
+    fn offsets_beyond_a_buffer_leave_no_space() {
         let feedback = Feedback::new([buffer(64); CAPTURE_BUFFERS], [u32::MAX; CAPTURE_BUFFERS]);
         assert_eq!(feedback.reserve(&capture([4; CAPTURE_BUFFERS]), 0, 1, u32::MAX).primitives, 0);
         assert_eq!(feedback.bytes(), [u32::MAX; CAPTURE_BUFFERS]);

@@ -7,10 +7,10 @@
 //! by operation.
 
 use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_LANES, MAX_SAMPLES, QuadPositions};
-use base::host::{Floats, Host, Ints, Level};
+use base::host::{Floats, Host, Ints, SimdLevel};
 use core::ffi::c_void;
 
-base::compiled! {
+base::multiversion! {
     for Avx512 unsafe extern "C" fn interpolate_of
         (batch: *const FragmentBatch, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
         let inputs = core::slice::from_raw_parts(inputs, count as usize);
@@ -26,7 +26,7 @@ base::compiled! {
 pub unsafe extern "C" fn interpolate(batch: *const c_void, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
     // SAFETY: the level is the host's, and the `# Safety` section of this function requires the
     // same of the pointers.
-    unsafe { interpolate_of(Level::here())(batch.cast(), quads, inputs, count, rows) }
+    unsafe { interpolate_of(SimdLevel::detect())(batch.cast(), quads, inputs, count, rows) }
 }
 
 /// Returns the quads of a batch, with those that pad its last chunk of `chunk` quads.
@@ -50,11 +50,11 @@ unsafe fn batch_of<H: Host>(batch: &FragmentBatch, mut rest: &[FragmentQuad], in
     unsafe {
         while let Some(first) = rest.first() {
             #[cfg(target_arch = "x86_64")]
-            if H::WIDE
+            if H::HAS_512
                 && let Some(four) = rest.first_chunk::<4>()
                 && four.iter().all(|quad| quad.primitive == first.primitive && quad.sample == first.sample)
             {
-                wide::four(batch, four, inputs, rows);
+                avx512::four_quads(batch, four, inputs, rows);
                 (rest, rows) = (&rest[4..], rows.add(2 * inputs.len()));
                 continue;
             }
@@ -128,14 +128,14 @@ fn each<H: Host, const SAME: bool>(a: f32, b: f32) -> H::Floats {
         return H::Floats::splat(a);
     }
     let (a, b) = (a.to_bits(), b.to_bits());
-    H::Ints::of([a, a, a, a, b, b, b, b]).as_floats()
+    H::Ints::from_array([a, a, a, a, b, b, b, b]).as_floats()
 }
 
 /// Evaluates the plane `[dx, dy, c]` of each quad's primitive at (x, y).
 #[inline(always)]
 fn plane<H: Host, const SAME: bool>(a: &[f32; 3], b: &[f32; 3], [x, y]: [H::Floats; 2]) -> H::Floats {
-    let row = each::<H, SAME>(a[1], b[1]).fused(y, each::<H, SAME>(a[2], b[2]));
-    each::<H, SAME>(a[0], b[0]).fused(x, row)
+    let row = each::<H, SAME>(a[1], b[1]).mul_add(y, each::<H, SAME>(a[2], b[2]));
+    each::<H, SAME>(a[0], b[0]).mul_add(x, row)
 }
 
 /// Interpolates the inputs of two quads, which have one primitive with `SAME`.
@@ -176,15 +176,15 @@ unsafe fn pair<H: Host, const SAME: bool>(
         // SAFETY: the primitives have the slot, and there is memory for the row (`# Safety`).
         unsafe {
             let (a, b) = ((*a.attributes.add(slot)).map(f32::from_bits), (*b.attributes.add(slot)).map(f32::from_bits));
-            let sum = w1.fused(each::<H, SAME>(a[1], b[1]), each::<H, SAME>(a[0], b[0]));
-            let value = w2.fused(each::<H, SAME>(a[2], b[2]), sum);
-            rows.add(i).write(value.bits().lanes());
+            let sum = w1.mul_add(each::<H, SAME>(a[1], b[1]), each::<H, SAME>(a[0], b[0]));
+            let value = w2.mul_add(each::<H, SAME>(a[2], b[2]), sum);
+            rows.add(i).write(value.bits().to_array());
         }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-mod wide {
+mod avx512 {
     use super::{Row, inside};
     use base::abi::{FragmentBatch, FragmentQuad};
     use core::arch::x86_64::*;
@@ -206,7 +206,7 @@ mod wide {
     /// The requirements of [`super::batch_of`] hold, and the quads belong to the batch. The host
     /// has the 512-bit level.
     #[inline(always)]
-    pub unsafe fn four(batch: &FragmentBatch, quads: &[FragmentQuad; 4], inputs: &[u32], rows: *mut Row) {
+    pub unsafe fn four_quads(batch: &FragmentBatch, quads: &[FragmentQuad; 4], inputs: &[u32], rows: *mut Row) {
         const { assert!(size_of::<FragmentQuad>() == 16 && core::mem::offset_of!(FragmentQuad, x) == 0) };
         const { assert!(core::mem::offset_of!(FragmentQuad, y) == 2) };
         // SAFETY: the quads belong to the batch, and the host has the 512-bit level (`# Safety`).
@@ -313,7 +313,7 @@ mod tests {
                 })
                 .collect();
             let primitives: Vec<_> = attributes.iter().map(|rows| primitive(&mut rng, rows)).collect();
-            let count = 1 + rng.below(FragmentBatch::MOST_QUADS as u32);
+            let count = 1 + rng.below(FragmentBatch::MAX_QUADS as u32);
             let quads = quads(&mut rng, &primitives, count);
             // Positions have few bits, so that sums are exact in any order.
             let samples: [[f32; 2]; 4] = std::array::from_fn(|_| [0; 2].map(|_| rng.below(16) as f32 / 16.0));
@@ -331,7 +331,7 @@ mod tests {
             let inputs = [(4, true), (0, false), (2, true), (0, true)];
             let inputs = &inputs[..1 + rng.below(4) as usize];
             let list: Vec<u32> = inputs.iter().map(|&(slot, perspective)| interpolated(slot, perspective)).collect();
-            for level in Level::all_here() {
+            for level in SimdLevel::all_supported() {
                 // One more pair is allocated, which must stay unchanged.
                 let pairs = quads.len().div_ceil(2);
                 let mut rows = vec![[7u32; MAX_LANES]; (pairs + 1) * list.len()];

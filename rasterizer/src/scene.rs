@@ -11,22 +11,24 @@
 //! A round's tiles share their parallel region with the next round's front end: a worker that finds
 //! no more tiles continues with chunks.
 
-mod arenas;
-mod homes;
+mod output_pool;
+mod tile_affinity;
 
-pub(crate) use arenas::Arenas;
+pub(crate) use output_pool::ChunkOutputPool;
 
-use crate::api::{Draw, DrawState, GraphicsStages, One, RenderTargets, statistic};
-use crate::feedback::Span;
-use crate::front::{self, Asked, BATCH_PRIMITIVES, Chunk, Feed, FetchPlan, FrontDraw, MOST_PATCHES, Transform};
+use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets, SmallVec1, statistic};
+use crate::feedback::CaptureSpan;
+use crate::front::{
+    self, BATCH_PRIMITIVES, CaptureTarget, DrawChunk, FetchPlan, FrontDraw, MOST_PATCHES, MeshDispatchList, Transform,
+};
 use crate::prim::ChunkOutput;
-use crate::surface::{Surface, pack_texel};
-use crate::tile::{self, ChunkOrigin, DepthFormat, Pass, Runs, Scene, TileDraw, TilePlan, TileState};
-use execution::{Effort, Pool, StageMemory, aborted};
-use homes::Homes;
+use crate::surface::{RenderSurface, pack_texel};
+use crate::tile::{self, BinRuns, ChunkOrigin, DepthFormat, RenderPass, TileDraw, TilePlan, TileRound, TileState};
+use execution::{CostHint, StageMemory, WorkerPool, aborted};
 use parking_lot::Mutex;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use tile_affinity::TileAffinity;
 
 /// Number of primitives that may be pending.
 const ROUND_PRIMITIVES: u32 = 16 << 10;
@@ -34,53 +36,53 @@ const ROUND_PRIMITIVES: u32 = 16 << 10;
 /// a few megabytes.)
 pub(crate) const ROUND_BYTES: usize = 32 << 20;
 /// Largest number of primitives that a chunk may make, unless a single primitive makes them.
-const CHUNK_PRIMITIVES: u32 = 16 << 10;
+const MAX_CHUNK_PRIMITIVES: u32 = 16 << 10;
 /// Number of primitives that a chunk usually makes.
-const CHUNK_USUAL: u32 = 1024;
+const USUAL_CHUNK_PRIMITIVES: u32 = 1024;
 /// Number of primitives from which on a chunk is large. Large chunks leave more than fits caches,
 /// so rounds are shorter. They also make other threads wait, so they do not begin at the end of a
 /// round.
-const CHUNK_LARGE: u32 = CHUNK_USUAL / 2;
+const LARGE_CHUNK_PRIMITIVES: u32 = USUAL_CHUNK_PRIMITIVES / 2;
 /// Number of batches of a chunk of a draw that draws nothing. Such a chunk leaves nothing, so
 /// larger chunks are cheaper.
-const CHUNK_BATCHES: u32 = 8;
+const VERTEX_ONLY_CHUNK_BATCHES: u32 = 8;
 /// Number of primitives of such a draw that count as one.
-const UNDRAWN: u32 = 16;
-/// Number of chunks per thread that a round has before it is large, up to [`FEW`].
-const THREAD_CHUNKS: usize = 3;
+const VERTEX_ONLY_DISCOUNT: u32 = 16;
+/// Number of chunks per thread that a round has before it is large, up to [`SMALL_ROUND_ITEMS`].
+const CHUNKS_PER_THREAD: usize = 3;
 /// Largest number of primitives that a chunk of mesh workgroups may make, unless a single workgroup
 /// makes them. It is that of batches of other draws, so that outputs are small enough to be kept.
-const CHUNK_MESHES: u32 = BATCH_PRIMITIVES;
+const MAX_MESH_CHUNK_PRIMITIVES: u32 = BATCH_PRIMITIVES;
 /// Number of draws that may be pending.
 const ROUND_DRAWS: usize = 4096;
 /// Number of segments that the pending draws may have.
 const ROUND_SEGMENTS: usize = 1 << 18;
 /// Largest number of tiles and of chunks that may be little work.
-const FEW: usize = 64;
+const SMALL_ROUND_ITEMS: usize = 64;
 /// Number of rows of a clear that one worker takes.
 const CLEAR_ROWS: u32 = 64;
 /// State that a worker keeps for draws and dispatches.
 #[derive(Default)]
-pub struct Scratch {
+pub struct DrawScratch {
     stage: StageMemory,
-    front: front::Scratch,
-    tile: tile::Scratch,
+    front: front::FrontScratch,
+    tile: tile::TileScratch,
 }
 
-impl execution::Scratch for Scratch {
+impl execution::WorkerScratch for DrawScratch {
     fn trim(&mut self, bytes: usize) {
         self.stage.trim(bytes);
     }
 }
 
-impl AsMut<StageMemory> for Scratch {
+impl AsMut<StageMemory> for DrawScratch {
     fn as_mut(&mut self) -> &mut StageMemory {
         &mut self.stage
     }
 }
 
 /// The plans of stages and state in this pass.
-struct Plans {
+struct DrawPlans {
     stages: Arc<GraphicsStages>,
     state: Arc<DrawState>,
     fetch: Arc<FetchPlan>,
@@ -89,7 +91,7 @@ struct Plans {
     viewports: Arc<[Transform]>,
 }
 
-impl Plans {
+impl DrawPlans {
     /// Returns the parts that draws keep.
     fn shared(&self) -> (Arc<FetchPlan>, Arc<TilePlan>, Arc<[Transform]>) {
         (self.fetch.clone(), self.tile.clone(), self.viewports.clone())
@@ -99,7 +101,7 @@ impl Plans {
 /// A deferred draw.
 struct SceneDraw {
     draw: Draw,
-    front: front::Plan,
+    front: front::FrontPlan,
     tile: Arc<TilePlan>,
 }
 
@@ -109,13 +111,13 @@ impl SceneDraw {
     }
 
     /// Returns true if the draw is not rasterized and makes only vertices.
-    fn leaves_nothing(&self) -> bool {
+    fn makes_only_vertices(&self) -> bool {
         let stages = &self.draw.stages;
-        self.draw.rasterized().is_none() && stages.foretell_primitives() && stages.mesh().is_none()
+        self.draw.rasterized().is_none() && stages.has_known_primitive_count() && stages.mesh().is_none()
     }
 }
 
-impl tile::Draws for Vec<SceneDraw> {
+impl tile::DrawTable for Vec<SceneDraw> {
     fn draw(&self, number: u32) -> TileDraw<'_> {
         let draw = &self[number as usize];
         TileDraw { draw: &draw.draw, plan: &draw.tile, running: draw.draw.running }
@@ -123,8 +125,8 @@ impl tile::Draws for Vec<SceneDraw> {
 }
 
 /// Returns the number of bytes of a chunk's output, with the most that the tiles' runs of it take.
-fn bytes_of(output: &ChunkOutput) -> usize {
-    output.bytes() + Runs::most_bytes(output.bins.len())
+fn output_bytes(output: &ChunkOutput) -> usize {
+    output.bytes() + BinRuns::max_bytes(output.bins.len())
 }
 
 /// Serial number of the last draw.
@@ -134,20 +136,20 @@ static SERIAL: AtomicU64 = AtomicU64::new(0);
 /// it without [`RenderPassInstance::end`] drops the deferred work (because a panic unwinds, or the
 /// device is lost).
 pub struct RenderPassInstance<'e> {
-    pool: &'e Pool<Scratch>,
-    arenas: &'e Arenas,
-    pass: Pass,
+    pool: &'e WorkerPool<DrawScratch>,
+    output_pool: &'e ChunkOutputPool,
+    pass: RenderPass,
     draws: Vec<SceneDraw>,
     /// Number of segments of all draws.
     segments: usize,
     /// Number of bytes that task workgroups have left for all draws.
-    asked_bytes: usize,
+    mesh_dispatch_bytes: usize,
     chunks: Vec<Pending>,
     /// Number of primitives of `chunks`.
     pending: u32,
     /// Chunks whose front end has run and whose tiles have not.
     sealed: Round,
-    plans: Option<Plans>,
+    plans: Option<DrawPlans>,
     /// Stipple counter after the chunks that have run.
     stipple: u32,
     /// Bound of a round's bytes: [`ROUND_BYTES`], except in tests.
@@ -155,15 +157,15 @@ pub struct RenderPassInstance<'e> {
     /// True if captured primitives get their space after shading, as if their number were known
     /// only then.
     #[cfg(test)]
-    pub(crate) captures_later: bool,
+    pub(crate) captures_after_shading: bool,
     /// Largest number of bytes that rounds have had at once.
     #[cfg(test)]
-    pub(crate) most_bytes: usize,
+    pub(crate) peak_bytes: usize,
 }
 
 /// A chunk whose tiles have not been run.
 struct Pending {
-    chunk: Chunk,
+    chunk: DrawChunk,
     /// Output of a chunk that overtook a chunk that found its round full.
     output: Option<ChunkOutput>,
 }
@@ -174,28 +176,32 @@ struct Round {
     /// Origin of each chunk.
     origins: Vec<ChunkOrigin>,
     outputs: Vec<ChunkOutput>,
-    runs: Runs,
-    homes: Option<Homes>,
+    runs: BinRuns,
+    tile_affinity: Option<TileAffinity>,
     /// Spans of captured primitives that outputs have kept, by number of the output and stream.
-    captured: Vec<(usize, u32, Span)>,
+    captured: Vec<(usize, u32, CaptureSpan)>,
 }
 
 impl Round {
     #[cfg(test)]
     fn bytes(&self) -> usize {
-        self.outputs.iter().map(bytes_of).sum()
+        self.outputs.iter().map(output_bytes).sum()
     }
 }
 
 impl<'e> RenderPassInstance<'e> {
-    pub(crate) fn new(pool: &'e Pool<Scratch>, arenas: &'e Arenas, targets: RenderTargets) -> RenderPassInstance<'e> {
+    pub(crate) fn new(
+        pool: &'e WorkerPool<DrawScratch>,
+        output_pool: &'e ChunkOutputPool,
+        targets: RenderTargets,
+    ) -> RenderPassInstance<'e> {
         RenderPassInstance {
             pool,
-            arenas,
-            pass: Pass::new(&targets),
+            output_pool,
+            pass: RenderPass::new(&targets),
             draws: Vec::new(),
             segments: 0,
-            asked_bytes: 0,
+            mesh_dispatch_bytes: 0,
             chunks: Vec::new(),
             pending: 0,
             sealed: Round::default(),
@@ -203,22 +209,22 @@ impl<'e> RenderPassInstance<'e> {
             stipple: 0,
             round_bytes: ROUND_BYTES,
             #[cfg(test)]
-            captures_later: false,
+            captures_after_shading: false,
             #[cfg(test)]
-            most_bytes: 0,
+            peak_bytes: 0,
         }
     }
 
     /// Turns Hi-Z off, for comparison in tests.
     #[cfg(test)]
-    pub(crate) fn without_depth_bounds(&mut self) {
-        self.pass.depth_bounds = None;
+    pub(crate) fn without_hi_z(&mut self) {
+        self.pass.hi_z = None;
     }
 
     /// Turns the visibility buffer and occlusion culling off, for comparison in tests.
     #[cfg(test)]
-    pub(crate) fn without_hiding(&mut self) {
-        self.pass.hides = false;
+    pub(crate) fn without_hidden_surface_removal(&mut self) {
+        self.pass.removes_hidden_surfaces = false;
     }
 
     /// Returns the number of segments of the pending draws.
@@ -245,45 +251,48 @@ impl<'e> RenderPassInstance<'e> {
 
     /// Appends a draw with a mesh stage, in parts of as many tasks as are kept together.
     fn draw_meshes(&mut self, draw: Draw) -> u64 {
-        let Some((stage, facts)) = draw.stages.task() else {
-            let asked = Asked::by_draw(draw.groups);
-            self.append(draw, Some(asked));
+        let Some((stage, info)) = draw.stages.task() else {
+            let mesh_dispatches = MeshDispatchList::from_draw(draw.groups);
+            self.append(draw, Some(mesh_dispatches));
             return 0;
         };
         let tasks = draw.groups.iter().fold(1u64, |product, &n| product.saturating_mul(n.into()));
         let (mut first, mut excessive) = (0, 0);
         while first < tasks && !aborted(&draw.context) {
-            let count = front::together(facts, tasks - first);
-            let asked = Asked::by_tasks((self.pool, draw.running), &draw, (stage, facts), first, count);
+            let count = front::tasks_per_batch(info, tasks - first);
+            let mesh_dispatches =
+                MeshDispatchList::from_tasks((self.pool, draw.running), &draw, (stage, info), first, count);
             first += count;
-            excessive += u64::from(asked.excessive());
-            self.append(draw.clone(), Some(asked));
+            excessive += u64::from(mesh_dispatches.excessive());
+            self.append(draw.clone(), Some(mesh_dispatches));
         }
         excessive
     }
 
     /// Appends a draw, or a part of one.
-    fn append(&mut self, draw: Draw, asked: Option<Asked>) {
-        if asked.as_ref().is_some_and(|asked| asked.total() == 0) || aborted(&draw.context) {
+    fn append(&mut self, draw: Draw, mesh_dispatches: Option<MeshDispatchList>) {
+        if mesh_dispatches.as_ref().is_some_and(|mesh_dispatches| mesh_dispatches.total() == 0)
+            || aborted(&draw.context)
+        {
             return;
         }
-        let instances = if asked.is_some() { 1 } else { draw.counts.instances };
-        let asked_bytes = asked.as_ref().map_or(0, Asked::bytes);
+        let instances = if mesh_dispatches.is_some() { 1 } else { draw.counts.instances };
+        let mesh_dispatch_bytes = mesh_dispatches.as_ref().map_or(0, MeshDispatchList::bytes);
         let (fetch, tile, viewports) = self.plans_of(&draw);
-        let depth_unit = self.pass.depth.and_then(|s| DepthFormat::of(s.format)).and_then(DepthFormat::unit);
+        let depth_unit = self.pass.depth.and_then(|s| DepthFormat::from_format(s.format)).and_then(DepthFormat::unit);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed) + 1;
-        let segments = if asked.is_some() { One::new() } else { front::cut(&draw) };
-        let (topology, asked) = (draw.stages.topology(draw.state.topology), asked.map(Arc::new));
-        let front = front::Plan { fetch, viewports, topology, depth_unit, segments, serial, asked };
+        let segments = if mesh_dispatches.is_some() { SmallVec1::new() } else { front::cut(&draw) };
+        let (topology, mesh_dispatches) = (draw.stages.topology(draw.state.topology), mesh_dispatches.map(Arc::new));
+        let front = front::FrontPlan { fetch, viewports, topology, depth_unit, segments, serial, mesh_dispatches };
         let primitives = front.primitives();
         if primitives == 0 {
             return;
         }
         self.segments += front.segments.len();
-        self.asked_bytes += asked_bytes;
+        self.mesh_dispatch_bytes += mesh_dispatch_bytes;
         self.draws.push(SceneDraw { front, tile, draw });
         self.cut(primitives, instances);
-        let full = self.segments >= ROUND_SEGMENTS || self.asked_bytes >= ROUND_BYTES;
+        let full = self.segments >= ROUND_SEGMENTS || self.mesh_dispatch_bytes >= ROUND_BYTES;
         if self.draws.len() >= ROUND_DRAWS || full {
             self.flush();
         }
@@ -293,18 +302,22 @@ impl<'e> RenderPassInstance<'e> {
     fn cut(&mut self, primitives: u32, instances: u32) {
         let draw = self.draws.len() as u32 - 1;
         let stages = &self.draws[draw as usize].draw.stages;
-        let most_made = stages.most_made();
+        let most_made = stages.max_primitives_per_input();
         // A chunk has few patches, because many primitives may be made of each.
         let batch = if stages.tessellation().is_some() { MOST_PATCHES } else { BATCH_PRIMITIVES };
         // A workgroup is more work than a primitive, and the few workgroups of a few meshes must be
         // distributed over the threads.
-        let (room, weight) =
-            if stages.mesh().is_some() { (CHUNK_MESHES, most_made.max(1)) } else { (CHUNK_PRIMITIVES, 1) };
-        let usual = CHUNK_USUAL / stages.probably_made(1).max(1);
-        let most = if self.draws[draw as usize].leaves_nothing() {
+        let (room, weight) = if stages.mesh().is_some() {
+            (MAX_MESH_CHUNK_PRIMITIVES, most_made.max(1))
+        } else {
+            (MAX_CHUNK_PRIMITIVES, 1)
+        };
+        let usual = USUAL_CHUNK_PRIMITIVES / stages.estimate_primitives(1).max(1);
+        let most = if self.draws[draw as usize].makes_only_vertices() {
             // (A chunk has at most the primitives of an instance, so these chunks have one
             // instance, or one batch.)
-            BATCH_PRIMITIVES * (primitives / self.evenly(BATCH_PRIMITIVES)).clamp(1, CHUNK_BATCHES)
+            BATCH_PRIMITIVES
+                * (primitives / self.primitives_for_all_threads(BATCH_PRIMITIVES)).clamp(1, VERTEX_ONLY_CHUNK_BATCHES)
         } else {
             (room / most_made.max(1)).min(usual).clamp(1, batch)
         };
@@ -315,12 +328,14 @@ impl<'e> RenderPassInstance<'e> {
             let mut primitive = 0;
             while primitive < primitives {
                 let n = most.min(primitives - primitive);
-                let feed = front::feed(&self.draws[draw as usize].draw, n * take, self.captures_later(draw));
-                let chunk = Chunk { draw, instance, instances: take, primitive, primitives: n, weight, feed };
+                let capture_target =
+                    front::capture_target(&self.draws[draw as usize].draw, n * take, self.captures_after_shading(draw));
+                let chunk =
+                    DrawChunk { draw, instance, instances: take, primitive, primitives: n, weight, capture_target };
                 self.chunks.push(Pending { chunk, output: None });
                 primitive += n;
                 self.pending += self.weight(&chunk);
-                while self.is_round() {
+                while self.is_round_full() {
                     self.run_chunks();
                     // A draw of billions of primitives must end when the device is lost.
                     if self.draws.last().is_none_or(|d| aborted(&d.draw.context)) {
@@ -334,54 +349,55 @@ impl<'e> RenderPassInstance<'e> {
 
     /// Returns the number of primitives in pieces of `piece` primitives that are enough for each
     /// thread.
-    fn evenly(&self, piece: u32) -> u32 {
-        piece.saturating_mul(u32::try_from(2 * THREAD_CHUNKS * self.pool.threads()).unwrap_or(u32::MAX))
+    fn primitives_for_all_threads(&self, piece: u32) -> u32 {
+        piece.saturating_mul(u32::try_from(2 * CHUNKS_PER_THREAD * self.pool.threads()).unwrap_or(u32::MAX))
     }
 
     /// Returns the number of primitives that a chunk will probably make, or that it takes.
-    fn weight(&self, chunk: &Chunk) -> u32 {
+    fn weight(&self, chunk: &DrawChunk) -> u32 {
         let taken = chunk.primitives * chunk.instances * chunk.weight;
         let draw = &self.draws[chunk.draw as usize];
-        if draw.leaves_nothing() {
-            return taken.div_ceil(UNDRAWN);
+        if draw.makes_only_vertices() {
+            return taken.div_ceil(VERTEX_ONLY_DISCOUNT);
         }
-        draw.draw.stages.probably_made(taken).min(ROUND_PRIMITIVES).max(taken)
+        draw.draw.stages.estimate_primitives(taken).min(ROUND_PRIMITIVES).max(taken)
     }
 
     /// Returns true if the pending chunks are enough work for all threads, and much for the caches.
-    fn is_round(&self) -> bool {
-        let few = (THREAD_CHUNKS * self.pool.threads()).min(FEW);
-        let most = if self.are_large() { ROUND_PRIMITIVES / 2 } else { ROUND_PRIMITIVES };
+    fn is_round_full(&self) -> bool {
+        let few = (CHUNKS_PER_THREAD * self.pool.threads()).min(SMALL_ROUND_ITEMS);
+        let most = if self.has_large_chunks() { ROUND_PRIMITIVES / 2 } else { ROUND_PRIMITIVES };
         self.pending >= most && (self.chunks.len() >= few || self.pending >= 8 * ROUND_PRIMITIVES)
     }
 
     /// Returns true if the pending chunks are few large ones.
-    fn are_large(&self) -> bool {
-        self.chunks.len() <= FEW && self.pending >= CHUNK_LARGE * self.chunks.len() as u32
+    fn has_large_chunks(&self) -> bool {
+        self.chunks.len() <= SMALL_ROUND_ITEMS && self.pending >= LARGE_CHUNK_PRIMITIVES * self.chunks.len() as u32
     }
 
     /// Returns true if the space of a draw's captured primitives is known only after shading.
-    fn captures_later(&self, draw: u32) -> bool {
+    fn captures_after_shading(&self, draw: u32) -> bool {
         #[cfg(test)]
-        if self.captures_later {
+        if self.captures_after_shading {
             return true;
         }
-        !self.draws[draw as usize].draw.stages.foretell_primitives()
+        !self.draws[draw as usize].draw.stages.has_known_primitive_count()
     }
 
-    /// Returns the plans of a draw, reusing the last draw's if stages and state are the same objects.
+    /// Returns the plans of a draw, reusing the last draw's if stages and state are the same
+    /// objects.
     fn plans_of(&mut self, draw: &Draw) -> (Arc<FetchPlan>, Arc<TilePlan>, Arc<[Transform]>) {
-        let same = |p: &&Plans| Arc::ptr_eq(&p.stages, &draw.stages) && Arc::ptr_eq(&p.state, &draw.state);
+        let same = |p: &&DrawPlans| Arc::ptr_eq(&p.stages, &draw.stages) && Arc::ptr_eq(&p.state, &draw.state);
         if let Some(p) = self.plans.as_ref().filter(same) {
             return p.shared();
         }
-        let (state, first) = (&*draw.state, &draw.stages.first().facts);
+        let (state, first) = (&*draw.state, &draw.stages.first().info);
         // Each plan is reused if all that it depends on is equal.
         let last = self.plans.as_ref().filter(|p| Arc::ptr_eq(&p.stages, &draw.stages));
         let fetch = last.filter(|p| p.state.attributes == state.attributes && p.state.bindings == state.bindings);
         let tile_state = TileState::new(state, draw.stages.topology(state.topology), &self.pass);
         let tile = last.filter(|p| p.tile_state == tile_state).map(|p| p.tile.clone());
-        let plans = Plans {
+        let plans = DrawPlans {
             fetch: fetch.map_or_else(|| Arc::new(FetchPlan::new(&first.interface, state)), |p| p.fetch.clone()),
             tile: tile.unwrap_or_else(|| Arc::new(TilePlan::new(&draw.stages, &tile_state, &self.pass))),
             tile_state,
@@ -398,7 +414,7 @@ impl<'e> RenderPassInstance<'e> {
             self.run_chunks();
         }
         self.draws.clear();
-        (self.segments, self.asked_bytes) = (0, 0);
+        (self.segments, self.mesh_dispatch_bytes) = (0, 0);
     }
 
     /// Flushes and ends the instance.
@@ -409,42 +425,42 @@ impl<'e> RenderPassInstance<'e> {
     /// Runs the tiles of the sealed round and the front end of the pending chunks. Chunks that fit
     /// become the sealed round.
     pub(crate) fn run_chunks(&mut self) {
-        let large = self.are_large();
+        let large = self.has_large_chunks();
         let chunks = core::mem::take(&mut self.chunks);
         let sealed = core::mem::take(&mut self.sealed);
         let (pool, pass, draws, round_bytes) = (self.pool, &self.pass, &self.draws, self.round_bytes);
-        let arenas = self.arenas;
+        let output_pool = self.output_pool;
         // Once the round is full, it stays full. Chunks are begun in order, so only those that
         // other threads have begun meanwhile may overtake.
         let bytes = AtomicUsize::new(0);
-        let work: Vec<(Chunk, Mutex<Option<ChunkOutput>>)> =
+        let work: Vec<(DrawChunk, Mutex<Option<ChunkOutput>>)> =
             chunks.into_iter().map(|Pending { chunk, output }| (chunk, Mutex::new(output))).collect();
-        let scene = Scene { pass, draws, origins: &sealed.origins, outputs: &sealed.outputs, runs: &sealed.runs };
+        let scene = TileRound { pass, draws, origins: &sealed.origins, outputs: &sealed.outputs, runs: &sealed.runs };
         let captured = sealed.captured.len();
         let tiles = captured + sealed.runs.tiles();
         // One or two tiles do not justify waking another thread; a few do if they did the last
         // time, with such a draw.
-        let effort = match (work.len(), tiles) {
-            (0, ..=2) => Effort::Small,
-            (..=FEW, ..=FEW) => {
-                Effort::like((work.len(), tiles, draws.len(), draws.last().map(|d| d.draw.running.pipeline)))
+        let cost_hint = match (work.len(), tiles) {
+            (0, ..=2) => CostHint::Small,
+            (..=SMALL_ROUND_ITEMS, ..=SMALL_ROUND_ITEMS) => {
+                CostHint::keyed((work.len(), tiles, draws.len(), draws.last().map(|d| d.draw.running.pipeline)))
             }
-            _ => Effort::Large,
+            _ => CostHint::Large,
         };
         // Large chunks are begun first, so that no thread waits long for the last one. (Otherwise
         // tiles are begun first, before caches evict their data.)
         let (first_tile, first_chunk) = if large { (work.len(), 0) } else { (0, tiles) };
-        pool.for_each(tiles + work.len(), effort, |worker, scratch, i| {
-            let Scratch { stage, front, tile: tile_scratch } = scratch;
+        pool.for_each(tiles + work.len(), cost_hint, |worker, scratch, i| {
+            let DrawScratch { stage, front, tile: tile_scratch } = scratch;
             let Some((chunk, slot)) = i.checked_sub(first_chunk).and_then(|i| work.get(i)) else {
                 let i = i - first_tile;
                 if let Some(&(output, stream, span)) = sealed.captured.get(i) {
                     let draw = &draws[sealed.origins[output].draw as usize];
-                    worker.runs(draw.draw.running);
-                    return front::place(&draw.draw, &sealed.outputs[output], stream, span);
+                    worker.set_running(draw.draw.running);
+                    return front::write_captured(&draw.draw, &sealed.outputs[output], stream, span);
                 }
-                let at_home = |homes: &Homes| homes.next(worker.processor());
-                let Some(tile) = sealed.homes.as_ref().map_or(Some(i - captured), at_home) else { return };
+                let cached_tile = |tile_affinity: &TileAffinity| tile_affinity.next(worker.processor());
+                let Some(tile) = sealed.tile_affinity.as_ref().map_or(Some(i - captured), cached_tile) else { return };
                 return tile::run(&scene, tile, worker, stage, tile_scratch);
             };
             let done = slot.lock().take();
@@ -452,28 +468,28 @@ impl<'e> RenderPassInstance<'e> {
             // The output is local while it is filled, so that it is not next to those that other
             // threads fill.
             let output = done.or_else(|| {
-                let mut output = begins.then(|| arenas.take(worker.processor()))?;
+                let mut output = begins.then(|| output_pool.take(worker.processor()))?;
                 let draw = &draws[chunk.draw as usize];
-                worker.runs(draw.draw.running);
+                worker.set_running(draw.draw.running);
                 front::run(draw.front(), &pass.grid, chunk, stage, front, &mut output);
                 Some(output)
             });
-            bytes.fetch_add(output.as_ref().map_or(0, bytes_of), Ordering::Relaxed);
+            bytes.fetch_add(output.as_ref().map_or(0, output_bytes), Ordering::Relaxed);
             *slot.lock() = output;
         });
         let round = self.seal(work);
         #[cfg(test)]
         {
-            let overtaken = self.chunks.iter().filter_map(|p| p.output.as_ref()).map(bytes_of).sum::<usize>();
-            self.most_bytes = self.most_bytes.max(sealed.bytes() + round.bytes() + overtaken);
+            let overtaken = self.chunks.iter().filter_map(|p| p.output.as_ref()).map(output_bytes).sum::<usize>();
+            self.peak_bytes = self.peak_bytes.max(sealed.bytes() + round.bytes() + overtaken);
         }
         self.sealed = round;
-        self.arenas.give(sealed.outputs.into_iter(), self.pool.threads());
+        self.output_pool.recycle(sealed.outputs.into_iter(), self.pool.threads());
     }
 
     /// Makes a round of the chunks up to the first one that has not run; the others are pending
     /// again.
-    fn seal(&mut self, work: Vec<(Chunk, Mutex<Option<ChunkOutput>>)>) -> Round {
+    fn seal(&mut self, work: Vec<(DrawChunk, Mutex<Option<ChunkOutput>>)>) -> Round {
         let mut round = Round::default();
         self.pending = 0;
         for (chunk, output) in work {
@@ -486,9 +502,9 @@ impl<'e> RenderPassInstance<'e> {
                 }
             };
             let draw = &self.draws[chunk.draw as usize].draw;
-            if let Feed::Later = chunk.feed {
+            if let CaptureTarget::AfterShading = chunk.capture_target {
                 let number = round.outputs.len();
-                let spans = (0..).zip(front::settle(draw, &output).into_iter().flatten());
+                let spans = (0..).zip(front::reserve_captured(draw, &output).into_iter().flatten());
                 let spans = spans.filter(|(_, span)| span.primitives != 0);
                 round.captured.extend(spans.map(|(stream, span)| (number, stream, span)));
             }
@@ -497,8 +513,8 @@ impl<'e> RenderPassInstance<'e> {
             self.stipple = output.phase.then(self.stipple, draw.state.line_stipple);
             round.outputs.push(output);
         }
-        round.runs = Runs::new(&round.outputs, &self.pass.grid);
-        round.homes = Homes::new(&round.runs, &round.outputs);
+        round.runs = BinRuns::new(&round.outputs, &self.pass.grid);
+        round.tile_affinity = TileAffinity::new(&round.runs, &round.outputs);
         round
     }
 
@@ -527,13 +543,13 @@ impl<'e> RenderPassInstance<'e> {
             raw
         };
         if let (Some(surface), Some(value)) = (self.pass.depth, depth)
-            && let Some(format) = DepthFormat::of(surface.format)
+            && let Some(format) = DepthFormat::from_format(surface.format)
         {
             let bits = format.encode(value);
             if let Some((rect, layers)) = self.fill(&surface, texel(bits), rect, base_layer, layers)
-                && let Some(bounds) = &self.pass.depth_bounds
+                && let Some(hi_z) = &self.pass.hi_z
             {
-                layers.for_each(|layer| bounds.fill(layer, rect, format.value(bits)));
+                layers.for_each(|layer| hi_z.fill(layer, rect, format.value(bits)));
             }
         }
         if let (Some(surface), Some(value)) = (self.pass.stencil, stencil) {
@@ -545,7 +561,7 @@ impl<'e> RenderPassInstance<'e> {
     /// the remaining rectangle.
     fn fill(
         &self,
-        surface: &Surface,
+        surface: &RenderSurface,
         texel: [u8; 16],
         [x, y, w, h]: [u32; 4],
         base_layer: u32,
@@ -563,8 +579,8 @@ impl<'e> RenderPassInstance<'e> {
         let bands = (y1 - y0).div_ceil(CLEAR_ROWS);
         let items = (end_layer - base_layer) * surface.samples * bands;
         let small = row.len() * (y1 - y0) as usize <= 1 << 16;
-        let effort = if small { Effort::Small } else { Effort::Large };
-        self.pool.for_each(items as usize, effort, |_, _, i| {
+        let cost_hint = if small { CostHint::Small } else { CostHint::Large };
+        self.pool.for_each(items as usize, cost_hint, |_, _, i| {
             let i = i as u32;
             let (band, sub) = (i % bands, i / bands);
             let (sample, layer) = (sub % surface.samples, base_layer + sub / surface.samples);

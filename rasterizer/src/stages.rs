@@ -61,10 +61,11 @@ impl GraphicsStages {
     pub fn new(stages: impl IntoIterator<Item = CompiledStage>) -> Result<GraphicsStages, LinkError> {
         let list = StageList::new(stages)?;
         let linkage = Linkage::new(&list);
-        let draw_parameters = list.iter().any(|stage| stage.facts.draw_parameters);
+        let draw_parameters = list.iter().any(|stage| stage.info.draw_parameters);
         // Until a measurement exists, a patch counts as a large one.
-        let amplification =
-            Amplification(AtomicU32::new(list.most_made().min(PRIMITIVES_PER_PATCH) * Amplification::ONE));
+        let amplification = Amplification(AtomicU32::new(
+            list.max_primitives_per_input().min(PRIMITIVES_PER_PATCH) * Amplification::ONE,
+        ));
         Ok(GraphicsStages { list, linkage, draw_parameters, amplification })
     }
 
@@ -81,7 +82,7 @@ impl GraphicsStages {
 
     /// Records how many primitives were made of some of the draw's.
     pub fn record_amplification(&self, taken: u32, made: u32) {
-        if !self.is_measured() {
+        if !self.is_amplification_measured() {
             return;
         }
         let now = (u64::from(made) * u64::from(Amplification::ONE)).div_ceil(u64::from(taken.max(1)));
@@ -94,8 +95,8 @@ impl GraphicsStages {
 
     /// Returns how many primitives will probably be made of `taken` ones of the draw; the same
     /// number if no stage makes primitives.
-    pub fn probably_made(&self, taken: u32) -> u32 {
-        if !self.is_measured() {
+    pub fn estimate_primitives(&self, taken: u32) -> u32 {
+        if !self.is_amplification_measured() {
             return taken;
         }
         let made =
@@ -105,7 +106,7 @@ impl GraphicsStages {
 
     /// Returns true if the number of resulting primitives is known only afterwards. (For mesh
     /// workgroups, the maximum is a good estimate.)
-    fn is_measured(&self) -> bool {
-        !self.foretell_primitives() && self.mesh().is_none()
+    fn is_amplification_measured(&self) -> bool {
+        !self.has_known_primitive_count() && self.mesh().is_none()
     }
 }

@@ -14,7 +14,7 @@ pub const MAX_DESCRIPTOR_SETS: usize = 32;
 /// Number of dynamic uniform and storage buffers of a pipeline layout that are stored in the
 /// context itself. Bindings that reach beyond them are read from
 /// [`ShaderContext::all_dynamic_buffers`], which is empty in the context of a usual layout.
-pub const NEAR_DYNAMIC_BUFFERS: usize = 24;
+pub const INLINE_DYNAMIC_BUFFERS: usize = 24;
 /// The limit `VkPhysicalDeviceLimits::maxPushConstantsSize`, in bytes.
 pub const MAX_PUSH_CONSTANTS: usize = 256;
 
@@ -27,7 +27,7 @@ pub struct ShaderContext {
     pub sets: [*const u8; MAX_DESCRIPTOR_SETS],
     /// The first dynamic buffers, resolved (offset added, range cut to the buffer's end), in
     /// pipeline layout order (by set, then binding, then array element).
-    pub dynamic_buffers: [BufferDescriptor; NEAR_DYNAMIC_BUFFERS],
+    pub dynamic_buffers: [BufferDescriptor; INLINE_DYNAMIC_BUFFERS],
     /// Bytes of the push constants.
     pub push_constants: [u8; MAX_PUSH_CONSTANTS],
     /// Value of `NumWorkgroups`.
@@ -52,14 +52,14 @@ pub struct ShaderContext {
     pub addresses: AddressSpace,
     /// The descriptor heaps.
     pub heaps: Heaps,
-    /// All dynamic buffers, if there are more than [`NEAR_DYNAMIC_BUFFERS`].
+    /// All dynamic buffers, if there are more than [`INLINE_DYNAMIC_BUFFERS`].
     pub all_dynamic_buffers: DynamicBuffers,
 }
 
 impl ShaderContext {
     /// Stores the resolved dynamic buffers of the pipeline layout where shaders read them.
     pub fn set_dynamic_buffers(&mut self, list: Vec<BufferDescriptor>) {
-        let near = list.len().min(NEAR_DYNAMIC_BUFFERS);
+        let near = list.len().min(INLINE_DYNAMIC_BUFFERS);
         self.dynamic_buffers[..near].copy_from_slice(&list[..near]);
         self.all_dynamic_buffers = DynamicBuffers::new(list);
     }

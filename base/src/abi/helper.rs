@@ -8,7 +8,7 @@ use core::mem::offset_of;
 
 /// The way in which an argument is passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Argument {
+pub enum ArgumentKind {
     /// An argument of 64 bits.
     Pointer,
     /// An argument of 32 bits.
@@ -16,18 +16,18 @@ pub enum Argument {
 }
 
 /// A type of arguments.
-trait Passed {
-    const AS: Argument;
+trait HelperArgument {
+    const KIND: ArgumentKind;
 }
 
-impl<T> Passed for *const T {
-    const AS: Argument = Argument::Pointer;
+impl<T> HelperArgument for *const T {
+    const KIND: ArgumentKind = ArgumentKind::Pointer;
 }
-impl<T> Passed for *mut T {
-    const AS: Argument = Argument::Pointer;
+impl<T> HelperArgument for *mut T {
+    const KIND: ArgumentKind = ArgumentKind::Pointer;
 }
-impl Passed for u32 {
-    const AS: Argument = Argument::Word;
+impl HelperArgument for u32 {
+    const KIND: ArgumentKind = ArgumentKind::Word;
 }
 
 /// The row of a helper, which [`Helper::row`] returns.
@@ -38,7 +38,7 @@ pub struct HelperRow {
     /// Arguments as they are written in the declaration.
     pub signature: &'static str,
     /// The ways in which the arguments are passed.
-    pub arguments: &'static [Argument],
+    pub arguments: &'static [ArgumentKind],
     /// Offset in [`HelperTable`].
     pub offset: usize,
 }
@@ -61,7 +61,7 @@ macro_rules! helpers {
         pub const HELPERS: &[HelperRow] = &[$(HelperRow {
             name: stringify!($name),
             signature: stringify!($($argument: $ty),*),
-            arguments: &[$(<$ty as Passed>::AS),*],
+            arguments: &[$(<$ty as HelperArgument>::KIND),*],
             offset: offset_of!(HelperTable, $name),
         }),*];
     };
@@ -114,7 +114,7 @@ impl Helper {
 }
 
 /// Returns the hash of everything on which code that calls helpers relies.
-pub(super) const fn layout_of(rows: &[HelperRow]) -> u64 {
+pub(super) const fn hash_of_helpers(rows: &[HelperRow]) -> u64 {
     let mut hash = Hash::new("helpers").number(size_of::<HelperTable>() as u64);
     let mut i = 0;
     while i < rows.len() {
@@ -131,5 +131,5 @@ pub(super) const fn layout_of(rows: &[HelperRow]) -> u64 {
 }
 
 impl Layout for HelperTable {
-    const HASH: u64 = layout_of(HELPERS);
+    const HASH: u64 = hash_of_helpers(HELPERS);
 }

@@ -110,7 +110,7 @@ pub struct ImageLevel {
     /// Byte offset from `ImageView::base` to the first texel of the view's first layer.
     pub offset: u64,
     /// Number of bytes between rows of blocks; in a level that is cut into cells
-    /// ([`crate::image::Grid`]), inside of one cell.
+    /// ([`crate::image::SparseGrid`]), inside of one cell.
     pub row_pitch: u64,
     /// Number of bytes between depth slices of a 3D image, inside of a cell if there are cells;
     /// unused for other images.

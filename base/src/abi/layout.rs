@@ -66,7 +66,7 @@ pub struct Field {
 }
 
 /// Returns the layout of a type with these fields.
-pub const fn of(name: &str, size: usize, align: usize, fields: &[Field]) -> u64 {
+pub const fn hash_of_struct(name: &str, size: usize, align: usize, fields: &[Field]) -> u64 {
     let mut hash = Hash::new(name).number(size as u64).number(align as u64).number(fields.len() as u64);
     let mut i = 0;
     while i < fields.len() {
@@ -77,7 +77,7 @@ pub const fn of(name: &str, size: usize, align: usize, fields: &[Field]) -> u64 
 }
 
 /// Returns the layout of a field's type.
-pub const fn of_field<S, T: Layout>(_: fn(&S) -> &T) -> u64 {
+pub const fn hash_of_field<S, T: Layout>(_: fn(&S) -> &T) -> u64 {
     T::HASH
 }
 
@@ -87,11 +87,11 @@ macro_rules! layout {
         impl $crate::abi::layout::Layout for $name {
             const HASH: u64 = {
                 const fn _all($name { $($field: _),* }: &$name) {}
-                $crate::abi::layout::of(stringify!($name), size_of::<$name>(), align_of::<$name>(), &[$(
+                $crate::abi::layout::hash_of_struct(stringify!($name), size_of::<$name>(), align_of::<$name>(), &[$(
                     $crate::abi::layout::Field {
                         name: stringify!($field),
                         at: core::mem::offset_of!($name, $field) as u64,
-                        layout: $crate::abi::layout::of_field(|s: &$name| &s.$field),
+                        layout: $crate::abi::layout::hash_of_field(|s: &$name| &s.$field),
                     }
                 ),*])
             };
@@ -103,7 +103,7 @@ macro_rules! layout {
                 const fn _all(value: &$name) {
                     match value { $($name::$variant => {})* }
                 }
-                $crate::abi::layout::of(stringify!($name), size_of::<$name>(), align_of::<$name>(), &[$(
+                $crate::abi::layout::hash_of_struct(stringify!($name), size_of::<$name>(), align_of::<$name>(), &[$(
                     $crate::abi::layout::Field { name: stringify!($variant), at: $name::$variant as u64, layout: 0 }
                 ),*])
             };
@@ -165,21 +165,21 @@ mod tests {
     layout!(Pair { a, b });
 
     #[test]
-    fn a_layout_is_its_fields() {
+    fn layout_hash_covers_every_field() {
         let fields =
             [Field { name: "a", at: 0, layout: u32::HASH }, Field { name: "b", at: 4, layout: <[f32; 2]>::HASH }];
-        assert_eq!(Pair::HASH, of("Pair", 12, 4, &fields));
+        assert_eq!(Pair::HASH, hash_of_struct("Pair", 12, 4, &fields));
         let changed = |i: usize, field: Field| {
             let mut all = fields;
             all[i] = field;
-            of("Pair", 12, 4, &all)
+            hash_of_struct("Pair", 12, 4, &all)
         };
         let others = [
-            of("Pear", 12, 4, &fields),
-            of("Pair", 16, 4, &fields),
-            of("Pair", 12, 8, &fields),
-            of("Pair", 12, 4, &fields[..1]),
-            of("Pair", 12, 4, &[fields[1], fields[0]]),
+            hash_of_struct("Pear", 12, 4, &fields),
+            hash_of_struct("Pair", 16, 4, &fields),
+            hash_of_struct("Pair", 12, 8, &fields),
+            hash_of_struct("Pair", 12, 4, &fields[..1]),
+            hash_of_struct("Pair", 12, 4, &[fields[1], fields[0]]),
             changed(0, Field { name: "c", ..fields[0] }),
             changed(1, Field { at: 8, ..fields[1] }),
             changed(0, Field { layout: f32::HASH, ..fields[0] }),

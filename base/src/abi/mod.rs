@@ -3,7 +3,7 @@
 //! Generated code takes every offset from `core::mem::offset_of!` on these types, never from a
 //! literal number. Changing a field here changes [`VERSION`], which stored code carries.
 //!
-//! A compiled stage works on chunks of [`StageFacts::lanes`](crate::shader::StageFacts) lanes (4 or
+//! A compiled stage works on chunks of [`ShaderInfo::lanes`](crate::shader::ShaderInfo) lanes (4 or
 //! 8; for fragments and workgroups also 16, 32 or 64). All per-lane arrays of a batch are laid out
 //! `[chunk][slot][lane]` ([`SlotLayout`]), with 32 bits each, unless stated otherwise. Arrays in
 //! call arguments ([`image::ImageArgs`]) always have [`MAX_LANES`] lanes. A 4-lane shader fills the

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_word_of_whole_chunks_is_one_slot_of_one_item() {
+    fn slot_words_are_a_bijection() {
         for lanes in [1, 4, 8] {
             for slots in 0..5 {
                 let layout = SlotLayout::new(slots, lanes);

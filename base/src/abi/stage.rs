@@ -98,17 +98,17 @@ pub struct InputSource {
 /// that it makes.
 ///
 /// The outputs are the workgroup memory, which every invocation reads and writes. Each patch has
-/// [`WorkgroupFacts::patch_bytes`], one after the other, with the slots at
-/// [`StageInterface::places`]. (Bytes that are not written stay unchanged.)
+/// [`WorkgroupInfo::patch_bytes`], one after the other, with the slots at
+/// [`StageInterface::placements`]. (Bytes that are not written stay unchanged.)
 ///
-/// [`WorkgroupFacts::patch_bytes`]: crate::shader::WorkgroupFacts::patch_bytes
-/// [`StageInterface::places`]: crate::shader::StageInterface::places
+/// [`WorkgroupInfo::patch_bytes`]: crate::shader::WorkgroupInfo::patch_bytes
+/// [`StageInterface::placements`]: crate::shader::StageInterface::placements
 #[repr(C)]
 pub struct ControlBatch {
     /// The patches as workgroups: a row that begins at 0.
     pub groups: ComputeBatch,
     /// Number of vertices of an input patch, at least 1: `PatchVertices`.
-    pub given: u32,
+    pub patch_vertices: u32,
     #[doc(hidden)]
     pub _pad: u32,
     /// Outputs of the vertex stage.
@@ -121,14 +121,15 @@ pub struct ControlBatch {
     pub primitive_id: *const u32,
 }
 
-/// Workgroups of a task or mesh stage, each with its own memory of [`WorkgroupFacts::group_bytes`],
-/// one after the other. The contents of the memory are specified by [`GROUP_HEAD`], [`TaskFacts`]
-/// and [`MeshFacts`]. At the beginning, it contains zeros and the payload.
+/// Workgroups of a task or mesh stage, each with its own memory of
+/// [`WorkgroupInfo::workgroup_stride`], one after the other. The contents of the memory are
+/// specified by [`WORKGROUP_HEADER_BYTES`], [`TaskInfo`] and [`MeshInfo`]. At the beginning, it
+/// contains zeros and the payload.
 ///
-/// [`WorkgroupFacts::group_bytes`]: crate::shader::WorkgroupFacts::group_bytes
-/// [`GROUP_HEAD`]: crate::shader::GROUP_HEAD
-/// [`TaskFacts`]: crate::shader::TaskFacts
-/// [`MeshFacts`]: crate::shader::MeshFacts
+/// [`WorkgroupInfo::workgroup_stride`]: crate::shader::WorkgroupInfo::workgroup_stride
+/// [`WORKGROUP_HEADER_BYTES`]: crate::shader::WORKGROUP_HEADER_BYTES
+/// [`TaskInfo`]: crate::shader::TaskInfo
+/// [`MeshInfo`]: crate::shader::MeshInfo
 #[repr(C)]
 pub struct MeshBatch {
     /// The workgroups.
@@ -148,7 +149,7 @@ pub struct EvaluationBatch {
     /// chunk repeat valid ones.
     pub count: u32,
     /// Number of vertices of a patch, at least 1: `PatchVertices`.
-    pub given: u32,
+    pub patch_vertices: u32,
     /// Memory of patches ([`ControlBatch`]).
     pub inputs: *const u32,
     /// Sources of the inputs, by input slot.
@@ -252,7 +253,7 @@ pub type SamplePositions = [QuadPositions; MAX_SAMPLES + 1];
 pub struct FragmentBatch {
     /// Common head of all batches.
     pub header: BatchHeader,
-    /// Number of quads, at most [`FragmentBatch::MOST_QUADS`]; there are 4 × quads lanes and
+    /// Number of quads, at most [`FragmentBatch::MAX_QUADS`]; there are 4 × quads lanes and
     /// ceil(4*count / lanes) chunks. Entries after `count`, up to a whole chunk and to a multiple
     /// of [`FragmentBatch::PADDING`], repeat a valid quad with coverage 0.
     pub count: u32,
@@ -332,7 +333,7 @@ impl FragmentBatch {
     pub const CENTRE: u16 = MAX_SAMPLES as u16;
 
     /// Largest number of quads of a batch.
-    pub const MOST_QUADS: usize = 64;
+    pub const MAX_QUADS: usize = 64;
 
     /// Number of quads to which batches are padded even if the stage has fewer lanes: those of a
     /// vector of 512 bits.
@@ -340,7 +341,7 @@ impl FragmentBatch {
 
     /// The value of `groups` for at most four samples: for a batch and the padding of its last
     /// chunk.
-    pub const NO_GROUPS: &[SampleGroups; Self::MOST_QUADS + 16] = &[[0; MAX_SAMPLES / 4]; Self::MOST_QUADS + 16];
+    pub const NO_GROUPS: &[SampleGroups; Self::MAX_QUADS + 16] = &[[0; MAX_SAMPLES / 4]; Self::MAX_QUADS + 16];
 
     /// Returns `positions` for samples at (x, y) in 0..1 inside of each pixel.
     pub const fn positions(samples: &[[f32; 2]]) -> SamplePositions {
@@ -376,7 +377,7 @@ pub struct ComputeBatch {
     pub count: u32,
     #[doc(hidden)]
     pub _pad: u32,
-    /// Workgroup (shared) memory, `WorkgroupFacts::shared_bytes` long, aligned to 64 bytes.
+    /// Workgroup (shared) memory, `WorkgroupInfo::shared_bytes` long, aligned to 64 bytes.
     pub shared: *mut u8,
 }
 
@@ -435,9 +436,19 @@ layout!(PrimitiveBatch {
     first_rows
 });
 layout!(InputSource { offset, mask, stride });
-layout!(ControlBatch { groups, given, _pad, inputs, sources, vertices, primitive_id });
+layout!(ControlBatch { groups, patch_vertices, _pad, inputs, sources, vertices, primitive_id });
 layout!(MeshBatch { groups, num_workgroups, _pad });
-layout!(EvaluationBatch { header, count, given, inputs, sources, patches, coordinates, primitive_id, outputs });
+layout!(EvaluationBatch {
+    header,
+    count,
+    patch_vertices,
+    inputs,
+    sources,
+    patches,
+    coordinates,
+    primitive_id,
+    outputs
+});
 layout!(FragmentPrimitive {
     b1,
     b2,

@@ -30,7 +30,7 @@ pub const VERSION: u64 = {
         .number(ImageArgs::HASH)
         .number(DESCRIPTOR_SIZE as u64)
         .number(SET_HEADER as u64)
-        .number(crate::deferred::DEFERRED_BYTES as u64)
+        .number(crate::deferred_atomics::DEFERRED_BYTES as u64)
         .number(ADDRESS_GRANULE_BITS as u64)
         .number(ADDRESS_TAIL as u64)
         .number(KERNEL_FETCH as u64)
@@ -44,36 +44,36 @@ pub const VERSION: u64 = {
 
 #[cfg(test)]
 mod tests {
-    use super::super::helper::{Argument, HELPERS, Helper, HelperRow, HelperTable, layout_of};
+    use super::super::helper::{ArgumentKind, HELPERS, Helper, HelperRow, HelperTable, hash_of_helpers};
     use super::*;
 
     #[test]
-    fn a_changed_row_of_a_helper_changes_the_version() {
+    fn changed_helper_row_changes_version() {
         // The table is in the context, and the context is in the version; `layout` tests that
         // layouts are passed on.
-        assert_eq!(HelperTable::HASH, layout_of(HELPERS));
+        assert_eq!(HelperTable::HASH, hash_of_helpers(HELPERS));
         let row = |change: &dyn Fn(&mut HelperRow)| {
             let mut rows = HELPERS.to_vec();
             change(&mut rows[1]);
-            layout_of(&rows)
+            hash_of_helpers(&rows)
         };
         let others = [
             row(&|r| r.name = "fma_f16"),
             row(&|r| r.signature = "a: *const f64"),
-            row(&|r| r.arguments = &[Argument::Word]),
+            row(&|r| r.arguments = &[ArgumentKind::Word]),
             row(&|r| r.offset += 8),
-            layout_of(&HELPERS[..1]),
-            layout_of(&[HELPERS[1], HELPERS[0]]),
+            hash_of_helpers(&HELPERS[..1]),
+            hash_of_helpers(&[HELPERS[1], HELPERS[0]]),
         ];
         assert!(others.iter().all(|&other| other != HelperTable::HASH));
         assert_eq!(row(&|_| ()), HelperTable::HASH);
     }
 
     #[test]
-    fn helpers_are_the_rows_of_their_table() {
+    fn helper_rows_are_in_table_order() {
         assert_eq!(Helper::FmaF32.row().name, "fma_f32");
-        assert_eq!(Helper::ImageDivergent.row().arguments, [Argument::Pointer; 3]);
-        assert_eq!(Helper::FmaF32.row().arguments[4], Argument::Word);
+        assert_eq!(Helper::ImageDivergent.row().arguments, [ArgumentKind::Pointer; 3]);
+        assert_eq!(Helper::FmaF32.row().arguments[4], ArgumentKind::Word);
         assert!(HELPERS.iter().enumerate().all(|(i, row)| row.offset == 8 * i));
         assert_eq!(size_of::<HelperTable>(), 8 * HELPERS.len());
     }

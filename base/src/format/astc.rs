@@ -10,23 +10,23 @@
 //! sRGB formats, and views that request it (`decode_unorm8`), give bytes. Blocks that the
 //! specification calls illegal, and partitions of logarithms in LDR formats, are magenta.
 
-mod ends;
+mod endpoints;
+mod integer_sequence;
 mod mode;
-mod sequence;
 #[cfg(test)]
 mod tests;
 mod texels;
 
-use super::row::BlockWords;
+use super::row::DecodedTile;
 use super::{ChannelType, FormatInfo, Layout};
-use ends::Ends;
-use mode::Mode;
-use sequence::{COLOURS, FIRST_COLOUR, Numbers, RANGES, WEIGHTS};
+use endpoints::Endpoints;
+use integer_sequence::{COLOURS, FIRST_COLOUR, RANGES, SequenceValues, WEIGHTS};
+use mode::BlockMode;
 use texels::{HALF_ONE, half};
 
 /// The representation of decoded texels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Target {
+enum DecodeMode {
     /// Texels are halves; logarithms are errors.
     Ldr,
     /// Texels are halves.
@@ -39,12 +39,12 @@ enum Target {
 
 /// Passes on the texels of a block, tile by tile (`blocks::decode_tiles`), in the format's plain
 /// format.
-pub(super) fn decode(info: &FormatInfo, block: &[u8; 16], give: &mut dyn FnMut(usize, &BlockWords)) {
+pub(super) fn decode(info: &FormatInfo, block: &[u8; 16], give: &mut dyn FnMut(usize, &DecodedTile)) {
     let target = match (info.layout, info.channels[0].ty) {
-        (Layout::AstcInBytes, _) => Target::Bytes,
-        (_, ChannelType::Srgb) => Target::Srgb,
-        (_, ChannelType::Sfloat) => Target::Hdr,
-        _ => Target::Ldr,
+        (Layout::AstcInBytes, _) => DecodeMode::Bytes,
+        (_, ChannelType::Srgb) => DecodeMode::Srgb,
+        (_, ChannelType::Sfloat) => DecodeMode::Hdr,
+        _ => DecodeMode::Ldr,
     };
     let (size, block) = ([info.block.0, info.block.1].map(usize::from), u128::from_le_bytes(*block));
     if block & 0x1ff == 0x1fc {
@@ -57,24 +57,24 @@ pub(super) fn decode(info: &FormatInfo, block: &[u8; 16], give: &mut dyn FnMut(u
 }
 
 /// Passes on tiles of one colour.
-fn all(size: [usize; 2], words: [u32; 2], give: &mut dyn FnMut(usize, &BlockWords)) {
+fn all(size: [usize; 2], words: [u32; 2], give: &mut dyn FnMut(usize, &DecodedTile)) {
     let tile = words.map(|word| [word; 16]);
     for y in 0..size[1].div_ceil(4) {
         (0..size[0].div_ceil(4)).for_each(|x| give(4 * y + x, &tile));
     }
 }
 
-impl Target {
+impl DecodeMode {
     /// Packs four components of 16 bits, or of 8, into words.
     fn pack(self, [r, g, b, a]: [u32; 4]) -> [u32; 2] {
         match self {
-            Target::Bytes | Target::Srgb => [r | g << 8 | b << 16 | a << 24, 0],
+            DecodeMode::Bytes | DecodeMode::Srgb => [r | g << 8 | b << 16 | a << 24, 0],
             _ => [r | g << 16, b | a << 16],
         }
     }
 
     fn error(self) -> [u32; 2] {
-        let one = if matches!(self, Target::Bytes | Target::Srgb) { 255 } else { HALF_ONE };
+        let one = if matches!(self, DecodeMode::Bytes | DecodeMode::Srgb) { 255 } else { HALF_ONE };
         self.pack([one, 0, one, one])
     }
 
@@ -85,13 +85,13 @@ impl Target {
         let nowhere = [s0, s1, t0, t1] == [0x1fff; 4];
         let (halves, reserved) = (block >> 9 & 1 == 1, block >> 10 & 3);
         let legal = reserved == 3 && (nowhere || s0 < s1 && t0 < t1);
-        if !legal || halves && self != Target::Hdr {
+        if !legal || halves && self != DecodeMode::Hdr {
             return self.error();
         }
         self.pack([0, 1, 2, 3].map(|c| {
             let component = (block >> (64 + 16 * c)) as u32 & 0xffff;
             match self {
-                Target::Bytes | Target::Srgb => component >> 8,
+                DecodeMode::Bytes | DecodeMode::Srgb => component >> 8,
                 _ if halves => quiet(component),
                 _ => half(component),
             }
@@ -106,18 +106,18 @@ const fn quiet(half: u32) -> u32 {
 
 /// A legal block with partitions.
 struct Block {
-    mode: Mode,
-    weights: Numbers,
+    mode: BlockMode,
+    weights: SequenceValues,
     /// Component that has separate weights; 4 for none.
     second: usize,
     partitions: usize,
     seed: u32,
-    ends: [Ends; 4],
+    ends: [Endpoints; 4],
 }
 
 impl Block {
     /// Returns `None` for illegal blocks.
-    fn parse(block: u128, size: [usize; 2], target: Target) -> Option<Block> {
+    fn parse(block: u128, size: [usize; 2], target: DecodeMode) -> Option<Block> {
         let mode = mode::MODES[block as usize & 0x7ff];
         let partitions = (block >> 11) as usize % 4 + 1;
         let fits = usize::from(mode.width) <= size[0] && usize::from(mode.height) <= size[1];
@@ -145,25 +145,25 @@ impl Block {
             second = (block >> low) as usize & 3;
         }
         let first = if partitions > 1 { 29 } else { 17 };
-        let count = modes[..partitions].iter().map(|&mode| ends::numbers(mode)).sum::<u32>();
+        let count = modes[..partitions].iter().map(|&mode| endpoints::numbers(mode)).sum::<u32>();
         let range = mode::colour_range(count, low.checked_sub(first)?)?;
-        let numbers = sequence::unpack(
+        let numbers = integer_sequence::unpack(
             &RANGES[FIRST_COLOUR + range],
             &COLOURS[range],
             block >> first & ((1 << (low - first)) - 1),
             count as usize,
         );
-        let (mut ends, mut at) = ([Ends::default(); 4], 0);
+        let (mut ends, mut at) = ([Endpoints::default(); 4], 0);
         for (ends, &mode) in ends.iter_mut().zip(&modes[..partitions]) {
-            *ends = ends::ends(mode, core::array::from_fn(|i| numbers[(at + i) % numbers.len()]));
-            if ends.logarithms[0] && target != Target::Hdr {
-                *ends = Ends { colours: [[255, 0, 255, 255]; 2], logarithms: [false; 2] };
+            *ends = endpoints::endpoints(mode, core::array::from_fn(|i| numbers[(at + i) % numbers.len()]));
+            if ends.logarithms[0] && target != DecodeMode::Hdr {
+                *ends = Endpoints { colours: [[255, 0, 255, 255]; 2], logarithms: [false; 2] };
             }
-            at += ends::numbers(mode) as usize;
+            at += endpoints::numbers(mode) as usize;
         }
         let range = usize::from(mode.range);
         let count = usize::from(mode.planes * mode.width * mode.height);
-        let weights = sequence::unpack(&RANGES[range], &WEIGHTS[range], block.reverse_bits(), count);
+        let weights = integer_sequence::unpack(&RANGES[range], &WEIGHTS[range], block.reverse_bits(), count);
         Some(Block { mode, weights, second, partitions, seed: (block >> 13) as u32 & 0x3ff, ends })
     }
 }

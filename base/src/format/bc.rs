@@ -8,7 +8,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::row::BlockWords;
+use super::row::DecodedTile;
 use super::{ChannelType, FormatInfo, bc_srgb, bc7};
 
 const OPAQUE: u32 = 0xff00_0000;
@@ -20,7 +20,7 @@ pub(super) fn is_srgb_of_fractions(info: &FormatInfo) -> bool {
 }
 
 /// Returns the texels of the block at the start of `block`, in the format's plain format.
-pub(super) fn decode(info: &FormatInfo, block: &[u8; 16]) -> BlockWords {
+pub(super) fn decode(info: &FormatInfo, block: &[u8; 16]) -> DecodedTile {
     let signed = matches!(info.channels[0].ty, ChannelType::Snorm | ChannelType::Sfloat);
     let whole = u128::from_le_bytes(*block);
     let (first, second) = (whole as u64, (whole >> 64) as u64);
@@ -100,7 +100,7 @@ fn floats(block: u64, signed: bool) -> [u32; 16] {
 }
 
 /// Decodes a block of BC6H.
-fn halves(block: &[u8; 16], signed: bool) -> BlockWords {
+fn halves(block: &[u8; 16], signed: bool) -> DecodedTile {
     const ONE: u32 = 0x3c00;
     let (mut words, mut halves) = ([[0; 16]; 2], [0u16; 48]);
     bcdec_rs::bc6h_half(block, &mut halves, 12, signed);
@@ -150,7 +150,7 @@ mod tests {
         let mut random = Rng(0x9e37_79b9_7f4a_7c15);
         for _ in 0..20_000 {
             let mut block = [0; 16];
-            block.fill_with(|| random.wide() as u8);
+            block.fill_with(|| random.next_u64() as u8);
             for row in 131..=156 {
                 let mut texels = [[0; 4]; 16];
                 decode_block(Format(row), &block, &mut texels);
@@ -167,7 +167,7 @@ mod tests {
         let mut random = Rng(0x0b10_c1b3_0c5b_10c2);
         for round in 0..50_000 {
             let mut block = [0; 16];
-            block.fill_with(|| random.wide() as u8);
+            block.fill_with(|| random.next_u64() as u8);
             if round % 5 == 0 {
                 // The ends are equal.
                 (block[1], block[2], block[3]) = (block[0], block[0], block[0]);

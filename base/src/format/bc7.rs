@@ -9,7 +9,7 @@
 #![forbid(unsafe_code)]
 
 /// The sizes of a mode's fields in bits, in the order in which they are stored.
-struct Mode {
+struct Bc7Mode {
     subsets: usize,
     partition: u32,
     /// Selector of the component that is exchanged with alpha.
@@ -18,7 +18,7 @@ struct Mode {
     selection: u32,
     color: u32,
     alpha: u32,
-    low: Low,
+    low: PBits,
     indices: u32,
     /// Indices of alpha; 0 if there are none.
     second: u32,
@@ -26,31 +26,31 @@ struct Mode {
 
 /// The lowest bits of ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Low {
+enum PBits {
     None,
     /// Both ends of a subset share one bit.
     Shared,
     /// Each end has one bit.
-    Own,
+    Unique,
 }
 
-const fn mode(subsets: usize, partition: u32, [color, alpha]: [u32; 2], low: Low, indices: u32) -> Mode {
-    Mode { subsets, partition, rotation: 0, selection: 0, color, alpha, low, indices, second: 0 }
+const fn mode(subsets: usize, partition: u32, [color, alpha]: [u32; 2], low: PBits, indices: u32) -> Bc7Mode {
+    Bc7Mode { subsets, partition, rotation: 0, selection: 0, color, alpha, low, indices, second: 0 }
 }
 
-const fn mode_of_two(selection: u32, [color, alpha]: [u32; 2], second: u32) -> Mode {
-    Mode { rotation: 2, selection, second, ..mode(1, 0, [color, alpha], Low::None, 2) }
+const fn mode_of_two(selection: u32, [color, alpha]: [u32; 2], second: u32) -> Bc7Mode {
+    Bc7Mode { rotation: 2, selection, second, ..mode(1, 0, [color, alpha], PBits::None, 2) }
 }
 
-const MODES: [Mode; 8] = [
-    mode(3, 4, [4, 0], Low::Own, 3),
-    mode(2, 6, [6, 0], Low::Shared, 3),
-    mode(3, 6, [5, 0], Low::None, 2),
-    mode(2, 6, [7, 0], Low::Own, 2),
+const MODES: [Bc7Mode; 8] = [
+    mode(3, 4, [4, 0], PBits::Unique, 3),
+    mode(2, 6, [6, 0], PBits::Shared, 3),
+    mode(3, 6, [5, 0], PBits::None, 2),
+    mode(2, 6, [7, 0], PBits::Unique, 2),
     mode_of_two(1, [5, 6], 3),
     mode_of_two(0, [7, 8], 2),
-    mode(1, 0, [7, 7], Low::Own, 4),
-    mode(2, 6, [5, 5], Low::Own, 2),
+    mode(1, 0, [7, 7], PBits::Unique, 4),
+    mode(2, 6, [5, 5], PBits::Unique, 2),
 ];
 
 /// Weights of the second end, in 64ths, by the number of bits of indices.
@@ -100,7 +100,7 @@ pub(super) fn decode(block: u128) -> [u32; 16] {
     let partition = fields.next(mode.partition) as usize % 64;
     let rotation = fields.next(mode.rotation) as u32;
     let selection = fields.next(mode.selection);
-    let ends = ends(mode, &mut fields);
+    let endpoints = endpoints(mode, &mut fields);
     let (subsets, anchors): (u32, &[u8]) = match mode.subsets {
         1 => (0, &[0]),
         2 => (spread(TWO[partition]), &[0, ANCHORS_OF_TWO[partition]]),
@@ -111,13 +111,13 @@ pub(super) fn decode(block: u128) -> [u32; 16] {
         let second = fields.indices(mode.second, anchors);
         let both = [(indices, mode.indices), (second, mode.second)];
         let [color, alpha] = if selection == 0 { both } else { [both[1], both[0]] };
-        return texels_of_two([ends[0], ends[1]], color, alpha, rotation);
+        return texels_of_two([endpoints[0], endpoints[1]], color, alpha, rotation);
     }
     let weights = WEIGHTS[mode.indices as usize];
     let mut palettes = [[0; 16]; 3];
-    for (palette, ends) in palettes.iter_mut().zip(ends.as_chunks::<2>().0).take(mode.subsets) {
+    for (palette, endpoints) in palettes.iter_mut().zip(endpoints.as_chunks::<2>().0).take(mode.subsets) {
         for (color, &weight) in palette.iter_mut().zip(weights) {
-            *color = bytes(between(*ends, weight));
+            *color = bytes(between(*endpoints, weight));
         }
     }
     let mask = (1 << mode.indices) - 1;
@@ -129,30 +129,30 @@ pub(super) fn decode(block: u128) -> [u32; 16] {
 
 /// Returns the ends of all subsets, with 8 bits per component.
 #[inline(always)]
-fn ends(mode: &Mode, fields: &mut Fields) -> [u64; 6] {
-    let (mut ends, count) = ([0; 6], 2 * mode.subsets);
+fn endpoints(mode: &Bc7Mode, fields: &mut Fields) -> [u64; 6] {
+    let (mut endpoints, count) = ([0; 6], 2 * mode.subsets);
     for c in 0..3 {
-        for end in ends.iter_mut().take(count) {
+        for end in endpoints.iter_mut().take(count) {
             *end |= fields.next(mode.color) << (16 * c);
         }
     }
     if mode.alpha != 0 {
-        for end in ends.iter_mut().take(count) {
+        for end in endpoints.iter_mut().take(count) {
             *end |= fields.next(mode.alpha) << ALPHA;
         }
     }
     let mut low = 0;
-    for (i, end) in ends.iter_mut().enumerate().take(count) {
-        if mode.low == Low::Own || mode.low == Low::Shared && i % 2 == 0 {
+    for (i, end) in endpoints.iter_mut().enumerate().take(count) {
+        if mode.low == PBits::Unique || mode.low == PBits::Shared && i % 2 == 0 {
             low = fields.next(1);
         }
-        if mode.low != Low::None {
+        if mode.low != PBits::None {
             *end = (*end << 1) | (low * EACH);
         }
     }
-    let bits = |stored: u32| stored + u32::from(mode.low != Low::None);
+    let bits = |stored: u32| stored + u32::from(mode.low != PBits::None);
     let [color, alpha] = [bits(mode.color), bits(mode.alpha)];
-    for end in ends.iter_mut().take(count) {
+    for end in endpoints.iter_mut().take(count) {
         let expanded = expand(*end, color);
         *end = match mode.alpha {
             0 => expanded | 0xff << ALPHA,
@@ -160,7 +160,7 @@ fn ends(mode: &Mode, fields: &mut Fields) -> [u64; 6] {
             _ => expanded & ((1 << ALPHA) - 1) | expand(*end >> ALPHA, alpha) << ALPHA,
         };
     }
-    ends
+    endpoints
 }
 
 /// Expands components of 4 to 8 bits to 8 bits, by repeating the highest bits as the lowest.
@@ -186,13 +186,13 @@ fn bytes(components: u64) -> u32 {
 
 /// Returns texels whose alpha has separate indices (both arguments are indices and their number of
 /// bits), and exchanges alpha with the component that `rotation` selects.
-fn texels_of_two(ends: [u64; 2], color: (u64, u32), alpha: (u64, u32), rotation: u32) -> [u32; 16] {
+fn texels_of_two(endpoints: [u64; 2], color: (u64, u32), alpha: (u64, u32), rotation: u32) -> [u32; 16] {
     let (mut colors, mut alphas) = ([0; 8], [0; 8]);
     for (to, &weight) in colors.iter_mut().zip(WEIGHTS[color.1 as usize]) {
-        *to = bytes(between(ends, weight)) & 0x00ff_ffff;
+        *to = bytes(between(endpoints, weight)) & 0x00ff_ffff;
     }
     for (to, &weight) in alphas.iter_mut().zip(WEIGHTS[alpha.1 as usize]) {
-        *to = (between(ends, weight) >> ALPHA) as u32;
+        *to = (between(endpoints, weight) >> ALPHA) as u32;
     }
     let at = |(indices, bits): (u64, u32), i: usize| (indices >> (i as u32 * bits)) as usize & ((1 << bits) - 1);
     core::array::from_fn(|i| {
@@ -340,7 +340,7 @@ mod tests {
     fn all_modes_are_what_bcdec_gives() {
         let mut random = Rng(0x0b10_c7b1_0c7b_10c7);
         for round in 0..100_000 {
-            let random = u128::from(random.wide()) << 64 | u128::from(random.wide());
+            let random = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
             let block = (random << 1 | 1) << (round % 9);
             let mut bytes = [0u8; 64];
             bcdec_rs::bc7(&block.to_le_bytes(), &mut bytes, 16);

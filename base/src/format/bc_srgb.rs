@@ -10,22 +10,22 @@
 
 use super::FormatInfo;
 use super::float::fraction_to_half;
-use super::row::BlockWords;
+use super::row::DecodedTile;
 use super::srgb::linear;
 
 /// Common denominator of red and blue: of ends (31), thirds (93) and halves (62) between two ends.
-const FIVE: usize = 31 * 6;
+const RED_BLUE_DENOMINATOR: usize = 31 * 6;
 /// Common denominator of green.
-const SIX: usize = 63 * 6;
+const GREEN_DENOMINATOR: usize = 63 * 6;
 /// Common denominator of BC3's alpha: of bytes, and of sevenths and fifths between two bytes.
 const ALPHA: f64 = 255.0 * 35.0;
 /// Bits of 1.0 as a half.
 const ONE: u16 = 0x3c00;
 
-/// Linear values of the sRGB-encoded multiples of 1 / [`FIVE`], as bits of halves.
-static LINEAR_FIVE: [u16; FIVE + 1] = linear_fractions();
-/// Linear values of the sRGB-encoded multiples of 1 / [`SIX`], as bits of halves.
-static LINEAR_SIX: [u16; SIX + 1] = linear_fractions();
+/// Linear values of the sRGB-encoded multiples of 1 / [`RED_BLUE_DENOMINATOR`], as bits of halves.
+static LINEAR_RED_BLUE: [u16; RED_BLUE_DENOMINATOR + 1] = linear_fractions();
+/// Linear values of the sRGB-encoded multiples of 1 / [`GREEN_DENOMINATOR`], as bits of halves.
+static LINEAR_GREEN: [u16; GREEN_DENOMINATOR + 1] = linear_fractions();
 
 const fn linear_fractions<const N: usize>() -> [u16; N] {
     let mut table = [0; N];
@@ -39,7 +39,7 @@ const fn linear_fractions<const N: usize>() -> [u16; N] {
 
 /// Returns the texels of a block of one of these formats, whose words are `first` and `second`, as
 /// R16G16B16A16_SFLOAT.
-pub(super) fn decode(info: &FormatInfo, first: u64, second: u64) -> BlockWords {
+pub(super) fn decode(info: &FormatInfo, first: u64, second: u64) -> DecodedTile {
     let is_bc1 = info.name.as_bytes()[2] == b'1';
     let block = if is_bc1 { first } else { second };
     let three = is_bc1 && block as u16 <= (block >> 16) as u16;
@@ -69,7 +69,7 @@ fn palette(block: u64, three: bool) -> [[u16; 3]; 4] {
     let weights = if three { [[6, 0], [0, 6], [3, 3], [0, 0]] } else { [[6, 0], [0, 6], [4, 2], [2, 4]] };
     weights.map(|[a, b]| {
         let [red, green, blue] = [0, 1, 2].map(|c| a * first[c] + b * second[c]);
-        [LINEAR_FIVE[red], LINEAR_SIX[green], LINEAR_FIVE[blue]]
+        [LINEAR_RED_BLUE[red], LINEAR_GREEN[green], LINEAR_RED_BLUE[blue]]
     })
 }
 

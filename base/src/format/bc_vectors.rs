@@ -8,7 +8,7 @@ use core::arch::x86_64::*;
 /// ([`colors`]). Texels of sRGB-encoded blocks are not: they are halves of linear values
 /// (`bc_srgb`).
 #[inline(always)]
-pub const fn by_itself(format: u32) -> Option<bool> {
+pub const fn single_texel_decode(format: u32) -> Option<bool> {
     const RGB: u32 = row("BC1_RGB_UNORM_BLOCK") as u32;
     const RGBA: u32 = row("BC1_RGBA_UNORM_BLOCK") as u32;
     match format {
@@ -20,7 +20,7 @@ pub const fn by_itself(format: u32) -> Option<bool> {
 
 /// The combination of the ends for each texel index; entries from the fourth on are for blocks
 /// whose first end is not the greater one.
-struct Mix {
+struct EndpointMix {
     /// Weights of both ends.
     ends: [u32; 16],
     /// Factor of the sum and the addend, before [`SHIFT`], for red and blue; `green` has those of
@@ -37,10 +37,10 @@ const fn two(low: u32, high: u32) -> u32 {
     low | high << 16
 }
 
-static MIX: Mix = {
+static MIX: EndpointMix = {
     let [end, third, half] = [two(527 << 5, 23 << 5), two(351 << 4, 61 << 4), two(1053 << 3, 125 << 3)];
     let [green_end, green_third, green_half] = [two(259 << 5, 33 << 5), two(2763, 1039), two(4145, 1019)];
-    Mix {
+    EndpointMix {
         ends: twice([two(1, 0), two(0, 1), two(2, 1), two(1, 2), two(1, 0), two(0, 1), two(1, 1), 0]),
         red: twice([end, end, third, third, end, end, half, 0]),
         green: twice([green_end, green_end, green_third, green_third, green_end, green_end, green_half, 0]),
@@ -61,7 +61,7 @@ const fn twice(entries: [u32; 8]) -> [u32; 16] {
 /// decodes them for BC1. `ends` and `indices` are the first and the second word of each block.
 ///
 /// # Safety
-/// The host has the 512-bit level ([`Host::WIDE`](crate::host::Host::WIDE)).
+/// The host has the 512-bit level ([`Host::HAS_512`](crate::host::Host::HAS_512)).
 #[inline(always)]
 pub unsafe fn colors(ends: __m512i, indices: __m512i, texel: __m512i, opaque: bool) -> __m512i {
     // SAFETY: the host has the 512-bit level (`# Safety`), and each row has a vector.
@@ -110,12 +110,12 @@ unsafe fn mixed(component: __m512i, ends: __m512i, by: __m512i) -> __m512i {
 #[cfg(test)]
 mod tests {
     use super::super::{Format, decode_tiles};
-    use crate::host::{Host, Level};
+    use crate::host::{Host, SimdLevel};
     use crate::random::Rng;
 
-    crate::compiled! {
+    crate::multiversion! {
         for Avx512 unsafe fn texels(ends: u32, indices: u32, opaque: bool, out: &mut [u32; 16]) {
-            if H::WIDE {
+            if H::HAS_512 {
                 use core::arch::x86_64::*;
                 let texel = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
                 let found = super::colors(_mm512_set1_epi32(ends as i32), _mm512_set1_epi32(indices as i32), texel, opaque);
@@ -126,28 +126,28 @@ mod tests {
 
     #[test]
     fn texels_are_those_of_their_blocks() {
-        if !Level::here().is_wide() {
+        if !SimdLevel::detect().has_512() {
             return;
         }
         let mut rng = Rng(0xbc10_0000_0000_0001);
         let formats = ["BC1_RGB_UNORM_BLOCK", "BC1_RGBA_UNORM_BLOCK"];
         for i in 0..200_000 {
             let format = Format(super::row(formats[i % 2]) as u16);
-            let opaque = super::by_itself(format.0.into()).expect("one of them");
-            let mut ends = rng.wide() as u32;
+            let opaque = super::single_texel_decode(format.0.into()).expect("one of them");
+            let mut ends = rng.next_u64() as u32;
             if i % 8 < 2 {
                 // The ends are equal, or nearly so.
                 ends = ends & 0xffff | (ends & 0xffff) << 16 | i as u32 & 1;
             }
-            let indices = rng.wide() as u32;
+            let indices = rng.next_u64() as u32;
             let mut got = [0; 16];
             // SAFETY: the level is the host's own.
-            unsafe { texels(Level::here())(ends, indices, opaque, &mut got) };
+            unsafe { texels(SimdLevel::detect())(ends, indices, opaque, &mut got) };
             let block = u128::from(u64::from(ends) | u64::from(indices) << 32).to_le_bytes();
             decode_tiles(format, &block, &mut |_, words| assert_eq!(got, words[0], "{ends:x} {indices:x} {format:?}"));
         }
         for other in ["BC2_UNORM_BLOCK", "BC1_RGB_SRGB_BLOCK", "BC1_RGBA_SRGB_BLOCK"] {
-            assert_eq!(super::by_itself(super::row(other) as u32), None);
+            assert_eq!(super::single_texel_decode(super::row(other) as u32), None);
         }
     }
 }

@@ -7,7 +7,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::row::{BlockWords, row};
+use super::row::{DecodedTile, row};
 use super::{ChannelType, Format, Layout, Texel, astc, bc, etc2, unpack};
 
 /// Largest number of texels of a block.
@@ -33,7 +33,7 @@ pub fn plain(format: Format) -> Format {
 /// Passes on the tiles of the block at the start of `block`, in the format's [`plain`] format, each
 /// once. The tile in column `x` (0..3) and row `y` (0..3) of tiles has number `4 * y + x`. Texels
 /// beyond the block's edge have any value. Formats that are not decoded give no tiles.
-pub fn decode_tiles(format: Format, block: &[u8; 16], give: &mut dyn FnMut(usize, &BlockWords)) {
+pub fn decode_tiles(format: Format, block: &[u8; 16], give: &mut dyn FnMut(usize, &DecodedTile)) {
     let info = format.info();
     match info.layout {
         Layout::Bc => give(0, &bc::decode(info, block)),

@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 
 use super::FormatInfo;
-use super::row::BlockWords;
+use super::row::DecodedTile;
 use super::{ChannelName, ChannelType};
 
 /// Offsets that the smaller and the larger index of a table add to a half's base colour.
@@ -35,10 +35,10 @@ const EAC: [[i32; 4]; 16] = [
 ];
 
 /// A colour that is not clamped to bytes yet.
-type Rgb = [i32; 3];
+type EtcRgb = [i32; 3];
 
 /// Returns the texels of the block at the start of `block`, in the format's plain format.
-pub(super) fn decode(info: &FormatInfo, block: &[u8; 16]) -> BlockWords {
+pub(super) fn decode(info: &FormatInfo, block: &[u8; 16]) -> DecodedTile {
     let half = |i: usize| u64::from_be_bytes(core::array::from_fn(|byte| block[8 * i + byte]));
     let alpha = info.channels[..usize::from(info.channel_count)].iter().any(|c| c.name == ChannelName::A);
     let eleven = |half: u64| match info.channels[0].ty {
@@ -65,19 +65,19 @@ fn bits(block: u64, low: u32, count: u32) -> i32 {
     (block >> low & ((1 << count) - 1)) as i32
 }
 
-fn extend4(c: Rgb) -> Rgb {
+fn extend4(c: EtcRgb) -> EtcRgb {
     c.map(|c| c << 4 | c)
 }
 
-fn extend5(c: Rgb) -> Rgb {
+fn extend5(c: EtcRgb) -> EtcRgb {
     c.map(|c| c << 3 | c >> 2)
 }
 
-fn plus(c: Rgb, add: i32) -> Rgb {
+fn plus(c: EtcRgb, add: i32) -> EtcRgb {
     c.map(|c| c + add)
 }
 
-fn packed(c: Rgb) -> u32 {
+fn packed(c: EtcRgb) -> u32 {
     let [r, g, b] = c.map(|c| c.clamp(0, 255) as u32);
     r | g << 8 | b << 16 | 0xff00_0000
 }
@@ -95,7 +95,7 @@ fn colours(block: u64, punch: bool) -> [u32; 16] {
     let first = [59, 51, 43].map(|low| bits(block, low, 5));
     let second = [56, 48, 40].map(|low| bits(block, low, 3));
     // The number has three bits with a sign.
-    let second: Rgb = core::array::from_fn(|c| first[c] + (second[c] ^ 4) - 4);
+    let second: EtcRgb = core::array::from_fn(|c| first[c] + (second[c] ^ 4) - 4);
     let outside = second.map(|c| !(0..32).contains(&c));
     match outside {
         _ if !differential => {
@@ -110,7 +110,7 @@ fn colours(block: u64, punch: bool) -> [u32; 16] {
 }
 
 /// Decodes the individual and differential modes: two halves, each with a colour and a table.
-fn halves(block: u64, base: [Rgb; 2], holes: bool) -> [u32; 16] {
+fn halves(block: u64, base: [EtcRgb; 2], holes: bool) -> [u32; 16] {
     let flipped = bits(block, 32, 1) != 0;
     let tables = [37, 34].map(|low| MODIFIERS[bits(block, low, 3) as usize]);
     core::array::from_fn(|i| {
@@ -129,7 +129,7 @@ fn halves(block: u64, base: [Rgb; 2], holes: bool) -> [u32; 16] {
 }
 
 /// Selects one of four colours for each texel.
-fn painted(block: u64, paint: [Rgb; 4], holes: bool) -> [u32; 16] {
+fn painted(block: u64, paint: [EtcRgb; 4], holes: bool) -> [u32; 16] {
     core::array::from_fn(|i| match index(block, i) {
         2 if holes => 0,
         index => packed(paint[index]),
@@ -275,7 +275,7 @@ mod tests {
         let mut random = Rng(0xe7c2_0000_0001);
         let mut modes = [0; 4];
         for _ in 0..20_000 {
-            let block = random.wide();
+            let block = random.next_u64();
             for (name, punch) in [("ETC2_R8G8B8_UNORM_BLOCK", false), ("ETC2_R8G8B8A1_UNORM_BLOCK", true)] {
                 let texels = decode(name, &block.to_be_bytes());
                 for i in 0..16 {

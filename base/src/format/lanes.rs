@@ -10,14 +10,15 @@
 pub use super::Lanes;
 use super::float::pack_shared_exponent;
 pub use super::row::row;
-use super::row::{Row, UNORM8, encode, mask};
+use super::row::{FormatRow, UNORM8, encode, mask};
 use super::{ChannelType, srgb};
 use crate::abi::MAX_LANES;
 use crate::host::{Floats, Host, Ints};
 
-/// The texel kinds that filters know: [`Row::four`]. All but [`Few`] have four components.
+/// The texel kinds that filters know: [`FormatRow::four`]. All but [`NarrowTexel`] have four
+/// components.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Four {
+pub enum FilterTexel {
     /// Unsigned normalised bytes; the array has the byte of each component.
     Unorm([usize; 4]),
     /// Unsigned normalised bytes as integers; filtered values are divided by 255. The array has the
@@ -31,13 +32,13 @@ pub enum Four {
     /// Unsigned floats of 11, 11 and 10 bits, in order, and an alpha of 1.
     Packed,
     /// Fewer than four components.
-    Few(Few),
+    Narrow(NarrowTexel),
 }
 
 /// Texels of one or two unsigned normalised components, in order, each in the uppermost bits of a
 /// byte or of two. Missing green and blue are 0, and alpha is 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Few {
+pub struct NarrowTexel {
     /// Number of components.
     pub components: usize,
     /// Number of bits of each component, at least 8.
@@ -46,7 +47,7 @@ pub struct Few {
     pub raw: bool,
 }
 
-impl Few {
+impl NarrowTexel {
     /// Returns the number of bytes of a component.
     #[inline(always)]
     pub const fn component_bytes(self) -> usize {
@@ -60,27 +61,27 @@ impl Few {
     }
 }
 
-impl Four {
+impl FilterTexel {
     /// Returns true if the four components are one word.
     #[inline(always)]
     pub const fn is_word(self) -> bool {
-        matches!(self, Four::Unorm(_) | Four::Integers(_) | Four::Srgb(_) | Four::Packed)
+        matches!(self, FilterTexel::Unorm(_) | FilterTexel::Integers(_) | FilterTexel::Srgb(_) | FilterTexel::Packed)
     }
 
     /// Returns the number of words of a texel.
     #[inline(always)]
     pub const fn words(self) -> usize {
-        if matches!(self, Four::Half) { 2 } else { 1 }
+        if matches!(self, FilterTexel::Half) { 2 } else { 1 }
     }
 
     /// Returns the kind with unsigned normalised components as integers (`raw`) or as values.
     #[inline(always)]
     #[must_use]
-    pub const fn raw(self, raw: bool) -> Four {
+    pub const fn raw(self, raw: bool) -> FilterTexel {
         match self {
-            Four::Unorm(at) | Four::Integers(at) if raw => Four::Integers(at),
-            Four::Unorm(at) | Four::Integers(at) => Four::Unorm(at),
-            Four::Few(few) => Four::Few(Few { raw: raw && few.bits == 8, ..few }),
+            FilterTexel::Unorm(at) | FilterTexel::Integers(at) if raw => FilterTexel::Integers(at),
+            FilterTexel::Unorm(at) | FilterTexel::Integers(at) => FilterTexel::Unorm(at),
+            FilterTexel::Narrow(few) => FilterTexel::Narrow(NarrowTexel { raw: raw && few.bits == 8, ..few }),
             other => other,
         }
     }
@@ -110,13 +111,13 @@ fn decode<I: Ints>(ty: ChannelType, bits: u8, raw: I) -> I {
         ChannelType::Uint => return raw,
         ChannelType::Sint => return signed(),
         ChannelType::Sfloat if bits == 32 => return raw,
-        ChannelType::Sfloat => return raw.half(),
+        ChannelType::Sfloat => return raw.half_to_f32(),
         // The format is a half without a sign and with fewer mantissa bits.
-        ChannelType::Ufloat => return raw.shl(15 - u32::from(bits)).half(),
-        ChannelType::Srgb => return raw.look_up(&srgb::DECODE),
+        ChannelType::Ufloat => return raw.shl(15 - u32::from(bits)).half_to_f32(),
+        ChannelType::Srgb => return raw.lookup(&srgb::DECODE),
         ChannelType::Unorm if bits == 8 => {
             let raw = raw.to_floats();
-            raw.exact_product_plus(float(UNORM8[0]), raw * float(UNORM8[1]))
+            raw.mul_add_exact_product(float(UNORM8[0]), raw * float(UNORM8[1]))
         }
         ChannelType::Unorm => raw.to_floats() / float(mask(bits) as f32),
         ChannelType::Snorm => (signed().to_floats() / float(mask(bits - 1) as f32)).max(float(-1.0)),
@@ -126,15 +127,15 @@ fn decode<I: Ints>(ty: ChannelType, bits: u8, raw: I) -> I {
     value.bits()
 }
 
-impl<const I: usize> Row<I> {
+impl<const I: usize> FormatRow<I> {
     /// Returns the kind of the row's texels, if filters know it; with `raw`, unsigned normalised
     /// ones are integers.
-    pub const fn four(raw: bool) -> Option<Four> {
+    pub const fn four(raw: bool) -> Option<FilterTexel> {
         if Self::is_packed() {
-            return Some(Four::Packed);
+            return Some(FilterTexel::Packed);
         }
         if let Some(few) = Self::few() {
-            return Some(Four::Few(few).raw(raw));
+            return Some(FilterTexel::Narrow(few).raw(raw));
         }
         let (mut at, mut unorm, mut srgb, mut half) = ([0; 4], Self::BYTES == 4, Self::BYTES == 4, Self::BYTES == 8);
         let mut c = 0;
@@ -149,16 +150,20 @@ impl<const I: usize> Row<I> {
             c += 1;
         }
         match (unorm, srgb, half) {
-            (true, ..) => Some(Four::Unorm(at).raw(raw)),
-            (_, true, _) => Some(Four::Srgb(at)),
-            (.., true) => Some(Four::Half),
+            (true, ..) => Some(FilterTexel::Unorm(at).raw(raw)),
+            (_, true, _) => Some(FilterTexel::Srgb(at)),
+            (.., true) => Some(FilterTexel::Half),
             _ => None,
         }
     }
 
-    /// Returns the description of [`Four::Few`], if the row is of that kind.
-    const fn few() -> Option<Few> {
-        let few = Few { components: Self::INFO.channel_count as usize, bits: Self::INFO.channels[0].bits, raw: false };
+    /// Returns the description of [`FilterTexel::Narrow`], if the row is of that kind.
+    const fn few() -> Option<NarrowTexel> {
+        let few = NarrowTexel {
+            components: Self::INFO.channel_count as usize,
+            bits: Self::INFO.channels[0].bits,
+            raw: false,
+        };
         if few.components > 2 || few.bits < 8 || Self::BYTES == 0 || Self::BYTES != few.bytes() {
             return None;
         }
@@ -176,7 +181,7 @@ impl<const I: usize> Row<I> {
         Some(few)
     }
 
-    /// Returns true if the row is of kind [`Four::Packed`].
+    /// Returns true if the row is of kind [`FilterTexel::Packed`].
     const fn is_packed() -> bool {
         let mut packed = !Self::SHARED_EXPONENT && Self::INFO.channel_count == 3;
         let mut c = 0;
@@ -225,7 +230,7 @@ impl<const I: usize> Row<I> {
         let channel = Self::INFO.channels[channel];
         let (word, shift) = (usize::from(channel.shift) / 32, u32::from(channel.shift) % 32);
         if QUIET && matches!((channel.ty, channel.bits), (ChannelType::Sfloat, 16)) {
-            return words[word].halves()[shift as usize / 16];
+            return words[word].halves_to_f32()[shift as usize / 16];
         }
         let raw = words[word].shr(shift);
         // No channel lies above the uppermost one.
@@ -305,20 +310,20 @@ impl<const I: usize> Row<I> {
     }
 }
 
-crate::compiled! {
-    /// Converts words to texels by [`Row::unpack_lanes`]; does nothing for a row without
+crate::multiversion! {
+    /// Converts words to texels by [`FormatRow::unpack_lanes`]; does nothing for a row without
     /// conversions.
     pub(super) unsafe fn unpack [const I: usize] [I] (words: &Lanes, texels: &mut Lanes) {
-        if Row::<I>::BYTES != 0 {
-            let of = <H as Host>::Ints::of;
-            let [r, g, b, a] = Row::<I>::unpack_lanes(&[of(words[0]), of(words[1]), of(words[2]), of(words[3])]);
-            *texels = [r.lanes(), g.lanes(), b.lanes(), a.lanes()];
+        if FormatRow::<I>::BYTES != 0 {
+            let of = <H as Host>::Ints::from_array;
+            let [r, g, b, a] = FormatRow::<I>::unpack_lanes(&[of(words[0]), of(words[1]), of(words[2]), of(words[3])]);
+            *texels = [r.to_array(), g.to_array(), b.to_array(), a.to_array()];
         }
     }
-    /// Converts texels to words by [`Row::pack_lanes`].
+    /// Converts texels to words by [`FormatRow::pack_lanes`].
     pub(super) unsafe fn pack [const I: usize] [I] (texels: &Lanes, words: &mut Lanes) {
-        if Row::<I>::BYTES != 0 {
-            *words = Row::<I>::pack_lanes(texels);
+        if FormatRow::<I>::BYTES != 0 {
+            *words = FormatRow::<I>::pack_lanes(texels);
         }
     }
 }
@@ -327,16 +332,16 @@ crate::compiled! {
 mod tests {
     use super::*;
     use crate::format::{Format, TABLE, kernels};
-    use crate::host::{Level, Portable};
+    use crate::host::{Portable, SimdLevel};
     use crate::random::Rng;
 
     fn same_texel(a: u32, b: u32) -> bool {
         a == b || f32::from_bits(a).is_nan() && f32::from_bits(b).is_nan()
     }
 
-    crate::compiled! {
+    crate::multiversion! {
         unsafe fn to_half_here(bits: &[u32; MAX_LANES], out: &mut [u32; MAX_LANES]) {
-            *out = to_half(<H as Host>::Ints::of(*bits)).lanes();
+            *out = to_half(<H as Host>::Ints::from_array(*bits)).to_array();
         }
     }
 
@@ -350,7 +355,7 @@ mod tests {
                 0 => rng.next(),
                 _ => (end + rng.next() % 0x8000 - 0x4000 * u32::from(end > 0)) | rng.next() & 0x8000_0000,
             });
-            for level in Level::all_here() {
+            for level in SimdLevel::all_supported() {
                 let mut out = [0; MAX_LANES];
                 // SAFETY: the host has the level.
                 unsafe { to_half_here(level)(&bits, &mut out) };
@@ -366,7 +371,7 @@ mod tests {
     /// Compares conversions of random texels of a row in lanes with those one by one.
     fn check<const I: usize>() {
         let one = kernels(Format(I as u16));
-        assert_eq!(one.bytes, Row::<I>::BYTES);
+        assert_eq!(one.bytes, FormatRow::<I>::BYTES);
         let mut rng = Rng(0x1357_9bdf_0246_8ace + I as u64);
         for round in 0..4000 {
             let mut words: Lanes = std::array::from_fn(|_| std::array::from_fn(|_| rng.next()));
@@ -381,7 +386,8 @@ mod tests {
                     words[w][i] = u32::from_le_bytes([at[0], at[1], at[2], at[3]]);
                 }
             }
-            let texels = Row::<I>::unpack_lanes(&words.map(<Portable as Host>::Ints::of)).map(Ints::lanes);
+            let texels =
+                FormatRow::<I>::unpack_lanes(&words.map(<Portable as Host>::Ints::from_array)).map(Ints::to_array);
             for i in 0..MAX_LANES {
                 let want = (one.unpack_one)(&blocks[i]);
                 for c in 0..4 {
@@ -399,7 +405,7 @@ mod tests {
                 _ => special[rng.next() as usize % special.len()],
             };
             let texels: Lanes = std::array::from_fn(|_| std::array::from_fn(|_| value(&mut rng)));
-            let words = Row::<I>::pack_lanes(&texels);
+            let words = FormatRow::<I>::pack_lanes(&texels);
             for i in 0..MAX_LANES {
                 let want = (one.pack_one)([texels[0][i], texels[1][i], texels[2][i], texels[3][i]]);
                 for w in 0..4 {
@@ -409,18 +415,18 @@ mod tests {
         }
     }
 
-    crate::compiled! {
+    crate::multiversion! {
         unsafe fn encode(x: &[u32; MAX_LANES], codes: &mut [u32; MAX_LANES]) {
-            *codes = srgb::linear_lanes_to_srgb(<H as Host>::Ints::of(*x).as_floats()).lanes();
+            *codes = srgb::linear_lanes_to_srgb(<H as Host>::Ints::from_array(*x).as_floats()).to_array();
         }
         unsafe fn decode(codes: &[u32; MAX_LANES], x: &mut [u32; MAX_LANES]) {
-            *x = srgb::srgb_lanes_to_linear(<H as Host>::Ints::of(*codes)).bits().lanes();
+            *x = srgb::srgb_lanes_to_linear(<H as Host>::Ints::from_array(*codes)).bits().to_array();
         }
     }
 
     #[test]
     fn srgb_lanes_are_single_values() {
-        for level in Level::all_here() {
+        for level in SimdLevel::all_supported() {
             let mut out = [0; MAX_LANES];
             for first in (0..u32::MAX - 40_009).step_by(40_009) {
                 // Some values are around the thresholds.

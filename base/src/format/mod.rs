@@ -30,9 +30,9 @@ mod ycbcr;
 pub use blocks::{decode_block, decode_texel, decode_tiles, plain};
 pub use pack::{TexelKernels, kernels, pack, pack_row, unpack, unpack_row};
 pub use plane::{Aspect, MAX_PLANES, Plane};
-pub use row::{BlockWords, Row, Texel, UNORM8};
+pub use row::{DecodedTile, FormatRow, Texel, UNORM8};
 pub use table::TABLE;
-pub use ycbcr::{Part, parts};
+pub use ycbcr::{FormatPart, parts};
 
 /// Four words, or four components, of all lanes.
 pub type Lanes = [[u32; crate::abi::MAX_LANES]; 4];

@@ -1,6 +1,6 @@
 //! Unpacking and packing of texels, derived from the rows of the format table.
 //!
-//! [`kernels`] finds the instance of a format's [`Row`] through a table of function pointers.
+//! [`kernels`] finds the instance of a format's [`FormatRow`] through a table of function pointers.
 //!
 //! A texel is four 32-bit patterns: f32 for normalised, scaled, float and depth formats, integers
 //! for integer and stencil formats. Components that the format lacks unpack to 0, 0, 0, 1.
@@ -10,10 +10,10 @@
 //! 64-bit formats, except for formats of one or two integers, which are the words of two or four
 //! components.
 
-use super::row::Row;
+use super::row::FormatRow;
 pub use super::row::{ONE, Texel};
 use super::{Format, Lanes, TABLE, lanes};
-use crate::host::Level;
+use crate::host::SimdLevel;
 
 /// The conversions of rows of texels of one format.
 #[derive(Clone, Copy, Debug)]
@@ -29,8 +29,8 @@ pub struct TexelKernels {
     pub unpack_one: fn(block: &[u8; 16]) -> Texel,
     /// Packs one texel into the first `bytes` bytes.
     pub pack_one: fn(texel: Texel) -> [u8; 16],
-    /// Conversions of the texels of all lanes, by the host's [`Level`].
-    pub lanes: [LaneKernels; Level::COUNT],
+    /// Conversions of the texels of all lanes, by the host's [`SimdLevel`].
+    pub lanes: [LaneKernels; SimdLevel::COUNT],
 }
 
 /// The conversions of the texels of all lanes (see [`super::lanes`]); they are called only on hosts
@@ -82,23 +82,23 @@ pub fn pack_row(format: Format, src: &[Texel], dst: &mut [u8]) {
 
 /// Returns the kernels of row `I`.
 const fn of_row<const I: usize>() -> TexelKernels {
-    let mut all = [of_level::<I>(Level::Portable); Level::COUNT];
+    let mut all = [of_level::<I>(SimdLevel::Portable); SimdLevel::COUNT];
     let mut i = 0;
-    while i < Level::COUNT {
-        all[i] = of_level::<I>(Level::ALL[i]);
+    while i < SimdLevel::COUNT {
+        all[i] = of_level::<I>(SimdLevel::ALL[i]);
         i += 1;
     }
     TexelKernels {
-        bytes: Row::<I>::BYTES,
-        unpack: Row::<I>::unpack,
-        pack: Row::<I>::pack,
-        unpack_one: Row::<I>::unpack_one,
-        pack_one: Row::<I>::pack_one,
+        bytes: FormatRow::<I>::BYTES,
+        unpack: FormatRow::<I>::unpack,
+        pack: FormatRow::<I>::pack,
+        unpack_one: FormatRow::<I>::unpack_one,
+        pack_one: FormatRow::<I>::pack_one,
         lanes: all,
     }
 }
 
-const fn of_level<const I: usize>(level: Level) -> LaneKernels {
+const fn of_level<const I: usize>(level: SimdLevel) -> LaneKernels {
     LaneKernels { unpack: lanes::unpack::<I>(level), pack: lanes::pack::<I>(level) }
 }
 

@@ -18,7 +18,7 @@ pub type Texel = [u32; 4];
 
 /// A tile of a decoded block, 4×4 texels, row by row: word `w` of texel `i` is `[w][i]`; unused
 /// words are 0.
-pub type BlockWords = [[u32; 16]; 2];
+pub type DecodedTile = [[u32; 16]; 2];
 
 /// Bits of 1.0f32.
 pub const ONE: u32 = 0x3f80_0000;
@@ -77,7 +77,11 @@ pub(super) fn decode(ty: ChannelType, bits: u8, raw: u32) -> u32 {
 /// Returns `x * max` rounded; computes in f64 where f32 would round twice visibly.
 #[inline(always)]
 fn normalise(x: f32, bits: u8, max: u32) -> u32 {
-    if bits <= 10 { round::small(x * max as f32) as u32 } else { round::wide(f64::from(x) * f64::from(max)) as u32 }
+    if bits <= 10 {
+        round::f32_to_i32(x * max as f32) as u32
+    } else {
+        round::f64_to_i32(f64::from(x) * f64::from(max)) as u32
+    }
 }
 
 /// Converts a component to a channel's bits (not yet shifted, already masked).
@@ -107,7 +111,7 @@ pub(super) fn encode(ty: ChannelType, bits: u8, value: u32) -> u32 {
 }
 
 /// The conversions of row `I` of the format table; see also `lanes`.
-pub struct Row<const I: usize>;
+pub struct FormatRow<const I: usize>;
 
 /// Returns the table's row of a format's name, for constants. Panics (at compile time) if there is
 /// none.
@@ -151,7 +155,7 @@ const fn conversions(index: usize) -> usize {
     }
 }
 
-impl<const I: usize> Row<I> {
+impl<const I: usize> FormatRow<I> {
     pub(super) const INFO: FormatInfo = TABLE[conversions(I)];
     const USABLE: bool = matches!(Self::INFO.layout, Layout::Plain | Layout::DepthStencil)
         && Self::INFO.channels[0].bits <= 32

@@ -188,7 +188,7 @@ pub fn linear_to_srgb(x: f32) -> u8 {
 /// Applies [`srgb_to_linear`] to the lowest bytes of all lanes.
 #[inline(always)]
 pub fn srgb_lanes_to_linear<I: Ints>(codes: I) -> I::Floats {
-    codes.look_up(&DECODE).as_floats()
+    codes.lookup(&DECODE).as_floats()
 }
 
 /// Applies [`linear_to_srgb`] to all lanes.
@@ -196,7 +196,7 @@ pub fn srgb_lanes_to_linear<I: Ints>(codes: I) -> I::Floats {
 pub fn linear_lanes_to_srgb<F: Floats>(x: F) -> F::Ints {
     let x = x.max(F::splat(f32::from_bits(FIRST))).min(F::splat(1f32.next_down()));
     let at = x.bits() - F::Ints::splat(FIRST);
-    let entry = at.shr(23 - BUCKET_BITS).look_up_in(&BUCKET);
+    let entry = at.shr(23 - BUCKET_BITS).lookup_in(&BUCKET);
     let within = at & F::Ints::splat((1 << (23 - BUCKET_BITS)) - 1);
     // The comparison gives -1, so that one is added or not.
     let before = (entry & F::Ints::splat(0x1_ffff)).greater(within);

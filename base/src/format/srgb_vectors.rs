@@ -12,9 +12,9 @@ use core::arch::x86_64::*;
 /// Returns each byte's entry.
 ///
 /// # Safety
-/// The host has the 512-bit level ([`Host::WIDE`](crate::host::Host::WIDE)).
+/// The host has the 512-bit level ([`Host::HAS_512`](crate::host::Host::HAS_512)).
 #[inline(always)]
-unsafe fn look_up(at: __m512i, table: &[u8; 256]) -> __m512i {
+unsafe fn lookup(at: __m512i, table: &[u8; 256]) -> __m512i {
     let quarters = table.as_ptr().cast::<__m512i>();
     // SAFETY: the host has the 512-bit level (`# Safety`), and the table has four vectors.
     unsafe {
@@ -35,7 +35,7 @@ unsafe fn entries(at: __m512i, table: &DecodeBytes) -> [__m512; 3] {
     // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let [a, b, c, d] = &table.0;
-        let (a, b, c, d) = (look_up(at, a), look_up(at, b), look_up(at, c), look_up(at, d));
+        let (a, b, c, d) = (lookup(at, a), lookup(at, b), lookup(at, c), lookup(at, d));
         let (low, high) = (_mm512_unpacklo_epi8(a, b), _mm512_unpacklo_epi8(c, d));
         let third = _mm512_unpacklo_epi16(_mm512_unpackhi_epi8(a, b), _mm512_unpackhi_epi8(c, d));
         [
@@ -145,11 +145,11 @@ unsafe fn next(code: __m512i, component: __m512, threshold: __m512) -> __m512i {
 #[cfg(test)]
 mod tests {
     use super::super::srgb::{THRESHOLD, linear_to_srgb, srgb_to_linear};
-    use crate::host::{Host, Level};
+    use crate::host::{Host, SimdLevel};
 
-    crate::compiled! {
+    crate::multiversion! {
         for Avx512 unsafe fn both(from: &[[f32; 16]; 4], texels: &mut [u32; 16], to: &mut [[f32; 16]; 4]) {
-            if H::WIDE {
+            if H::HAS_512 {
                 use core::arch::x86_64::*;
                 let rows = [0, 1, 2, 3].map(|c| from[c].as_ptr());
                 let rows = [_mm512_loadu_ps(rows[0]), _mm512_loadu_ps(rows[1]), _mm512_loadu_ps(rows[2]), _mm512_loadu_ps(rows[3])];
@@ -169,7 +169,7 @@ mod tests {
     fn check(colors: &[f32; 16]) {
         let (mut texels, mut back) = ([0; 16], [[0.0; 16]; 4]);
         // SAFETY: the level is the host's own.
-        unsafe { both(Level::here())(&[*colors; 4], &mut texels, &mut back) };
+        unsafe { both(SimdLevel::detect())(&[*colors; 4], &mut texels, &mut back) };
         for (lane, &x) in colors.iter().enumerate() {
             let unorm = if x > 0.0 { x.min(1.0) } else { 0.0 };
             let (code, alpha) = (linear_to_srgb(x), (unorm * 255.0).round_ties_even() as u8);
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn sixteen_texels_have_the_bits_of_one() {
-        if !Level::here().is_wide() {
+        if !SimdLevel::detect().has_512() {
             return;
         }
         // Values are around all borders of codes and of the parabolas, outside of the range, and in

@@ -11,7 +11,7 @@ use super::{ChannelName, Format, Layout, features};
 
 /// A part of a format's texels, which is in memory as an image of a plain format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct FormatPart {
     /// Plane that has the part.
     pub plane: usize,
     /// Format as which the part is sampled.
@@ -23,9 +23,9 @@ pub struct Part {
 }
 
 /// Returns the parts of a format, beginning with the one that has luma.
-pub fn parts(format: Format) -> Vec<Part> {
+pub fn parts(format: Format) -> Vec<FormatPart> {
     let info = format.info();
-    let part = |plane, format, subsampling, components| Part { plane, format, subsampling, components };
+    let part = |plane, format, subsampling, components| FormatPart { plane, format, subsampling, components };
     match info.layout {
         Layout::MultiPlanar => {
             let components = |plane: usize| match (plane, info.plane_count) {
@@ -64,7 +64,7 @@ impl Format {
     }
 
     /// Returns true if the format's texels are not texels of one plain format.
-    pub fn is_divided(self) -> bool {
+    pub fn has_parts(self) -> bool {
         matches!(self.info().layout, Layout::MultiPlanar | Layout::Packed422)
     }
 
@@ -84,11 +84,11 @@ mod tests {
         for (i, info) in TABLE.iter().enumerate() {
             let format = Format(i as u16);
             if info.image_features & features::COSITED_CHROMA_SAMPLES == 0 {
-                assert!(!format.needs_conversion() && !format.is_divided(), "{}", info.name);
+                assert!(!format.needs_conversion() && !format.has_parts(), "{}", info.name);
                 continue;
             }
             let parts = parts(format);
-            for c in 0..if format.is_divided() { 3 } else { 4 } {
+            for c in 0..if format.has_parts() { 3 } else { 4 } {
                 assert_eq!(parts.iter().filter(|part| part.components[c].is_some()).count(), 1, "{}", info.name);
             }
             assert!(parts[0].components[1].is_some() && parts[0].subsampling == (1, 1), "{}", info.name);

@@ -9,11 +9,11 @@ use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 
 /// A vector of integers.
 #[derive(Clone, Copy)]
-pub struct Words([u32; MAX_LANES]);
+pub struct U32x8([u32; MAX_LANES]);
 
 /// A vector of floats.
 #[derive(Clone, Copy)]
-pub struct Singles([f32; MAX_LANES]);
+pub struct F32x8([f32; MAX_LANES]);
 
 macro_rules! operators {
     ($($of:ident: $trait:ident $name:ident($a:ident, $b:ident) $value:expr;)*) => {$(
@@ -33,16 +33,16 @@ macro_rules! operators {
 }
 
 operators! {
-    Words: Add add(a, b) a.wrapping_add(b);
-    Words: Sub sub(a, b) a.wrapping_sub(b);
-    Words: Mul mul(a, b) a.wrapping_mul(b);
-    Words: BitAnd bitand(a, b) a & b;
-    Words: BitOr bitor(a, b) a | b;
-    Words: BitXor bitxor(a, b) a ^ b;
-    Singles: Add add(a, b) a + b;
-    Singles: Sub sub(a, b) a - b;
-    Singles: Mul mul(a, b) a * b;
-    Singles: Div div(a, b) a / b;
+    U32x8: Add add(a, b) a.wrapping_add(b);
+    U32x8: Sub sub(a, b) a.wrapping_sub(b);
+    U32x8: Mul mul(a, b) a.wrapping_mul(b);
+    U32x8: BitAnd bitand(a, b) a & b;
+    U32x8: BitOr bitor(a, b) a | b;
+    U32x8: BitXor bitxor(a, b) a ^ b;
+    F32x8: Add add(a, b) a + b;
+    F32x8: Sub sub(a, b) a - b;
+    F32x8: Mul mul(a, b) a * b;
+    F32x8: Div div(a, b) a / b;
 }
 
 const fn ones(yes: bool) -> u32 {
@@ -61,55 +61,55 @@ macro_rules! lanes {
     }};
 }
 
-impl Ints for Words {
-    type Floats = Singles;
+impl Ints for U32x8 {
+    type Floats = F32x8;
 
     #[inline(always)]
     fn splat(value: u32) -> Self {
-        Words([value; MAX_LANES])
+        U32x8([value; MAX_LANES])
     }
     #[inline(always)]
-    fn of(lanes: [u32; MAX_LANES]) -> Self {
-        Words(lanes)
+    fn from_array(lanes: [u32; MAX_LANES]) -> Self {
+        U32x8(lanes)
     }
     #[inline(always)]
-    fn lanes(self) -> [u32; MAX_LANES] {
+    fn to_array(self) -> [u32; MAX_LANES] {
         self.0
     }
     #[inline(always)]
     fn shl(self, by: u32) -> Self {
-        lanes!(Words, (a = self) a << by)
+        lanes!(U32x8, (a = self) a << by)
     }
     #[inline(always)]
     fn shr(self, by: u32) -> Self {
-        lanes!(Words, (a = self) a >> by)
+        lanes!(U32x8, (a = self) a >> by)
     }
     #[inline(always)]
     fn sar(self, by: u32) -> Self {
-        lanes!(Words, (a = self)(a as i32 >> by) as u32)
+        lanes!(U32x8, (a = self)(a as i32 >> by) as u32)
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        lanes!(Words, (a = self, b = other)(a as i32).min(b as i32) as u32)
+        lanes!(U32x8, (a = self, b = other)(a as i32).min(b as i32) as u32)
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        lanes!(Words, (a = self, b = other)(a as i32).max(b as i32) as u32)
+        lanes!(U32x8, (a = self, b = other)(a as i32).max(b as i32) as u32)
     }
     #[inline(always)]
     fn equal(self, other: Self) -> Self {
-        lanes!(Words, (a = self, b = other) ones(a == b))
+        lanes!(U32x8, (a = self, b = other) ones(a == b))
     }
     #[inline(always)]
     fn greater(self, other: Self) -> Self {
-        lanes!(Words, (a = self, b = other) ones(a as i32 > b as i32))
+        lanes!(U32x8, (a = self, b = other) ones(a as i32 > b as i32))
     }
     #[inline(always)]
     fn select(self, yes: Self, no: Self) -> Self {
-        lanes!(Words, (a = self, yes = yes, no = no) yes & a | no & !a)
+        lanes!(U32x8, (a = self, yes = yes, no = no) yes & a | no & !a)
     }
     #[inline(always)]
-    fn least_of_quad(self) -> Self {
+    fn min_of_quad(self) -> Self {
         let mut out = self;
         for i in 0..MAX_LANES {
             for other in 1..4 {
@@ -119,11 +119,11 @@ impl Ints for Words {
         out
     }
     #[inline(always)]
-    fn of_lane(self, at: u32) -> Self {
-        Words([self.0[at as usize % MAX_LANES]; MAX_LANES])
+    fn broadcast_lane(self, at: u32) -> Self {
+        U32x8([self.0[at as usize % MAX_LANES]; MAX_LANES])
     }
     #[inline(always)]
-    fn pick(self, at: Self) -> Self {
+    fn shuffle_in_quad(self, at: Self) -> Self {
         let mut out = self;
         for i in 0..MAX_LANES {
             out.0[i] = self.0[i & !3 | at.0[i] as usize & 3];
@@ -131,8 +131,8 @@ impl Ints for Words {
         out
     }
     #[inline(always)]
-    fn pick_byte(self, at: Self) -> Self {
-        let mut out = self.pick(at.shr(2));
+    fn shuffle_bytes(self, at: Self) -> Self {
+        let mut out = self.shuffle_in_quad(at.shr(2));
         for i in 0..MAX_LANES {
             out.0[i] = out.0[i] >> (8 * (at.0[i] & 3)) & 0xff;
         }
@@ -141,10 +141,10 @@ impl Ints for Words {
     #[inline(always)]
     fn unzip(self, other: Self) -> [Self; 2] {
         let ([a, b, c, d, e, f, g, h], [i, j, k, l, m, n, o, p]) = (self.0, other.0);
-        [Words([a, c, i, k, e, g, m, o]), Words([b, d, j, l, f, h, n, p])]
+        [U32x8([a, c, i, k, e, g, m, o]), U32x8([b, d, j, l, f, h, n, p])]
     }
     #[inline(always)]
-    fn signs(self) -> u32 {
+    fn movemask(self) -> u32 {
         let mut signs = 0;
         for i in 0..MAX_LANES {
             signs |= self.0[i] >> 31 << i;
@@ -152,76 +152,76 @@ impl Ints for Words {
         signs
     }
     #[inline(always)]
-    fn to_floats(self) -> Singles {
-        lanes!(Singles, (a = self) a as i32 as f32)
+    fn to_floats(self) -> F32x8 {
+        lanes!(F32x8, (a = self) a as i32 as f32)
     }
     #[inline(always)]
-    fn as_floats(self) -> Singles {
-        lanes!(Singles, (a = self) f32::from_bits(a))
+    fn as_floats(self) -> F32x8 {
+        lanes!(F32x8, (a = self) f32::from_bits(a))
     }
     #[inline(always)]
-    fn look_up(self, table: &[u32; 256]) -> Self {
-        lanes!(Words, (a = self) table[(a & 255) as usize])
+    fn lookup(self, table: &[u32; 256]) -> Self {
+        lanes!(U32x8, (a = self) table[(a & 255) as usize])
     }
     #[inline(always)]
-    fn look_up_in<const N: usize>(self, table: &[u32; N]) -> Self {
-        lanes!(Words, (a = self) table[(a as usize).min(N - 1)])
+    fn lookup_in<const N: usize>(self, table: &[u32; N]) -> Self {
+        lanes!(U32x8, (a = self) table[(a as usize).min(N - 1)])
     }
 }
 
-impl Floats for Singles {
-    type Ints = Words;
+impl Floats for F32x8 {
+    type Ints = U32x8;
 
     #[inline(always)]
     fn splat(value: f32) -> Self {
-        Singles([value; MAX_LANES])
+        F32x8([value; MAX_LANES])
     }
     #[inline(always)]
     fn min(self, other: Self) -> Self {
-        lanes!(Singles, (a = self, b = other) if a < b { a } else { b })
+        lanes!(F32x8, (a = self, b = other) if a < b { a } else { b })
     }
     #[inline(always)]
     fn max(self, other: Self) -> Self {
-        lanes!(Singles, (a = self, b = other) if a > b { a } else { b })
+        lanes!(F32x8, (a = self, b = other) if a > b { a } else { b })
     }
     #[inline(always)]
     fn floor(self) -> Self {
-        lanes!(Singles, (a = self) a.floor())
+        lanes!(F32x8, (a = self) a.floor())
     }
     #[inline(always)]
     fn ceil(self) -> Self {
-        lanes!(Singles, (a = self) a.ceil())
+        lanes!(F32x8, (a = self) a.ceil())
     }
     #[inline(always)]
     fn round(self) -> Self {
-        lanes!(Singles, (a = self) a.round_ties_even())
+        lanes!(F32x8, (a = self) a.round_ties_even())
     }
     #[inline(always)]
-    fn fused(self, by: Self, and: Self) -> Self {
-        lanes!(Singles, (a = self, b = by, c = and) a.mul_add(b, c))
+    fn mul_add(self, by: Self, and: Self) -> Self {
+        lanes!(F32x8, (a = self, b = by, c = and) a.mul_add(b, c))
     }
     #[inline(always)]
     fn sqrt(self) -> Self {
-        lanes!(Singles, (a = self) a.sqrt())
+        lanes!(F32x8, (a = self) a.sqrt())
     }
     #[inline(always)]
-    fn greater(self, other: Self) -> Words {
-        lanes!(Words, (a = self, b = other) ones(a > b))
+    fn greater(self, other: Self) -> U32x8 {
+        lanes!(U32x8, (a = self, b = other) ones(a > b))
     }
     #[inline(always)]
-    fn not_less(self, other: Self) -> Words {
-        lanes!(Words, (a = self, b = other) ones(a >= b))
+    fn greater_or_equal(self, other: Self) -> U32x8 {
+        lanes!(U32x8, (a = self, b = other) ones(a >= b))
     }
     #[inline(always)]
-    fn truncate(self) -> Words {
-        lanes!(Words, (a = self) a as i32 as u32)
+    fn truncate_to_int(self) -> U32x8 {
+        lanes!(U32x8, (a = self) a as i32 as u32)
     }
     #[inline(always)]
-    fn bits(self) -> Words {
-        lanes!(Words, (a = self) a.to_bits())
+    fn bits(self) -> U32x8 {
+        lanes!(U32x8, (a = self) a.to_bits())
     }
     #[inline(always)]
-    fn of_quad<const N: i32>(self) -> Self {
+    fn broadcast_in_quad<const N: i32>(self) -> Self {
         let mut out = self;
         for i in 0..MAX_LANES {
             out.0[i] = self.0[i & !3 | N as usize & 3];

@@ -11,12 +11,12 @@ use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 /// A vector of integers.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub struct Words(pub(super) [__m128i; 2]);
+pub struct U32x8(pub(super) [__m128i; 2]);
 
 /// A vector of floats.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub struct Singles(pub(super) [__m128; 2]);
+pub struct F32x8(pub(super) [__m128; 2]);
 
 /// Defines methods that are the same for both halves.
 macro_rules! instructions {
@@ -46,124 +46,124 @@ macro_rules! operators {
 }
 
 operators! {
-    Words: Add add = _mm_add_epi32;
-    Words: Sub sub = _mm_sub_epi32;
-    Words: Mul mul = _mm_mullo_epi32;
-    Words: BitAnd bitand = _mm_and_si128;
-    Words: BitOr bitor = _mm_or_si128;
-    Words: BitXor bitxor = _mm_xor_si128;
-    Singles: Add add = _mm_add_ps;
-    Singles: Sub sub = _mm_sub_ps;
-    Singles: Mul mul = _mm_mul_ps;
-    Singles: Div div = _mm_div_ps;
+    U32x8: Add add = _mm_add_epi32;
+    U32x8: Sub sub = _mm_sub_epi32;
+    U32x8: Mul mul = _mm_mullo_epi32;
+    U32x8: BitAnd bitand = _mm_and_si128;
+    U32x8: BitOr bitor = _mm_or_si128;
+    U32x8: BitXor bitxor = _mm_xor_si128;
+    F32x8: Add add = _mm_add_ps;
+    F32x8: Sub sub = _mm_sub_ps;
+    F32x8: Mul mul = _mm_mul_ps;
+    F32x8: Div div = _mm_div_ps;
 }
 
-impl Ints for Words {
-    type Floats = Singles;
+impl Ints for U32x8 {
+    type Floats = F32x8;
 
     #[inline(always)]
-    fn splat(value: u32) -> Words {
+    fn splat(value: u32) -> U32x8 {
         // SAFETY: the host has the instructions, because values of these types exist only on such
         // hosts.
-        Words([unsafe { _mm_set1_epi32(value as i32) }; 2])
+        U32x8([unsafe { _mm_set1_epi32(value as i32) }; 2])
     }
     #[inline(always)]
-    fn of(lanes: [u32; MAX_LANES]) -> Words {
+    fn from_array(lanes: [u32; MAX_LANES]) -> U32x8 {
         // SAFETY: both types have the same size, and any bits are valid.
-        Words(unsafe { core::mem::transmute::<[u32; MAX_LANES], [__m128i; 2]>(lanes) })
+        U32x8(unsafe { core::mem::transmute::<[u32; MAX_LANES], [__m128i; 2]>(lanes) })
     }
     #[inline(always)]
-    fn lanes(self) -> [u32; MAX_LANES] {
+    fn to_array(self) -> [u32; MAX_LANES] {
         // SAFETY: both types have the same size, and any bits are valid.
         unsafe { core::mem::transmute(self.0) }
     }
     #[inline(always)]
-    fn of_lane(self, at: u32) -> Words {
-        Words::splat(self.lanes()[at as usize % MAX_LANES])
+    fn broadcast_lane(self, at: u32) -> U32x8 {
+        U32x8::splat(self.to_array()[at as usize % MAX_LANES])
     }
     #[inline(always)]
-    fn unzip(self, other: Words) -> [Words; 2] {
+    fn unzip(self, other: U32x8) -> [U32x8; 2] {
         let (a, b) = (self.as_floats(), other.as_floats());
         [a.even(b).bits(), a.odd(b).bits()]
     }
     #[inline(always)]
-    fn signs(self) -> u32 {
+    fn movemask(self) -> u32 {
         // SAFETY: the host has the instructions, because values of these types exist only on such
         // hosts.
         let [low, high] = self.0.map(|four| unsafe { _mm_movemask_ps(_mm_castsi128_ps(four)) as u32 });
         low | high << 4
     }
     #[inline(always)]
-    fn look_up(self, table: &[u32; 256]) -> Words {
-        let [a, b, c, d, e, f, g, h] = self.lanes();
+    fn lookup(self, table: &[u32; 256]) -> U32x8 {
+        let [a, b, c, d, e, f, g, h] = self.to_array();
         let at = |lane: u32| table[lane as usize & 255];
-        Words::of([at(a), at(b), at(c), at(d), at(e), at(f), at(g), at(h)])
+        U32x8::from_array([at(a), at(b), at(c), at(d), at(e), at(f), at(g), at(h)])
     }
     #[inline(always)]
-    fn look_up_in<const N: usize>(self, table: &[u32; N]) -> Words {
-        let [a, b, c, d, e, f, g, h] = self.lanes();
+    fn lookup_in<const N: usize>(self, table: &[u32; N]) -> U32x8 {
+        let [a, b, c, d, e, f, g, h] = self.to_array();
         let at = |lane: u32| table[(lane as usize).min(N - 1)];
-        Words::of([at(a), at(b), at(c), at(d), at(e), at(f), at(g), at(h)])
+        U32x8::from_array([at(a), at(b), at(c), at(d), at(e), at(f), at(g), at(h)])
     }
     instructions! {
-        shl(it; by: u32) -> Words { _mm_sll_epi32(it, _mm_cvtsi32_si128(by as i32)) }
-        shr(it; by: u32) -> Words { _mm_srl_epi32(it, _mm_cvtsi32_si128(by as i32)) }
-        sar(it; by: u32) -> Words { _mm_sra_epi32(it, _mm_cvtsi32_si128(by as i32)) }
-        min(it, other) -> Words { _mm_min_epi32(it, other) }
-        max(it, other) -> Words { _mm_max_epi32(it, other) }
-        equal(it, other) -> Words { _mm_cmpeq_epi32(it, other) }
-        greater(it, other) -> Words { _mm_cmpgt_epi32(it, other) }
-        select(it, yes, no) -> Words { _mm_blendv_epi8(no, yes, it) }
-        least_of_quad(it) -> Words {{
+        shl(it; by: u32) -> U32x8 { _mm_sll_epi32(it, _mm_cvtsi32_si128(by as i32)) }
+        shr(it; by: u32) -> U32x8 { _mm_srl_epi32(it, _mm_cvtsi32_si128(by as i32)) }
+        sar(it; by: u32) -> U32x8 { _mm_sra_epi32(it, _mm_cvtsi32_si128(by as i32)) }
+        min(it, other) -> U32x8 { _mm_min_epi32(it, other) }
+        max(it, other) -> U32x8 { _mm_max_epi32(it, other) }
+        equal(it, other) -> U32x8 { _mm_cmpeq_epi32(it, other) }
+        greater(it, other) -> U32x8 { _mm_cmpgt_epi32(it, other) }
+        select(it, yes, no) -> U32x8 { _mm_blendv_epi8(no, yes, it) }
+        min_of_quad(it) -> U32x8 {{
             let least = _mm_min_epi32(it, _mm_shuffle_epi32::<0b01_00_11_10>(it));
             _mm_min_epi32(least, _mm_shuffle_epi32::<0b10_11_00_01>(least))
         }}
-        pick(it, at) -> Words {{
+        shuffle_in_quad(it, at) -> U32x8 {{
             // Each byte gets its lane's number times four, plus the number of the byte in its lane.
             let lane = _mm_slli_epi32::<2>(_mm_and_si128(at, _mm_set1_epi32(3)));
             let lane = _mm_shuffle_epi8(lane, _mm_setr_epi8(0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12));
             _mm_shuffle_epi8(it, _mm_or_si128(lane, _mm_set1_epi32(0x0302_0100)))
         }}
-        pick_byte(it, at) -> Words {
+        shuffle_bytes(it, at) -> U32x8 {
             _mm_shuffle_epi8(it, _mm_or_si128(at, _mm_set1_epi32(0x8080_8000_u32 as i32)))
         }
-        to_floats(it) -> Singles { _mm_cvtepi32_ps(it) }
-        as_floats(it) -> Singles { _mm_castsi128_ps(it) }
+        to_floats(it) -> F32x8 { _mm_cvtepi32_ps(it) }
+        as_floats(it) -> F32x8 { _mm_castsi128_ps(it) }
     }
 }
 
-impl Singles {
+impl F32x8 {
     instructions! {
-        even(it, other) -> Singles { _mm_shuffle_ps::<0x88>(it, other) }
-        odd(it, other) -> Singles { _mm_shuffle_ps::<0xdd>(it, other) }
+        even(it, other) -> F32x8 { _mm_shuffle_ps::<0x88>(it, other) }
+        odd(it, other) -> F32x8 { _mm_shuffle_ps::<0xdd>(it, other) }
     }
 }
 
-impl Floats for Singles {
-    type Ints = Words;
+impl Floats for F32x8 {
+    type Ints = U32x8;
 
     #[inline(always)]
-    fn splat(value: f32) -> Singles {
+    fn splat(value: f32) -> F32x8 {
         // SAFETY: the host has the instructions, because values of these types exist only on such
         // hosts.
-        Singles([unsafe { _mm_set1_ps(value) }; 2])
+        F32x8([unsafe { _mm_set1_ps(value) }; 2])
     }
     #[inline(always)]
-    fn fused(self, by: Singles, and: Singles) -> Singles {
-        Words::of(fused(self.bits().lanes(), by.bits().lanes(), and.bits().lanes())).as_floats()
+    fn mul_add(self, by: F32x8, and: F32x8) -> F32x8 {
+        U32x8::from_array(mul_add(self.bits().to_array(), by.bits().to_array(), and.bits().to_array())).as_floats()
     }
     instructions! {
-        min(it, other) -> Singles { _mm_min_ps(it, other) }
-        max(it, other) -> Singles { _mm_max_ps(it, other) }
-        floor(it) -> Singles { _mm_floor_ps(it) }
-        ceil(it) -> Singles { _mm_ceil_ps(it) }
-        round(it) -> Singles { _mm_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(it) }
-        sqrt(it) -> Singles { _mm_sqrt_ps(it) }
-        greater(it, other) -> Words { _mm_castps_si128(_mm_cmpgt_ps(it, other)) }
-        not_less(it, other) -> Words { _mm_castps_si128(_mm_cmpge_ps(it, other)) }
-        truncate(it) -> Words { _mm_cvttps_epi32(it) }
-        bits(it) -> Words { _mm_castps_si128(it) }
-        of_quad[const N](it) -> Singles {
+        min(it, other) -> F32x8 { _mm_min_ps(it, other) }
+        max(it, other) -> F32x8 { _mm_max_ps(it, other) }
+        floor(it) -> F32x8 { _mm_floor_ps(it) }
+        ceil(it) -> F32x8 { _mm_ceil_ps(it) }
+        round(it) -> F32x8 { _mm_round_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(it) }
+        sqrt(it) -> F32x8 { _mm_sqrt_ps(it) }
+        greater(it, other) -> U32x8 { _mm_castps_si128(_mm_cmpgt_ps(it, other)) }
+        greater_or_equal(it, other) -> U32x8 { _mm_castps_si128(_mm_cmpge_ps(it, other)) }
+        truncate_to_int(it) -> U32x8 { _mm_cvttps_epi32(it) }
+        bits(it) -> U32x8 { _mm_castps_si128(it) }
+        broadcast_in_quad[const N](it) -> F32x8 {
             match N & 3 {
                 0 => _mm_shuffle_ps::<0x00>(it, it),
                 1 => _mm_shuffle_ps::<0x55>(it, it),
@@ -176,7 +176,7 @@ impl Floats for Singles {
 
 /// Returns `a * b + c` of all lanes with one rounding, which is a call for each lane without FMA.
 #[inline(never)]
-fn fused(a: [u32; MAX_LANES], b: [u32; MAX_LANES], c: [u32; MAX_LANES]) -> [u32; MAX_LANES] {
+fn mul_add(a: [u32; MAX_LANES], b: [u32; MAX_LANES], c: [u32; MAX_LANES]) -> [u32; MAX_LANES] {
     let mut out = a;
     for ((out, b), c) in out.iter_mut().zip(b).zip(c) {
         *out = f32::from_bits(*out).mul_add(f32::from_bits(b), f32::from_bits(c)).to_bits();

@@ -2,7 +2,7 @@
 //!
 //! An array of lanes that is joined after a branch, or carried around a loop, becomes a register
 //! per lane. A value of these types always stays one vector (or two halves of one). Such values are
-//! made and used only in functions of their level ([`compiled!`](crate::compiled)).
+//! made and used only in functions of their level ([`multiversion!`](crate::multiversion)).
 //!
 //! Their operations are the processor's, and give the same bits on every level. Comparisons give
 //! all ones or 0 in each lane. [`Floats::min`] and [`Floats::max`] give the second operand if an
@@ -28,9 +28,9 @@ pub trait Ints:
     /// Returns a vector with `value` in all lanes.
     fn splat(value: u32) -> Self;
     /// Makes a vector of an array.
-    fn of(lanes: [u32; MAX_LANES]) -> Self;
+    fn from_array(lanes: [u32; MAX_LANES]) -> Self;
     /// Returns the lanes as an array.
-    fn lanes(self) -> [u32; MAX_LANES];
+    fn to_array(self) -> [u32; MAX_LANES];
     /// Shifts left; all shifts are by less than 32, and fastest by constants.
     fn shl(self, by: u32) -> Self;
     /// Shifts right, filling with zeros.
@@ -48,31 +48,31 @@ pub trait Ints:
     /// Returns `yes` in the lanes of `self` that are all ones, and `no` in those that are 0.
     fn select(self, yes: Self, no: Self) -> Self;
     /// Returns the least of each four lanes, as signed numbers, in all four.
-    fn least_of_quad(self) -> Self;
+    fn min_of_quad(self) -> Self;
     /// Returns lane `at & 7` in all lanes.
-    fn of_lane(self, at: u32) -> Self;
+    fn broadcast_lane(self, at: u32) -> Self;
     /// Returns, in each lane, lane `at & 3` of its four lanes.
-    fn pick(self, at: Self) -> Self;
+    fn shuffle_in_quad(self, at: Self) -> Self;
     /// Returns, in each lane, byte `at` of the sixteen bytes of its four lanes; `at` must be below
     /// 16 (otherwise the result is arbitrary).
-    fn pick_byte(self, at: Self) -> Self;
+    fn shuffle_bytes(self, at: Self) -> Self;
     /// Returns, for each four lanes, the even lanes of both vectors, and the odd ones.
     fn unzip(self, other: Self) -> [Self; 2];
     /// Returns the uppermost bits of the lanes.
-    fn signs(self) -> u32;
+    fn movemask(self) -> u32;
     /// Converts the signed numbers to floats.
     fn to_floats(self) -> Self::Floats;
     /// Reinterprets the bits as floats.
     fn as_floats(self) -> Self::Floats;
     /// Returns `table[lane & 255]`.
-    fn look_up(self, table: &[u32; 256]) -> Self;
+    fn lookup(self, table: &[u32; 256]) -> Self;
     /// Returns `table[lane]`, or the last entry for lanes beyond it.
-    fn look_up_in<const N: usize>(self, table: &[u32; N]) -> Self;
+    fn lookup_in<const N: usize>(self, table: &[u32; N]) -> Self;
 
     /// Applies [`half_to_f32`](crate::format::float::half_to_f32) to all lanes, whose upper halves
     /// must be 0.
     #[inline(always)]
-    fn half(self) -> Self {
+    fn half_to_f32(self) -> Self {
         let sign = (self & Self::splat(0x8000)).shl(16);
         let magnitude = self & Self::splat(0x7fff);
         let shifted = magnitude.shl(13);
@@ -87,8 +87,8 @@ pub trait Ints:
     /// Converts the lower and the upper halves of the lanes from binary16 to floats; not-a-number
     /// may become quiet.
     #[inline(always)]
-    fn halves(self) -> [Self; 2] {
-        [(self & Self::splat(0xffff)).half(), self.shr(16).half()]
+    fn halves_to_f32(self) -> [Self; 2] {
+        [(self & Self::splat(0xffff)).half_to_f32(), self.shr(16).half_to_f32()]
     }
 
     /// Returns true if every half of a lane, as a binary16, is a number.
@@ -96,13 +96,13 @@ pub trait Ints:
     fn halves_are_numbers(self) -> bool {
         let lower = (self & Self::splat(0x7fff)).greater(Self::splat(0x7c00));
         let upper = (self & Self::splat(0x7fff_0000)).greater(Self::splat(0x7c00_0000));
-        (lower | upper).signs() == 0
+        (lower | upper).movemask() == 0
     }
 
     /// Returns all ones in the lanes in `mask`, and 0 in the others.
     #[inline(always)]
-    fn spread(mask: u32) -> Self {
-        let bits = Self::of([1, 2, 4, 8, 16, 32, 64, 128]);
+    fn from_mask(mask: u32) -> Self {
+        let bits = Self::from_array([1, 2, 4, 8, 16, 32, 64, 128]);
         (Self::splat(mask) & bits).equal(bits)
     }
 }
@@ -118,11 +118,11 @@ pub trait Floats: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = 
     /// Returns `if self > other { self } else { other }`.
     fn max(self, other: Self) -> Self;
     /// Returns `self * by + and`, with one rounding.
-    fn fused(self, by: Self, and: Self) -> Self;
+    fn mul_add(self, by: Self, and: Self) -> Self;
     /// Returns `self * by + and` if the product is exact, so that one rounding and two give the
     /// same result.
     #[inline(always)]
-    fn exact_product_plus(self, by: Self, and: Self) -> Self {
+    fn mul_add_exact_product(self, by: Self, and: Self) -> Self {
         self * by + and
     }
     /// Rounds down to an integer.
@@ -136,16 +136,16 @@ pub trait Floats: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = 
     /// Returns all ones in lanes that are greater.
     fn greater(self, other: Self) -> Self::Ints;
     /// Returns all ones in lanes that are greater or equal.
-    fn not_less(self, other: Self) -> Self::Ints;
+    fn greater_or_equal(self, other: Self) -> Self::Ints;
     /// Truncates to integers; the result is arbitrary for numbers that do not fit.
-    fn truncate(self) -> Self::Ints;
+    fn truncate_to_int(self) -> Self::Ints;
     /// Reinterprets the bits as integers.
     fn bits(self) -> Self::Ints;
     /// Returns lane `N` of each four lanes, in all four.
-    fn of_quad<const N: i32>(self) -> Self;
+    fn broadcast_in_quad<const N: i32>(self) -> Self;
     /// Returns `self / 255.0`, for 0 and for positive numbers up to 2^100.
     #[inline(always)]
-    fn over_255(self) -> Self {
+    fn div_255(self) -> Self {
         self / Self::splat(255.0)
     }
 }

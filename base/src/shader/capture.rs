@@ -48,7 +48,7 @@ impl Capture {
     }
 
     /// Returns the captured outputs of a stream's vertices.
-    pub fn of(&self, stream: u32) -> impl Iterator<Item = &Captured> {
+    pub fn outputs_of_stream(&self, stream: u32) -> impl Iterator<Item = &Captured> {
         self.outputs.iter().filter(move |run| self.streams[run.buffer as usize] == stream)
     }
 
@@ -80,18 +80,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_buffer_is_of_one_stream() {
+    fn capture_buffer_has_one_stream() {
         let mut capture = Capture { strides: [4, 8, 0, 4], streams: [0, 2, 1, 2], outputs: Vec::new() };
         for (buffer, slot) in [(1, 7), (0, 0), (3, 5)] {
             capture.push(buffer, 0, slot);
         }
-        let slots = |stream: u32| capture.of(stream).map(|run| run.slot).collect::<Vec<_>>();
+        let slots = |stream: u32| capture.outputs_of_stream(stream).map(|run| run.slot).collect::<Vec<_>>();
         assert_eq!([0, 1, 2, 3].map(slots), [vec![0], vec![], vec![7, 5], vec![]]);
         assert_eq!([0, 1, 2, 3].map(|stream| capture.has(stream)), [true, false, true, false]);
     }
 
     #[test]
-    fn neighbours_are_joined() {
+    fn adjacent_captured_words_are_joined() {
         let mut capture = Capture::default();
         for (buffer, offset, slot) in [(0, 0, 4), (0, 4, 5), (0, 12, 6), (1, 16, 7), (1, 20, 9), (1, 24, 10)] {
             capture.push(buffer, offset, slot);

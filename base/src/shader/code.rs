@@ -1,6 +1,6 @@
 //! Stages that can be run.
 
-use super::facts::StageFacts;
+use super::info::ShaderInfo;
 use crate::abi::{BatchHeader, ShaderContext, StageFn};
 use crate::epilogue::Epilogue;
 use std::sync::Arc;
@@ -42,8 +42,8 @@ impl StageCode for StageFn {
 /// dropped.
 #[derive(Clone)]
 pub struct CompiledStage {
-    /// Facts about the stage.
-    pub facts: StageFacts,
+    /// Properties of the stage.
+    pub info: ShaderInfo,
     /// The code that runs.
     pub code: Arc<dyn StageCode>,
 }
@@ -63,6 +63,6 @@ impl CompiledStage {
 
 impl core::fmt::Debug for CompiledStage {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("CompiledStage").field("facts", &self.facts).finish_non_exhaustive()
+        f.debug_struct("CompiledStage").field("info", &self.info).finish_non_exhaustive()
     }
 }

@@ -30,7 +30,7 @@ pub enum BuiltinSlot {
     CullPrimitive,
     /// PrimitivePointIndicesEXT, PrimitiveLineIndicesEXT or PrimitiveTriangleIndicesEXT by
     /// component: the vertices of a mesh's primitive.
-    Corner(u8),
+    PrimitiveIndex(u8),
     /// FragDepth.
     FragDepth,
     /// FragStencilRefEXT.
@@ -43,7 +43,8 @@ pub enum BuiltinSlot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SlotKind {
     /// A user variable: location, component 0..=3, and for fragment outputs the dual-source index.
-    /// A variable of a whole patch or of a mesh's primitive has the index [`SlotKind::ONCE`].
+    /// A variable of a whole patch or of a mesh's primitive has the index
+    /// [`SlotKind::NOT_PER_VERTEX`].
     User {
         /// The decoration `Location`.
         location: u32,
@@ -59,13 +60,13 @@ pub enum SlotKind {
 impl SlotKind {
     /// The index of variables that are `Patch` or `PerPrimitiveEXT`, and thus not values of a
     /// vertex.
-    pub const ONCE: u8 = 1;
+    pub const NOT_PER_VERTEX: u8 = 1;
 }
 
 /// The location of an output slot in the memory of a patch, or in the record of a mesh's vertex or
 /// primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PatchPlace {
+pub struct OutputPlacement {
     /// Number of bytes from the patch's first byte, for vertex 0, or from the record's. (A number
     /// of 16 bits takes two bytes in a patch, and a word in a record.)
     pub offset: u32,
@@ -115,7 +116,7 @@ pub struct StageInterface {
     /// Outputs that the stage writes.
     pub outputs: Vec<Slot>,
     /// Locations of the outputs, for a stage whose outputs are the memory of a workgroup.
-    pub places: Vec<PatchPlace>,
+    pub placements: Vec<OutputPlacement>,
 }
 
 impl StageInterface {

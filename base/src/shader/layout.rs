@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::abi::NEAR_DYNAMIC_BUFFERS;
+use crate::abi::INLINE_DYNAMIC_BUFFERS;
 
 /// Descriptor type of a binding, as far as shader code can distinguish types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,8 +59,8 @@ pub struct BindingLayout {
 
 impl BindingLayout {
     /// Returns true if all dynamic buffers of the binding are stored in the context itself.
-    pub const fn is_near(&self) -> bool {
-        self.dynamic_index as usize + self.count as usize <= NEAR_DYNAMIC_BUFFERS
+    pub const fn is_inline(&self) -> bool {
+        self.dynamic_index as usize + self.count as usize <= INLINE_DYNAMIC_BUFFERS
     }
 }
 

@@ -18,9 +18,9 @@ pub enum PipelineType {
 
 /// The kind of the slots on one side of a stage, which is their source or destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum StageIoKind {
     /// There are no slots.
-    Nothing,
+    None,
     /// Vertex attributes, by location.
     Attributes,
     /// Vertices that go to the rasterizer, or to a stage before it.
@@ -42,24 +42,31 @@ pub enum Side {
     Fragments,
 }
 
-impl Side {
+impl StageIoKind {
     /// Returns true if a built-in uses a slot on this side.
     pub const fn has(self, slot: BuiltinSlot) -> bool {
         match slot {
             BuiltinSlot::Position(_) | BuiltinSlot::PointSize => {
-                matches!(self, Side::Vertices | Side::Primitives | Side::Patch | Side::Mesh)
+                matches!(self, StageIoKind::Vertices | StageIoKind::Primitives | StageIoKind::Patch | StageIoKind::Mesh)
             }
             BuiltinSlot::Layer | BuiltinSlot::ViewportIndex | BuiltinSlot::PrimitiveId => {
-                matches!(self, Side::Vertices | Side::Mesh)
+                matches!(self, StageIoKind::Vertices | StageIoKind::Mesh)
             }
-            BuiltinSlot::VertexMark => matches!(self, Side::Vertices),
-            BuiltinSlot::CullPrimitive | BuiltinSlot::Corner(_) => matches!(self, Side::Mesh),
+            BuiltinSlot::VertexMark => matches!(self, StageIoKind::Vertices),
+            BuiltinSlot::CullPrimitive | BuiltinSlot::PrimitiveIndex(_) => matches!(self, StageIoKind::Mesh),
             BuiltinSlot::ClipDistance(_) | BuiltinSlot::CullDistance(_) => {
-                matches!(self, Side::Vertices | Side::Primitives | Side::Patch | Side::Mesh | Side::Interpolated)
+                matches!(
+                    self,
+                    StageIoKind::Vertices
+                        | StageIoKind::Primitives
+                        | StageIoKind::Patch
+                        | StageIoKind::Mesh
+                        | StageIoKind::Interpolated
+                )
             }
-            BuiltinSlot::TessLevelOuter(_) | BuiltinSlot::TessLevelInner(_) => matches!(self, Side::Patch),
+            BuiltinSlot::TessLevelOuter(_) | BuiltinSlot::TessLevelInner(_) => matches!(self, StageIoKind::Patch),
             BuiltinSlot::FragDepth | BuiltinSlot::FragStencilRef | BuiltinSlot::SampleMask => {
-                matches!(self, Side::Fragments)
+                matches!(self, StageIoKind::Fragments)
             }
         }
     }
@@ -77,11 +84,11 @@ pub enum ModeFamily {
     /// Modes of the tessellator.
     Patch,
     /// Modes whose names geometry and tessellation stages share.
-    Shape,
+    GeometryOrTessellation,
     /// The number of vertices that are made.
-    Vertices,
+    OutputVertices,
     /// The mode that the made primitives are points.
-    Points,
+    OutputPoints,
     /// Modes of a mesh's primitives.
     Mesh,
     /// Modes of the processing of fragments.
@@ -127,9 +134,9 @@ pub struct StageRow {
     /// Kind of batch on which a call works.
     pub batch: BatchKind,
     /// Inputs of the stage.
-    pub inputs: Side,
+    pub inputs: StageIoKind,
     /// Outputs of the stage.
-    pub outputs: Side,
+    pub outputs: StageIoKind,
     /// Execution modes that the stage accepts.
     pub modes: &'static [ModeFamily],
     /// Built-ins that the stage can read (besides those in its slots).
@@ -159,8 +166,8 @@ macro_rules! stages {
                         flag_bit: $bit,
                         pipeline: PipelineType::$pipeline,
                         batch: BatchKind::$batch,
-                        inputs: Side::$inputs,
-                        outputs: Side::$outputs,
+                        inputs: StageIoKind::$inputs,
+                        outputs: StageIoKind::$outputs,
                         modes: &[$(ModeFamily::$mode),*],
                         builtins: &[$(BuiltinFamily::$builtin),*],
                     },)*
@@ -179,27 +186,27 @@ stages! {
     /// Tessellation control.
     TessellationControl {
         1 0x2 Graphics Patches Primitives -> Patch
-        modes [Any Patch Shape Vertices] builtins [Invocation View Primitive Instance Patch]
+        modes [Any Patch GeometryOrTessellation OutputVertices] builtins [Invocation View Primitive Instance Patch]
     }
     /// Tessellation evaluation.
     TessellationEvaluation {
         2 0x4 Graphics Domain Patch -> Vertices
-        modes [Any Vertex Patch Shape Vertices] builtins [Invocation View Primitive Patch Domain]
+        modes [Any Vertex Patch GeometryOrTessellation OutputVertices] builtins [Invocation View Primitive Patch Domain]
     }
     /// Geometry.
     Geometry {
         3 0x8 Graphics Primitives Primitives -> Vertices
-        modes [Any Vertex Primitive Shape Vertices Points] builtins [Invocation View Primitive Instance]
+        modes [Any Vertex Primitive GeometryOrTessellation OutputVertices OutputPoints] builtins [Invocation View Primitive Instance]
     }
     /// Task.
     Task {
-        5364 0x40 Graphics Mesh Nothing -> Tasks
+        5364 0x40 Graphics Mesh None -> Tasks
         modes [Any Workgroup] builtins [Invocation Draw Workgroup]
     }
     /// Mesh.
     Mesh {
         5365 0x80 Graphics Mesh Tasks -> Mesh
-        modes [Any Workgroup Vertices Points Mesh] builtins [Invocation View Draw Workgroup]
+        modes [Any Workgroup OutputVertices OutputPoints Mesh] builtins [Invocation View Draw Workgroup]
     }
     /// Fragment.
     Fragment {
@@ -208,19 +215,19 @@ stages! {
     }
     /// Compute.
     Compute {
-        5 0x20 Compute Workgroup Nothing -> Nothing
+        5 0x20 Compute Workgroup None -> None
         modes [Any Workgroup] builtins [Invocation Workgroup]
     }
 }
 
 impl Stage {
     /// Returns the stage of a SPIR-V `ExecutionModel`.
-    pub fn of_execution_model(model: u32) -> Option<Stage> {
+    pub fn from_execution_model(model: u32) -> Option<Stage> {
         Stage::ALL.iter().copied().find(|stage| stage.row().execution_model == model)
     }
 
     /// Returns the stage of a `VkShaderStageFlagBits`, if such a pipeline has it.
-    pub fn of_flag_bit(bit: u32, pipeline: PipelineType) -> Option<Stage> {
+    pub fn from_flag_bit(bit: u32, pipeline: PipelineType) -> Option<Stage> {
         Stage::ALL.iter().copied().find(|stage| stage.row().flag_bit == bit && stage.row().pipeline == pipeline)
     }
 
@@ -263,7 +270,7 @@ impl Stage {
 
     /// Returns true if each workgroup has its own memory, which outlives it and contains its
     /// outputs.
-    pub const fn keeps_groups(self) -> bool {
+    pub const fn has_workgroup_outputs(self) -> bool {
         match self.row().batch {
             BatchKind::Patches | BatchKind::Mesh => true,
             BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives => false,
@@ -277,17 +284,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stage_is_found_by_its_numbers() {
+    fn stage_is_found_by_execution_model_and_flag_bit() {
         for &stage in Stage::ALL {
             let row = stage.row();
-            assert_eq!(Stage::of_execution_model(row.execution_model), Some(stage));
-            assert_eq!(Stage::of_flag_bit(row.flag_bit, row.pipeline), Some(stage));
+            assert_eq!(Stage::from_execution_model(row.execution_model), Some(stage));
+            assert_eq!(Stage::from_flag_bit(row.flag_bit, row.pipeline), Some(stage));
             assert_eq!(row.flag_bit.count_ones(), 1);
             assert!(stage.takes(ModeFamily::Any) && stage.reads(BuiltinFamily::Invocation), "{stage:?}");
         }
-        assert_eq!(Stage::of_execution_model(0x20), None);
+        assert_eq!(Stage::from_execution_model(0x20), None);
         assert_eq!(
-            Stage::of_flag_bit(0x20, PipelineType::Graphics),
+            Stage::from_flag_bit(0x20, PipelineType::Graphics),
             None,
             "a compute stage is in no graphics pipeline"
         );

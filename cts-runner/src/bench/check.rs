@@ -1,6 +1,6 @@
 //! Shared parts of output checks: random inputs, and comparisons that name the first difference.
 
-use super::figure::Wrong;
+use super::figure::CheckError;
 
 /// xorshift32 generator, which gives the same inputs on every machine.
 #[derive(Clone)]
@@ -42,28 +42,28 @@ pub fn as_floats(words: &[u32]) -> Vec<f32> {
 }
 
 /// Checks that all words are equal.
-pub fn equal(actual: &[u32], expected: &[u32]) -> Result<(), Wrong> {
+pub fn equal(actual: &[u32], expected: &[u32]) -> Result<(), CheckError> {
     same_length(actual.len(), expected.len())?;
     match actual.iter().zip(expected).position(|(a, b)| a != b) {
         None => Ok(()),
-        Some(i) => Err(Wrong::Output(format!("word {i} is {:#010x}, not {:#010x}", actual[i], expected[i]))),
+        Some(i) => Err(CheckError::Output(format!("word {i} is {:#010x}, not {:#010x}", actual[i], expected[i]))),
     }
 }
 
 /// Checks that all floats differ by at most `tolerance`, times the magnitude of the expected value
 /// if that is above 1.
-pub fn close(actual: &[f32], expected: &[f32], tolerance: f32) -> Result<(), Wrong> {
+pub fn close(actual: &[f32], expected: &[f32], tolerance: f32) -> Result<(), CheckError> {
     same_length(actual.len(), expected.len())?;
     // A NaN is not close to any value.
     let near = |(a, b): (&f32, &f32)| (a - b).abs() <= tolerance * b.abs().max(1.0);
     match actual.iter().zip(expected).position(|pair| !near(pair)) {
         None => Ok(()),
-        Some(i) => Err(Wrong::Output(format!("float {i} is {}, not {}", actual[i], expected[i]))),
+        Some(i) => Err(CheckError::Output(format!("float {i} is {}, not {}", actual[i], expected[i]))),
     }
 }
 
-fn same_length(actual: usize, expected: usize) -> Result<(), Wrong> {
-    if actual == expected { Ok(()) } else { Err(Wrong::Output(format!("{actual} values, not {expected}"))) }
+fn same_length(actual: usize, expected: usize) -> Result<(), CheckError> {
+    if actual == expected { Ok(()) } else { Err(CheckError::Output(format!("{actual} values, not {expected}"))) }
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn a_difference_is_found_and_named() {
         assert!(equal(&[1, 2, 3], &[1, 2, 3]).is_ok());
-        let Err(Wrong::Output(what)) = equal(&[1, 2, 3], &[1, 5, 3]) else { panic!("a difference") };
+        let Err(CheckError::Output(what)) = equal(&[1, 2, 3], &[1, 5, 3]) else { panic!("a difference") };
         assert_eq!(what, "word 1 is 0x00000002, not 0x00000005");
         assert!(equal(&[1], &[1, 2]).is_err());
     }

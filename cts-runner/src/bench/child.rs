@@ -3,11 +3,11 @@
 
 use super::corpus;
 use super::create::{self, MODULES};
-use super::figure::MakeError;
+use super::figure::SetupError;
 use super::options::Options;
-use super::place::Place;
-use super::process::{self, End};
-use super::report::{Outcome, Report};
+use super::process::{self, ChildEnd};
+use super::report::{ChildReport, WorkloadOutcome};
+use super::sysroot::Sysroot;
 use super::workload::{Fresh, FreshError, Make, Spec, Workload};
 use crate::driver::{Route, Target};
 use crate::vk::{Api, Error, Gpu, GpuOptions, Result};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// Number of samples of which the median is taken.
 const SAMPLES: usize = 3;
 /// Maximum number of iterations in one submission.
-const MOST: u32 = 1 << 14;
+const MAX_ITERATIONS: u32 = 1 << 14;
 
 /// Opens the driver that the options name.
 fn open(options: &Options) -> Result<Api> {
@@ -67,18 +67,18 @@ pub fn record_sheet(path: &Path, options: &Options) -> Result<()> {
     let gpu = device(options)?;
     let draw = |module| match create::draw(&gpu, module) {
         Ok(picture) => Ok(picture),
-        Err(MakeError::Unsupported(what)) => {
+        Err(SetupError::Unsupported(what)) => {
             eprintln!("{}: {what}", module.name);
             Ok(Vec::new())
         }
-        Err(MakeError::Failed(error)) => Err(error),
+        Err(SetupError::Failed(error)) => Err(error),
     };
     let pictures = MODULES.iter().map(draw).collect::<Result<Vec<_>>>()?;
     create::write_sheet(path, &pictures)
 }
 
 /// Runs a workload. Every failure becomes a report, except the death or hang of the process.
-pub fn run(spec: &Spec, options: &Options) -> Report {
+pub fn run(spec: &Spec, options: &Options) -> ChildReport {
     let made = match spec.make {
         Make::Steady(make) => steady(make, options),
         Make::Fresh(make) => fresh(spec, &make, options),
@@ -89,13 +89,13 @@ pub fn run(spec: &Spec, options: &Options) -> Report {
     report
 }
 
-type Reported = std::result::Result<Report, Box<Report>>;
+type Reported = std::result::Result<ChildReport, Box<ChildReport>>;
 
-fn boxed<E: Into<Report>>(error: E) -> Box<Report> {
+fn boxed<E: Into<ChildReport>>(error: E) -> Box<ChildReport> {
     Box::new(error.into())
 }
 
-fn steady(make: fn(&Gpu) -> std::result::Result<Box<dyn Workload>, MakeError>, options: &Options) -> Reported {
+fn steady(make: fn(&Gpu) -> std::result::Result<Box<dyn Workload>, SetupError>, options: &Options) -> Reported {
     let gpu = device(options).map_err(boxed)?;
     let mut workload = make(&gpu).map_err(boxed)?;
     workload.run(&gpu, 1).map_err(boxed)?;
@@ -104,13 +104,13 @@ fn steady(make: fn(&Gpu) -> std::result::Result<Box<dyn Workload>, MakeError>, o
         drop(workload);
         gpu.release_to(0);
         return match gpu.validation_messages() {
-            0 => Ok(Report::ok(Vec::new())),
-            messages => Err(Box::new(Report::invalid(messages))),
+            0 => Ok(ChildReport::ok(Vec::new())),
+            messages => Err(Box::new(ChildReport::invalid(messages))),
         };
     }
     let seconds = measure(&mut *workload, &gpu, options.sample()).map_err(boxed)?;
     workload.check(&gpu).map_err(boxed)?;
-    Ok(Report::steady(seconds, workload.amount()))
+    Ok(ChildReport::steady(seconds, workload.amount()))
 }
 
 /// Returns the seconds per iteration: the median of several samples after a warm-up of a sample's
@@ -143,7 +143,7 @@ fn measure(workload: &mut dyn Workload, gpu: &Gpu, sample: Duration) -> Result<f
 /// Returns the number of iterations that take `sample`, given the time of `iterations`.
 fn scale(iterations: u32, time: Duration, sample: Duration) -> u32 {
     let wanted = f64::from(iterations) * sample.as_secs_f64() / time.as_secs_f64().max(1e-9);
-    (wanted.round() as u32).clamp(1, MOST)
+    (wanted.round() as u32).clamp(1, MAX_ITERATIONS)
 }
 
 /// Limits the growth to a factor of four, because the first times are unreliable.
@@ -171,7 +171,7 @@ fn fresh(
     let figures = make(&fresh).map_err(boxed)?;
     // Times under the validation layer are not representative, so they are dropped.
     let untimed = options.stage.is_empty() && options.validate;
-    Ok(Report::ok(if untimed { Vec::new() } else { figures }))
+    Ok(ChildReport::ok(if untimed { Vec::new() } else { figures }))
 }
 
 fn second_process(
@@ -180,12 +180,12 @@ fn second_process(
     stage: &str,
 ) -> std::result::Result<Vec<super::figure::Figure>, FreshError> {
     let icd = options.icds.first().map(String::as_str).unwrap_or_default();
-    let report = spawn(&Place::here()?, spec.name, icd, &Options { stage: stage.into(), ..options.clone() })?;
-    if report.outcome == Outcome::Ok { Ok(report.figures) } else { Err(FreshError::Other(Box::new(report))) }
+    let report = spawn(&Sysroot::current()?, spec.name, icd, &Options { stage: stage.into(), ..options.clone() })?;
+    if report.outcome == WorkloadOutcome::Ok { Ok(report.figures) } else { Err(FreshError::Other(Box::new(report))) }
 }
 
 /// Starts a child for a workload and waits for its report.
-pub fn spawn(place: &Place, name: &str, icd: &str, options: &Options) -> Result<Report> {
+pub fn spawn(sysroot: &Sysroot, name: &str, icd: &str, options: &Options) -> Result<ChildReport> {
     let (sample, timeout) = (options.sample().as_millis().to_string(), options.timeout.as_secs().to_string());
     let scratch = options.scratch.display().to_string();
     let mut args = vec!["--child", name, "--icd", icd, "--sample-ms", &sample, "--timeout", &timeout];
@@ -201,34 +201,34 @@ pub fn spawn(place: &Place, name: &str, icd: &str, options: &Options) -> Result<
     if let Some(pin) = &pin {
         args.extend(["--pin", pin]);
     }
-    Ok(match process::run(place, &args, &options.environment, options.timeout)? {
-        End::Good(text) => Report::from_output(&text)
-            .unwrap_or_else(|| Report::without(Outcome::Crashed, "the child ended without a report")),
-        End::Died(why) => Report::without(Outcome::Crashed, why),
-        End::TimedOut => Report::without(Outcome::TimedOut, format!("after {timeout} s")),
+    Ok(match process::run(sysroot, &args, &options.environment, options.timeout)? {
+        ChildEnd::Success(text) => ChildReport::from_output(&text)
+            .unwrap_or_else(|| ChildReport::without(WorkloadOutcome::Crashed, "the child ended without a report")),
+        ChildEnd::Died(why) => ChildReport::without(WorkloadOutcome::Crashed, why),
+        ChildEnd::TimedOut => ChildReport::without(WorkloadOutcome::TimedOut, format!("after {timeout} s")),
     })
 }
 
-fn own_words(why: &str) -> &str {
-    let told = why.rsplit("cts-runner: ").next().unwrap_or(why);
-    told.strip_prefix("not available: ").unwrap_or(told)
+fn strip_program_name(why: &str) -> &str {
+    let message = why.rsplit("cts-runner: ").next().unwrap_or(why);
+    message.strip_prefix("not available: ").unwrap_or(message)
 }
 
 /// Starts a child that prints one JSON object, which is the probe or the limits.
-pub fn ask(place: &Place, args: &[&str], options: &Options) -> Result<Value> {
+pub fn query(sysroot: &Sysroot, args: &[&str], options: &Options) -> Result<Value> {
     let pin = options.pin.map(|n| n.to_string());
     let mut args = args.to_vec();
     if let Some(pin) = &pin {
         args.extend(["--pin", pin]);
     }
-    match process::run(place, &args, &options.environment, options.timeout)? {
-        End::Good(text) => {
+    match process::run(sysroot, &args, &options.environment, options.timeout)? {
+        ChildEnd::Success(text) => {
             let found = text.lines().rev().find_map(|line| serde_json::from_str::<Value>(line).ok());
             found.ok_or_else(|| Error::Missing("JSON from a child".into()))
         }
         // The message of the child is the most precise one.
-        End::Died(why) => Err(Error::Missing(own_words(&why).into())),
-        End::TimedOut => Err(Error::Missing("an answer in time".into())),
+        ChildEnd::Died(why) => Err(Error::Missing(strip_program_name(&why).into())),
+        ChildEnd::TimedOut => Err(Error::Missing("an answer in time".into())),
     }
 }
 
@@ -242,7 +242,7 @@ mod tests {
     fn calibration_aims_at_the_sample_and_grows_slowly() {
         assert_eq!(scale(1, Duration::from_millis(15), SAMPLE), 10);
         assert_eq!(scale(1, Duration::from_secs(3), SAMPLE), 1);
-        assert_eq!(scale(1, Duration::from_nanos(10), SAMPLE), MOST);
+        assert_eq!(scale(1, Duration::from_nanos(10), SAMPLE), MAX_ITERATIONS);
         assert_eq!(next_count(1, Duration::from_millis(1), SAMPLE), 4);
         assert_eq!(next_count(64, Duration::from_millis(100), SAMPLE), 96);
         assert_eq!(next_count(64, Duration::from_millis(300), SAMPLE), 64);

@@ -5,7 +5,7 @@
 //! configuration and data folders of XDG. It also looks in the folders where browsers keep
 //! SwiftShader.
 
-use super::place::Place;
+use super::sysroot::Sysroot;
 use crate::driver;
 use crate::vk::{Error, Manifest, Result};
 use std::collections::HashSet;
@@ -41,36 +41,36 @@ pub fn environment(what: &str) -> (&str, Environment) {
 /// Returns the manifest of a driver that one `--icd` names, as a path for the children. With
 /// another root, the path is searched inside the root first, with or without the root as a prefix.
 /// Otherwise the driver of this machine is copied.
-pub fn named(what: &str, place: &Place) -> Result<PathBuf> {
+pub fn named(what: &str, sysroot: &Sysroot) -> Result<PathBuf> {
     if what == "grus" {
-        return reach(&driver::grus()?, place);
+        return reach(&driver::grus()?, sysroot);
     }
     let path = std::path::absolute(what).map_err(|e| Error::Io(what.into(), e))?;
-    let within = place.outside(&path);
-    if place.root().is_some() && within.exists() {
-        return reach_within(&within, place);
+    let within = sysroot.outside_path(&path);
+    if sysroot.root().is_some() && within.exists() {
+        return reach_within(&within, sysroot);
     }
     if !is_library(&path) {
-        return reach(&Manifest::read(&path)?, place);
+        return reach(&Manifest::read(&path)?, sysroot);
     }
     if !path.exists() {
         return Err(Error::Library(path, "there is no such file".into()));
     }
-    let library = if place.root().is_some() { place.bring(&path)? } else { path };
-    manifest_of(&library, place)
+    let library = if sysroot.root().is_some() { sysroot.copy_in(&path)? } else { path };
+    manifest_of(&library, sysroot)
 }
 
-/// Returns Grus and every other driver of the place, with one manifest per library.
-pub fn found(place: &Place) -> Result<Vec<PathBuf>> {
+/// Returns Grus and every other driver of the root, with one manifest per library.
+pub fn found(sysroot: &Sysroot) -> Result<Vec<PathBuf>> {
     let grus = driver::grus()?;
-    let rivals = candidates(place).into_iter().filter_map(|path| Manifest::read(&path).ok());
+    let rivals = candidates(sysroot).into_iter().filter_map(|path| Manifest::read(&path).ok());
     // An installed Grus is the same driver under another path.
     let rivals = rivals.filter(|m| m.library.file_name().is_none_or(|n| n != driver::LIBRARY));
     let key = |m: &Manifest| m.library.canonicalize().unwrap_or_else(|_| m.library.clone());
     let mut seen = HashSet::from([key(&grus)]);
-    let mut all = vec![reach(&grus, place)?];
+    let mut all = vec![reach(&grus, sysroot)?];
     for rival in rivals.filter(|m| seen.insert(key(m))) {
-        all.push(std::path::absolute(place.inside(&rival.path)).map_err(|e| Error::Io(rival.path, e))?);
+        all.push(std::path::absolute(sysroot.inside_path(&rival.path)).map_err(|e| Error::Io(rival.path, e))?);
     }
     Ok(all)
 }
@@ -80,36 +80,36 @@ fn is_library(path: &Path) -> bool {
 }
 
 /// Returns the manifest of a driver of this machine; with another root, the manifest of a copy.
-fn reach(manifest: &Manifest, place: &Place) -> Result<PathBuf> {
-    if place.root().is_some() {
-        return manifest_of(&place.bring(&manifest.library)?, place);
+fn reach(manifest: &Manifest, sysroot: &Sysroot) -> Result<PathBuf> {
+    if sysroot.root().is_some() {
+        return manifest_of(&sysroot.copy_in(&manifest.library)?, sysroot);
     }
     std::path::absolute(&manifest.path).map_err(|e| Error::Io(manifest.path.clone(), e))
 }
 
 /// Returns the manifest of a driver in another root.
-fn reach_within(path: &Path, place: &Place) -> Result<PathBuf> {
+fn reach_within(path: &Path, sysroot: &Sysroot) -> Result<PathBuf> {
     if is_library(path) {
-        return manifest_of(&place.inside(path), place);
+        return manifest_of(&sysroot.inside_path(path), sysroot);
     }
-    Manifest::read(path).map(|m| place.inside(&m.path))
+    Manifest::read(path).map(|m| sysroot.inside_path(&m.path))
 }
 
 /// Writes a manifest for a bare library. Both paths are those that the children see.
-fn manifest_of(library: &Path, place: &Place) -> Result<PathBuf> {
+fn manifest_of(library: &Path, sysroot: &Sysroot) -> Result<PathBuf> {
     let file = library.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
     let json = serde_json::json!({
         "file_format_version": "1.0.0",
         "ICD": { "library_path": library, "api_version": "1.3.0" }
     });
-    place.write(&format!("{file}.json"), &format!("{json:#}\n"))
+    sysroot.write(&format!("{file}.json"), &format!("{json:#}\n"))
 }
 
 /// Returns paths of possible manifests, as seen from outside the root.
-fn candidates(place: &Place) -> Vec<PathBuf> {
-    if let Some(root) = place.root() {
+fn candidates(sysroot: &Sysroot) -> Vec<PathBuf> {
+    if let Some(root) = sysroot.root() {
         let shares = ["etc", "usr/local/share", "usr/share"].map(|share| root.join(share).join("vulkan/icd.d"));
-        let browsers = BROWSERS.iter().map(|path| place.outside(Path::new(path))).filter(|p| p.exists());
+        let browsers = BROWSERS.iter().map(|path| sysroot.outside_path(Path::new(path))).filter(|p| p.exists());
         return shares.iter().flat_map(|folder| manifests_in(folder)).chain(browsers).collect();
     }
     for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
@@ -183,17 +183,17 @@ mod tests {
 
     #[test]
     fn a_library_gets_a_manifest_and_a_missing_one_is_refused() {
-        let place = Place::here().expect("a folder");
-        let library = place.shared().join("libvk_test.so");
-        assert!(named(&library.display().to_string(), &place).is_err());
+        let sysroot = Sysroot::current().expect("a folder");
+        let library = sysroot.shared().join("libvk_test.so");
+        assert!(named(&library.display().to_string(), &sysroot).is_err());
         std::fs::write(&library, "").expect("a file");
-        let manifest = named(&library.display().to_string(), &place).expect("a manifest");
+        let manifest = named(&library.display().to_string(), &sysroot).expect("a manifest");
         assert_eq!(Manifest::read(&manifest).expect("readable").library, library);
     }
 
     #[test]
     fn in_another_root_its_drivers_are_named_and_found_and_others_are_copied() {
-        let here = Place::here().expect("a folder");
+        let here = Sysroot::current().expect("a folder");
         let (root, library) = (here.shared(), here.shared().join("libvk_test.so"));
         let folder = root.join("usr/share/vulkan/icd.d");
         std::fs::create_dir_all(root.join("tmp")).expect("a folder");
@@ -201,22 +201,22 @@ mod tests {
         std::fs::write(&library, "library").expect("a file");
         let rival = r#"{ "ICD": { "library_path": "/usr/lib/libvk_rival.so" } }"#;
         std::fs::write(folder.join("rival.json"), rival).expect("a file");
-        let place = Place::other(root).expect("a root");
+        let sysroot = Sysroot::at(root).expect("a root");
         let inside = "/usr/share/vulkan/icd.d/rival.json";
-        assert_eq!(candidates(&place), [place.outside(Path::new(inside))]);
+        assert_eq!(candidates(&sysroot), [sysroot.outside_path(Path::new(inside))]);
         for name in [inside.to_owned(), folder.join("rival.json").canonicalize().expect("it").display().to_string()] {
-            assert_eq!(named(&name, &place).expect("it is there"), Path::new(inside));
+            assert_eq!(named(&name, &sysroot).expect("it is there"), Path::new(inside));
         }
-        let elsewhere = Place::here().expect("a folder");
+        let elsewhere = Sysroot::current().expect("a folder");
         let own = elsewhere.shared().join("libvk_own.so");
         std::fs::write(&own, "own").expect("a file");
-        let manifest = place.outside(&named(&own.display().to_string(), &place).expect("a manifest"));
+        let manifest = sysroot.outside_path(&named(&own.display().to_string(), &sysroot).expect("a manifest"));
         let copy = Manifest::read(&manifest).expect("readable").library;
         assert_ne!(copy, own);
-        assert_eq!(std::fs::read_to_string(place.outside(&copy)).expect("the copy"), "own");
-        let manifest = named("/usr/lib/libvk_rival.so", &place);
+        assert_eq!(std::fs::read_to_string(sysroot.outside_path(&copy)).expect("the copy"), "own");
+        let manifest = named("/usr/lib/libvk_rival.so", &sysroot);
         assert!(manifest.is_err(), "neither there nor here");
-        let manifest = place.outside(&named("/libvk_test.so", &place).expect("a manifest"));
+        let manifest = sysroot.outside_path(&named("/libvk_test.so", &sysroot).expect("a manifest"));
         assert_eq!(Manifest::read(&manifest).expect("readable").library, Path::new("/libvk_test.so"));
     }
 }

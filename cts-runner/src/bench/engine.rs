@@ -1,14 +1,14 @@
 //! Parent process: finds the drivers, plans the rounds, starts the children, and shows and writes
 //! the results.
 
-use super::child::{self, ask, spawn};
+use super::child::{self, query, spawn};
 use super::corpus;
 use super::options::{Options, Role};
-use super::place::Place;
 use super::process;
-use super::report::{Outcome, Report};
-use super::results::{Driver, Results};
-use super::stats::{self, Run};
+use super::report::{ChildReport, WorkloadOutcome};
+use super::results::{MeasuredDriver, Results};
+use super::stats::{self, ChildRun};
+use super::sysroot::Sysroot;
 use super::workload::{Make, Spec};
 use super::{drivers, json, limits::Limits, svg, table};
 use crate::vk::{Error, Result};
@@ -56,28 +56,28 @@ fn parent(specs: &[Spec], options: &Options) -> Result<ExitCode> {
     if specs.is_empty() {
         return Err(Error::Missing("a workload that matches; `cts-runner bench --list` shows all".into()));
     }
-    let place = match &options.root {
-        Some(root) => Place::other(root)?,
-        None => Place::here()?,
+    let sysroot = match &options.root {
+        Some(root) => Sysroot::at(root)?,
+        None => Sysroot::current()?,
     };
     // The children find the folder under a path of the place where they run.
-    let inside = options.corpus.as_ref().map(|folder| place.bring_folder(folder)).transpose()?;
+    let inside = options.corpus.as_ref().map(|folder| sysroot.copy_folder_in(folder)).transpose()?;
     let options = &Options { corpus: inside, ..options.clone() };
-    let drivers = take_part(options, &place)?;
+    let drivers = select_drivers(options, &sysroot)?;
     let rounds = options.rounds() as usize;
     let bar = progress(rounds * specs.len() * drivers.len());
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<ChildRun> = Vec::new();
     let mut limits = Vec::new();
     let mut results = None;
     for round in 0..rounds {
         if !options.validate {
             bar.set_message("limits of the machine");
-            limits.extend(Limits::from_json(&ask(&place, &["--limits"], options)?));
+            limits.extend(Limits::from_json(&query(&sysroot, &["--limits"], options)?));
         }
-        let children = Children { place: &place, options, drivers: &drivers, bar: &bar };
+        let children = Children { sysroot: &sysroot, options, drivers: &drivers, bar: &bar };
         children.one_round(specs, round, &mut runs)?;
         let rows = stats::rows(specs, drivers.len(), round + 1, &runs);
-        let (machine, vector_bits, limits) = (cpu_name(), vector_bits(), middle(&limits));
+        let (machine, vector_bits, limits) = (cpu_name(), vector_bits(), median_limits(&limits));
         let so_far = Results { machine, vector_bits, limits, rounds: round + 1, drivers: drivers.clone(), rows };
         write_files(&so_far, options)?;
         results = Some(so_far);
@@ -90,26 +90,26 @@ fn parent(specs: &[Spec], options: &Options) -> Result<ExitCode> {
 }
 
 /// Returns the named drivers, which must all work, or the found drivers that work.
-fn take_part(options: &Options, place: &Place) -> Result<Vec<Driver>> {
+fn select_drivers(options: &Options, sysroot: &Sysroot) -> Result<Vec<MeasuredDriver>> {
     let named = !options.icds.is_empty();
     let manifests: Vec<(PathBuf, drivers::Environment)> = if named {
         let named = options.icds.iter().map(|what| {
             let (what, environment) = drivers::environment(what);
-            Ok((drivers::named(what, place)?, environment))
+            Ok((drivers::named(what, sysroot)?, environment))
         });
         named.collect::<Result<_>>()?
     } else {
-        drivers::found(place)?.into_iter().map(|manifest| (manifest, Vec::new())).collect()
+        drivers::found(sysroot)?.into_iter().map(|manifest| (manifest, Vec::new())).collect()
     };
     let mut found = Vec::new();
     for (i, (manifest, environment)) in manifests.into_iter().enumerate() {
         let own = Options { environment: environment.clone(), ..options.clone() };
-        match ask(place, &["--probe", "--icd", &manifest.display().to_string()], &own) {
+        match query(sysroot, &["--probe", "--icd", &manifest.display().to_string()], &own) {
             Ok(json) => {
                 let text = |key: &str| json[key].as_str().unwrap_or_default().to_owned();
                 let (device, version, api) = (text("device"), text("driver_version"), text("api_version"));
                 let lanes = json["subgroup_size"].as_u64().unwrap_or(0);
-                found.push(Driver { label: String::new(), device, version, api, lanes, manifest, environment });
+                found.push(MeasuredDriver { label: String::new(), device, version, api, lanes, manifest, environment });
             }
             Err(error) if named || i == 0 => return Err(Error::Missing(format!("{} ({error})", manifest.display()))),
             Err(error) => eprintln!("left out: {}: {error}", manifest.display()),
@@ -124,18 +124,18 @@ fn take_part(options: &Options, place: &Place) -> Result<Vec<Driver>> {
 
 /// Data that the children of all rounds share.
 struct Children<'a> {
-    place: &'a Place,
+    sysroot: &'a Sysroot,
     options: &'a Options,
-    drivers: &'a [Driver],
+    drivers: &'a [MeasuredDriver],
     bar: &'a ProgressBar,
 }
 
 impl Children<'_> {
-    fn one_round(&self, specs: &[Spec], round: usize, runs: &mut Vec<Run>) -> Result<()> {
+    fn one_round(&self, specs: &[Spec], round: usize, runs: &mut Vec<ChildRun>) -> Result<()> {
         // A workload that failed once is not repeated, because a hang would cost its time limit in
         // every round.
         let failed: HashSet<_> =
-            runs.iter().filter(|r| r.report.outcome != Outcome::Ok).map(|r| (r.spec, r.driver)).collect();
+            runs.iter().filter(|r| r.report.outcome != WorkloadOutcome::Ok).map(|r| (r.spec, r.driver)).collect();
         for (index, spec) in specs.iter().enumerate() {
             // The first driver after another workload finds cold caches, so a different driver is
             // first in each round.
@@ -144,7 +144,7 @@ impl Children<'_> {
                 self.bar.set_message(format!("round {} {} {}", round + 1, spec.name, driver.label));
                 if !failed.contains(&(index, number)) {
                     let report = self.one(spec, driver)?;
-                    runs.push(Run { spec: index, driver: number, round, report });
+                    runs.push(ChildRun { spec: index, driver: number, round, report });
                 }
                 self.bar.inc(1);
             }
@@ -152,11 +152,11 @@ impl Children<'_> {
         Ok(())
     }
 
-    fn one(&self, spec: &Spec, driver: &Driver) -> Result<Report> {
-        let scratch = self.place.scratch()?;
+    fn one(&self, spec: &Spec, driver: &MeasuredDriver) -> Result<ChildReport> {
+        let scratch = self.sysroot.scratch()?;
         let environment = driver.environment.clone();
-        let own = Options { scratch: self.place.inside(scratch.path()), environment, ..self.options.clone() };
-        spawn(self.place, spec.name, &driver.manifest.display().to_string(), &own)
+        let own = Options { scratch: self.sysroot.inside_path(scratch.path()), environment, ..self.options.clone() };
+        spawn(self.sysroot, spec.name, &driver.manifest.display().to_string(), &own)
     }
 }
 
@@ -168,7 +168,7 @@ fn progress(steps: usize) -> ProgressBar {
     ProgressBar::new(steps as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }
 
-fn middle(limits: &[Limits]) -> Limits {
+fn median_limits(limits: &[Limits]) -> Limits {
     let of = |field: fn(&Limits) -> f64| match limits {
         [] => 0.0,
         all => stats::median(&mut all.iter().map(field).collect::<Vec<_>>()),

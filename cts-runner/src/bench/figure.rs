@@ -96,14 +96,14 @@ impl Amount {
 
 /// Reason why a workload could not be made.
 #[derive(Debug)]
-pub enum MakeError {
+pub enum SetupError {
     /// The driver reports that it lacks a feature, a format or a limit.
     Unsupported(String),
     /// A command failed unexpectedly.
     Failed(Error),
 }
 
-impl From<Error> for MakeError {
+impl From<Error> for SetupError {
     /// Converts [`Error::Missing`], by which the harness reports that a driver lacks something.
     fn from(error: Error) -> Self {
         match error {
@@ -115,24 +115,24 @@ impl From<Error> for MakeError {
 
 /// Reason why the output of a workload was not accepted.
 #[derive(Debug)]
-pub enum Wrong {
+pub enum CheckError {
     /// Description of the difference, with the first position where it occurs.
     Output(String),
     /// Reading the output failed.
     Failed(Error),
 }
 
-impl From<Error> for Wrong {
+impl From<Error> for CheckError {
     fn from(error: Error) -> Self {
         Self::Failed(error)
     }
 }
 
-impl fmt::Display for Wrong {
+impl fmt::Display for CheckError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Wrong::Output(what) => f.write_str(what),
-            Wrong::Failed(error) => error.fmt(f),
+            CheckError::Output(what) => f.write_str(what),
+            CheckError::Failed(error) => error.fmt(f),
         }
     }
 }

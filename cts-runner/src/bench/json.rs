@@ -1,7 +1,7 @@
 //! The results as JSON, with everything that the table shows and the figures of each round.
 
-use super::results::{Driver, Results};
-use super::stats::{self, Cell, Row};
+use super::results::{MeasuredDriver, Results};
+use super::stats::{self, DriverFigure, FigureRow};
 use serde_json::{Value, json};
 
 /// Returns all results as JSON.
@@ -19,7 +19,7 @@ pub fn render(results: &Results) -> Value {
     })
 }
 
-fn driver(d: &Driver) -> Value {
+fn driver(d: &MeasuredDriver) -> Value {
     json!({
         "label": d.label,
         "device": d.device,
@@ -32,7 +32,7 @@ fn driver(d: &Driver) -> Value {
 }
 
 fn means(results: &Results, group: &str) -> Vec<Value> {
-    let mean = |(i, d): (usize, &Driver)| {
+    let mean = |(i, d): (usize, &MeasuredDriver)| {
         let (mean, count) = stats::group_mean(&results.rows, group, i)?;
         let (own, other) = stats::group_sums(&results.rows, group, i)?;
         Some(json!({ "to": d.label, "geometric_mean": mean, "count": count, "sums": [own, other] }))
@@ -40,11 +40,11 @@ fn means(results: &Results, group: &str) -> Vec<Value> {
     results.drivers.iter().enumerate().skip(1).filter_map(mean).collect()
 }
 
-fn row_json(results: &Results, row: &Row) -> Value {
+fn row_json(results: &Results, row: &FigureRow) -> Value {
     let cells = row.cells.iter().zip(&results.drivers);
-    let ratio = |(i, d): (usize, &Driver)| {
+    let ratio = |(i, d): (usize, &MeasuredDriver)| {
         let r = row.ratio(i)?;
-        Some(json!({ "to": d.label, "median": r.median, "least": r.least, "most": r.most }))
+        Some(json!({ "to": d.label, "median": r.median, "least": r.min, "most": r.max }))
     };
     json!({
         "name": row.name,
@@ -55,7 +55,7 @@ fn row_json(results: &Results, row: &Row) -> Value {
     })
 }
 
-fn cell(results: &Results, cell: &Cell, driver: &Driver) -> Value {
+fn cell(results: &Results, cell: &DriverFigure, driver: &MeasuredDriver) -> Value {
     json!({
         "driver": driver.label,
         "outcome": cell.outcome.name(),

@@ -33,9 +33,9 @@ impl Limits {
     /// Measures the limits of this machine.
     pub fn measure() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let (flops, _) = together(threads, || (), |()| fma_block());
+        let (flops, _) = run_on_all_threads(threads, || (), |()| fma_block());
         let (copy, fill) = (
-            together(
+            run_on_all_threads(
                 threads,
                 || (vec![1u8; BLOCK], vec![2u8; BLOCK]),
                 |(from, to)| {
@@ -43,7 +43,7 @@ impl Limits {
                     2.0 * BLOCK as f64
                 },
             ),
-            together(
+            run_on_all_threads(
                 threads,
                 || vec![1u8; BLOCK],
                 |to| {
@@ -70,7 +70,11 @@ impl Limits {
 
 /// Runs `work` on all threads at once for a while. Returns the sum of its results per second, and
 /// the longest time of a thread.
-fn together<S>(threads: usize, make: impl Fn() -> S + Sync, work: impl Fn(&mut S) -> f64 + Sync) -> (f64, Duration) {
+fn run_on_all_threads<S>(
+    threads: usize,
+    make: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S) -> f64 + Sync,
+) -> (f64, Duration) {
     let barrier = Barrier::new(threads);
     let one = || {
         let mut state = make();
@@ -155,7 +159,7 @@ mod tests {
 
     #[test]
     fn every_thread_counts() {
-        let (rate, time) = together(
+        let (rate, time) = run_on_all_threads(
             2,
             || (),
             |()| {

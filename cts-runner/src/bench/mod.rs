@@ -11,15 +11,15 @@ pub mod child;
 pub mod drivers;
 pub mod figure;
 pub mod graphics;
-pub mod kit;
+pub mod kernel;
 pub mod limits;
 pub mod options;
-pub mod place;
 pub mod process;
 pub mod recording;
 pub mod report;
 pub mod results;
 pub mod stats;
+pub mod sysroot;
 pub mod transfer;
 pub mod workload;
 
@@ -34,9 +34,9 @@ mod create;
 mod start;
 
 pub use engine::run;
-pub use figure::{Amount, Figure, MakeError, Unit, Wrong};
+pub use figure::{Amount, CheckError, Figure, SetupError, Unit};
 pub use options::{HELP, Options};
-pub use results::{Driver, Results};
+pub use results::{MeasuredDriver, Results};
 pub use workload::{Family, Fresh, FreshError, Make, Spec, Workload};
 
 /// Returns all workloads of all families that need no folder.

@@ -1,13 +1,13 @@
 //! The most common kind of workload: a command buffer that is recorded once, an amount, and a check
 //! of its result.
 
-use super::figure::{Amount, MakeError, Wrong};
+use super::figure::{Amount, CheckError, SetupError};
 use super::workload::Workload;
 use crate::vk::{Error, Gpu, Recorded, Recorder};
 use ash::vk;
 
 /// Function that checks the result of a recording.
-pub type Check = Box<dyn Fn(&Gpu) -> Result<(), Wrong>>;
+pub type Check = Box<dyn Fn(&Gpu) -> Result<(), CheckError>>;
 
 /// A recorded command buffer as a workload.
 pub struct Recording {
@@ -17,7 +17,7 @@ pub struct Recording {
 }
 
 /// Result of making a workload.
-pub type Made = Result<Box<dyn Workload>, MakeError>;
+pub type SetupResult = Result<Box<dyn Workload>, SetupError>;
 
 impl Recording {
     /// Records a workload. The commands must give the same result regardless of the number of runs,
@@ -26,16 +26,16 @@ impl Recording {
         gpu: &Gpu,
         amount: Amount,
         record: impl FnOnce(Recorder<'_>),
-        check: impl Fn(&Gpu) -> Result<(), Wrong> + 'static,
-    ) -> Made {
-        Ok(Self::of(gpu.recorded(record)?, amount, check))
+        check: impl Fn(&Gpu) -> Result<(), CheckError> + 'static,
+    ) -> SetupResult {
+        Ok(Self::from_recorded(gpu.recorded(record)?, amount, check))
     }
 
     /// Makes a workload from a recorded command buffer, under the rules of [`Self::make`].
-    pub fn of(
+    pub fn from_recorded(
         recorded: Recorded,
         amount: Amount,
-        check: impl Fn(&Gpu) -> Result<(), Wrong> + 'static,
+        check: impl Fn(&Gpu) -> Result<(), CheckError> + 'static,
     ) -> Box<dyn Workload> {
         Box::new(Self { recorded, amount, check: Box::new(check) })
     }
@@ -50,7 +50,7 @@ impl Workload for Recording {
         gpu.submit(&self.recorded, iterations).map(|_| ())
     }
 
-    fn check(&mut self, gpu: &Gpu) -> Result<(), Wrong> {
+    fn check(&mut self, gpu: &Gpu) -> Result<(), CheckError> {
         // The objects that a check makes to read images are destroyed after the check.
         let mark = gpu.mark();
         let outcome = (self.check)(gpu);
@@ -60,17 +60,17 @@ impl Workload for Recording {
 }
 
 /// Returns an error if a device lacks a feature.
-pub fn need(has: vk::Bool32, feature: &str) -> Result<(), MakeError> {
-    if has == vk::TRUE { Ok(()) } else { Err(MakeError::Unsupported(feature.into())) }
+pub fn need(has: vk::Bool32, feature: &str) -> Result<(), SetupError> {
+    if has == vk::TRUE { Ok(()) } else { Err(SetupError::Unsupported(feature.into())) }
 }
 
 /// Returns an error if a limit of a device is too low.
-pub fn need_limit(has: bool, limit: &str) -> Result<(), MakeError> {
-    if has { Ok(()) } else { Err(MakeError::Unsupported(format!("limit {limit}"))) }
+pub fn need_limit(has: bool, limit: &str) -> Result<(), SetupError> {
+    if has { Ok(()) } else { Err(SetupError::Unsupported(format!("limit {limit}"))) }
 }
 
 /// Returns an error if a format lacks features with optimal tiling.
-pub fn need_format(gpu: &Gpu, format: vk::Format, features: vk::FormatFeatureFlags) -> Result<(), MakeError> {
+pub fn need_format(gpu: &Gpu, format: vk::Format, features: vk::FormatFeatureFlags) -> Result<(), SetupError> {
     let missing = features & !gpu.optimal_features(format);
-    if missing.is_empty() { Ok(()) } else { Err(MakeError::Unsupported(format!("{format:?} with {missing:?}"))) }
+    if missing.is_empty() { Ok(()) } else { Err(SetupError::Unsupported(format!("{format:?} with {missing:?}"))) }
 }

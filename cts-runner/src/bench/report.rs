@@ -1,12 +1,12 @@
 //! Report from a child to its parent: one JSON object on the last line of the child's output.
 
-use super::figure::{Amount, Figure, MakeError, Unit, Wrong};
+use super::figure::{Amount, CheckError, Figure, SetupError, Unit};
 use crate::vk::Error;
 use serde_json::{Value, json};
 
 /// Outcome of a workload on a driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Outcome {
+pub enum WorkloadOutcome {
     /// The output was correct and there are figures.
     Ok,
     /// The driver reports that it lacks something.
@@ -23,15 +23,15 @@ pub enum Outcome {
     TimedOut,
 }
 
-impl Outcome {
-    const NAMES: [(Outcome, &'static str); 7] = [
-        (Outcome::Ok, "ok"),
-        (Outcome::Unsupported, "unsupported"),
-        (Outcome::Wrong, "wrong"),
-        (Outcome::Failed, "failed"),
-        (Outcome::Invalid, "invalid"),
-        (Outcome::Crashed, "crashed"),
-        (Outcome::TimedOut, "timed out"),
+impl WorkloadOutcome {
+    const NAMES: [(WorkloadOutcome, &'static str); 7] = [
+        (WorkloadOutcome::Ok, "ok"),
+        (WorkloadOutcome::Unsupported, "unsupported"),
+        (WorkloadOutcome::Wrong, "wrong"),
+        (WorkloadOutcome::Failed, "failed"),
+        (WorkloadOutcome::Invalid, "invalid"),
+        (WorkloadOutcome::Crashed, "crashed"),
+        (WorkloadOutcome::TimedOut, "timed out"),
     ];
 
     /// Returns the name of the outcome.
@@ -45,15 +45,15 @@ impl Outcome {
 
     /// Returns true if the result is neither correct nor reported as unsupported.
     pub fn is_bad(self) -> bool {
-        !matches!(self, Outcome::Ok | Outcome::Unsupported)
+        !matches!(self, WorkloadOutcome::Ok | WorkloadOutcome::Unsupported)
     }
 }
 
 /// Results of one child.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Report {
+pub struct ChildReport {
     /// Outcome of the workload.
-    pub outcome: Outcome,
+    pub outcome: WorkloadOutcome,
     /// Reason for the outcome; empty for `Ok`.
     pub why: String,
     /// Figures of the workload; empty unless the outcome is `Ok`.
@@ -62,20 +62,20 @@ pub struct Report {
     pub peak_memory: u64,
 }
 
-impl Report {
+impl ChildReport {
     /// Creates a report without figures.
-    pub fn without(outcome: Outcome, why: impl Into<String>) -> Self {
+    pub fn without(outcome: WorkloadOutcome, why: impl Into<String>) -> Self {
         Self { outcome, why: why.into(), figures: Vec::new(), peak_memory: 0 }
     }
 
     /// Creates a report of messages of the validation layer.
     pub fn invalid(messages: usize) -> Self {
-        Self::without(Outcome::Invalid, format!("{messages} messages of the validation layer"))
+        Self::without(WorkloadOutcome::Invalid, format!("{messages} messages of the validation layer"))
     }
 
     /// Creates a report of a correct workload.
     pub fn ok(figures: Vec<Figure>) -> Self {
-        Self { figures, ..Self::without(Outcome::Ok, "") }
+        Self { figures, ..Self::without(WorkloadOutcome::Ok, "") }
     }
 
     /// Creates a report with the single figure of a steady workload.
@@ -104,7 +104,7 @@ impl Report {
     fn from_json(json: &Value) -> Option<Self> {
         let figures = json["figures"].as_array()?.iter().map(figure_from).collect::<Option<Vec<_>>>()?;
         Some(Self {
-            outcome: Outcome::from_name(json["outcome"].as_str()?)?,
+            outcome: WorkloadOutcome::from_name(json["outcome"].as_str()?)?,
             why: json["why"].as_str()?.into(),
             figures,
             peak_memory: json["peak_memory"].as_u64()?,
@@ -125,26 +125,26 @@ fn figure_from(json: &Value) -> Option<Figure> {
     })
 }
 
-impl From<Error> for Report {
+impl From<Error> for ChildReport {
     fn from(error: Error) -> Self {
-        Self::without(Outcome::Failed, error.to_string())
+        Self::without(WorkloadOutcome::Failed, error.to_string())
     }
 }
 
-impl From<MakeError> for Report {
-    fn from(error: MakeError) -> Self {
+impl From<SetupError> for ChildReport {
+    fn from(error: SetupError) -> Self {
         match error {
-            MakeError::Unsupported(what) => Self::without(Outcome::Unsupported, what),
-            MakeError::Failed(error) => error.into(),
+            SetupError::Unsupported(what) => Self::without(WorkloadOutcome::Unsupported, what),
+            SetupError::Failed(error) => error.into(),
         }
     }
 }
 
-impl From<Wrong> for Report {
-    fn from(wrong: Wrong) -> Self {
+impl From<CheckError> for ChildReport {
+    fn from(wrong: CheckError) -> Self {
         match wrong {
-            Wrong::Output(what) => Self::without(Outcome::Wrong, what),
-            Wrong::Failed(error) => error.into(),
+            CheckError::Output(what) => Self::without(WorkloadOutcome::Wrong, what),
+            CheckError::Failed(error) => error.into(),
         }
     }
 }
@@ -155,19 +155,19 @@ mod tests {
 
     #[test]
     fn a_report_survives_noise_around_it() {
-        let mut report = Report::steady(1.5e-3, Amount::new(64.0, Unit::Flop));
+        let mut report = ChildReport::steady(1.5e-3, Amount::new(64.0, Unit::Flop));
         report.figures.push(Figure { name: "cold".into(), value: 7.0, bytes: true, amount: None });
         report.peak_memory = 12;
         let output = format!("a driver's greeting\n{{}}\n{}\nWARNING: bye\n", report.to_json());
-        assert_eq!(Report::from_output(&output), Some(report));
-        assert_eq!(Report::from_output("Segmentation fault"), None);
+        assert_eq!(ChildReport::from_output(&output), Some(report));
+        assert_eq!(ChildReport::from_output("Segmentation fault"), None);
     }
 
     #[test]
     fn a_missing_feature_is_not_a_failure() {
-        let report = Report::from(MakeError::from(Error::Missing("shaderFloat64".into())));
-        assert_eq!(report.outcome, Outcome::Unsupported);
+        let report = ChildReport::from(SetupError::from(Error::Missing("shaderFloat64".into())));
+        assert_eq!(report.outcome, WorkloadOutcome::Unsupported);
         let failed = Error::Vulkan("vkCreateDevice", ash::vk::Result::ERROR_DEVICE_LOST);
-        assert!(Report::from(MakeError::from(failed)).outcome.is_bad());
+        assert!(ChildReport::from(SetupError::from(failed)).outcome.is_bad());
     }
 }

@@ -1,12 +1,12 @@
 //! Results of a run of all workloads on all drivers.
 
 use super::limits::Limits;
-use super::stats::Row;
+use super::stats::FigureRow;
 use std::path::PathBuf;
 
 /// A driver that is measured.
 #[derive(Clone, Debug)]
-pub struct Driver {
+pub struct MeasuredDriver {
     /// Short unique name.
     pub label: String,
     /// `deviceName` of the driver.
@@ -35,7 +35,7 @@ pub struct Results {
     /// Number of completed rounds.
     pub rounds: usize,
     /// Measured drivers. The others are compared with the first.
-    pub drivers: Vec<Driver>,
+    pub drivers: Vec<MeasuredDriver>,
     /// Figures of all workloads.
-    pub rows: Vec<Row>,
+    pub rows: Vec<FigureRow>,
 }

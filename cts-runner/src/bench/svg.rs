@@ -2,7 +2,7 @@
 //! logarithmic with 1 in the middle.
 
 use super::results::Results;
-use super::stats::{self, Row};
+use super::stats::{self, FigureRow};
 use super::workload::Family;
 use std::fmt::Write;
 
@@ -53,7 +53,7 @@ fn lines(results: &Results, rivals: usize) -> Vec<Line> {
             continue;
         }
         lines.push(Line { name: format!("{group} (mean)"), heading: true, ratios });
-        let rows: Vec<&Row> = results.rows.iter().filter(|r| r.group == group).collect();
+        let rows: Vec<&FigureRow> = results.rows.iter().filter(|r| r.group == group).collect();
         if !group.starts_with(FOLDED.name()) {
             lines.extend(rows.into_iter().map(|row| Line {
                 name: row.name.split_once('/').map_or(row.name.as_str(), |(_, name)| name).into(),
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_in_the_middle_and_the_ends_hold() {
+    fn ratios_are_centred_on_one_and_clamped() {
         let middle = x_of(1.0, 3.0);
         assert!((x_of(8.0, 3.0) - middle - (middle - x_of(0.125, 3.0))).abs() < 1e-9);
         assert_eq!(x_of(1e9, 3.0), x_of(8.0, 3.0));

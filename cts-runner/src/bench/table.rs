@@ -1,8 +1,8 @@
 //! The results as text for a terminal.
 
-use super::report::Outcome;
+use super::report::WorkloadOutcome;
 use super::results::Results;
-use super::stats::{self, Cell, Row};
+use super::stats::{self, DriverFigure, FigureRow};
 use std::fmt::Write;
 
 /// Number of rows above which a group is folded to its mean, its worst and its best rows, unless
@@ -29,21 +29,21 @@ fn mebibytes(bytes: f64) -> String {
 }
 
 /// Formats a cell as its rate, its time or its size, or as the reason why there is no value.
-pub fn shown(cell: &Cell, bytes: bool) -> String {
+pub fn shown(cell: &DriverFigure, bytes: bool) -> String {
     match (cell.outcome, cell.median(), cell.rate()) {
-        (Outcome::Ok, _, Some((rate, unit))) => format!("{}{}", si(rate), unit.per_second()),
-        (Outcome::Ok, Some(value), None) if bytes => mebibytes(value),
-        (Outcome::Ok, Some(value), None) => format!("{}s", si(value)),
-        (Outcome::Ok, None, _) => "ok".into(),
+        (WorkloadOutcome::Ok, _, Some((rate, unit))) => format!("{}{}", si(rate), unit.per_second()),
+        (WorkloadOutcome::Ok, Some(value), None) if bytes => mebibytes(value),
+        (WorkloadOutcome::Ok, Some(value), None) => format!("{}s", si(value)),
+        (WorkloadOutcome::Ok, None, _) => "ok".into(),
         (outcome, ..) => outcome.name().into(),
     }
 }
 
-fn ratio_shown(row: &Row, rival: usize) -> String {
+fn ratio_shown(row: &FigureRow, rival: usize) -> String {
     row.ratio(rival).map_or_else(String::new, |r| {
         let digits = |v: f64| if v < 9.995 { 2 } else { usize::from(v < 99.95) };
-        let (m, l, u) = (digits(r.median), digits(r.least), digits(r.most));
-        format!("{:.m$} ({:.l$}–{:.u$})", r.median, r.least, r.most)
+        let (m, l, u) = (digits(r.median), digits(r.min), digits(r.max));
+        format!("{:.m$} ({:.l$}–{:.u$})", r.median, r.min, r.max)
     })
 }
 
@@ -54,7 +54,7 @@ pub fn render(results: &Results, details: bool) -> String {
         group_table(&mut text, results, group, details);
     }
     means(&mut text, results);
-    troubles(&mut text, results);
+    failures(&mut text, results);
     text
 }
 
@@ -81,7 +81,7 @@ fn head(results: &Results) -> String {
 }
 
 fn group_table(text: &mut String, results: &Results, group: &str, details: bool) {
-    let rows: Vec<&Row> = results.rows.iter().filter(|r| r.group == group).collect();
+    let rows: Vec<&FigureRow> = results.rows.iter().filter(|r| r.group == group).collect();
     let _ = write!(text, "\n{group:32}{:>16}{:>5}", results.drivers[0].label, "%");
     for rival in &results.drivers[1..] {
         let _ = write!(text, "{:>16}{:>20}", rival.label, "ratio");
@@ -111,7 +111,7 @@ fn group_table(text: &mut String, results: &Results, group: &str, details: bool)
 
 /// Appends the sums of all rows of a group whose figures are times.
 fn sums(text: &mut String, results: &Results, group: &str) {
-    let is_times = |r: &Row| !r.bytes && r.cells.first().is_some_and(|c| c.amount.is_none());
+    let is_times = |r: &FigureRow| !r.bytes && r.cells.first().is_some_and(|c| c.amount.is_none());
     if results.rows.iter().any(|r| r.group == group && !is_times(r)) {
         return;
     }
@@ -127,15 +127,16 @@ fn sums(text: &mut String, results: &Results, group: &str) {
 
 /// Returns the rows with the smallest and with the largest ratios. The ratio of a row is its
 /// minimum over the other drivers.
-fn extremes<'a>(rows: &[&'a Row]) -> Vec<&'a Row> {
-    let worst = |row: &Row| (1..row.cells.len()).filter_map(|i| Some(row.ratio(i)?.median)).min_by(f64::total_cmp);
-    let mut sorted: Vec<(f64, &Row)> = rows.iter().filter_map(|row| Some((worst(row)?, *row))).collect();
+fn extremes<'a>(rows: &[&'a FigureRow]) -> Vec<&'a FigureRow> {
+    let worst =
+        |row: &FigureRow| (1..row.cells.len()).filter_map(|i| Some(row.ratio(i)?.median)).min_by(f64::total_cmp);
+    let mut sorted: Vec<(f64, &FigureRow)> = rows.iter().filter_map(|row| Some((worst(row)?, *row))).collect();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
     let last = sorted.len().saturating_sub(BEST).max(WORST);
     sorted.into_iter().enumerate().filter(|(i, _)| *i < WORST || *i >= last).map(|(_, (_, row))| row).collect()
 }
 
-fn line(text: &mut String, results: &Results, row: &Row) {
+fn line(text: &mut String, results: &Results, row: &FigureRow) {
     let name = row.name.split_once('/').map_or(row.name.as_str(), |(_, name)| name);
     let Some(first) = row.cells.first() else { return };
     let share = first.share(&results.limits).map_or_else(String::new, |s| format!("{:.0}%", s * 100.0));
@@ -166,11 +167,11 @@ fn means(text: &mut String, results: &Results) {
 }
 
 /// Appends the reasons why cells have no value.
-fn troubles(text: &mut String, results: &Results) {
+fn failures(text: &mut String, results: &Results) {
     let mut said = Vec::new();
     for row in &results.rows {
         let workload = row.name.split(' ').next().unwrap_or_default();
-        for (cell, driver) in row.cells.iter().zip(&results.drivers).filter(|(c, _)| c.outcome != Outcome::Ok) {
+        for (cell, driver) in row.cells.iter().zip(&results.drivers).filter(|(c, _)| c.outcome != WorkloadOutcome::Ok) {
             let key = format!("{} on {}: {}: {}", workload, driver.label, cell.outcome.name(), cell.why);
             if !said.contains(&key) {
                 said.push(key);

@@ -9,8 +9,8 @@
 //! Invariant: a workload does not know which driver runs it. It only queries features, formats and
 //! limits.
 
-use super::figure::{Amount, Figure, MakeError, Wrong};
-use super::report::Report;
+use super::figure::{Amount, CheckError, Figure, SetupError};
+use super::report::ChildReport;
 use crate::vk::{Api, Error, Gpu, GpuOptions};
 use std::path::{Path, PathBuf};
 
@@ -60,7 +60,7 @@ pub trait Workload {
 
     /// Checks the output of the last run against a reference computed on the CPU, or against an
     /// invariant that only correct output has.
-    fn check(&mut self, gpu: &Gpu) -> Result<(), Wrong>;
+    fn check(&mut self, gpu: &Gpu) -> Result<(), CheckError>;
 }
 
 /// Environment of a [`Make::Fresh`] workload: a new process in which no Vulkan command was called.
@@ -86,7 +86,7 @@ impl Fresh<'_> {
         gpu.release_to(0);
         match gpu.validation_messages() {
             0 => Ok(()),
-            count => Err(FreshError::Other(Box::new(Report::invalid(count)))),
+            count => Err(FreshError::Other(Box::new(ChildReport::invalid(count)))),
         }
     }
 }
@@ -95,11 +95,11 @@ impl Fresh<'_> {
 #[derive(Debug)]
 pub enum FreshError {
     /// The workload could not be made.
-    Make(MakeError),
+    Make(SetupError),
     /// The output was wrong.
-    Wrong(Wrong),
+    Wrong(CheckError),
     /// The second process ended with this report.
-    Other(Box<Report>),
+    Other(Box<ChildReport>),
 }
 
 impl From<Error> for FreshError {
@@ -108,13 +108,13 @@ impl From<Error> for FreshError {
     }
 }
 
-impl From<Wrong> for FreshError {
-    fn from(wrong: Wrong) -> Self {
+impl From<CheckError> for FreshError {
+    fn from(wrong: CheckError) -> Self {
         Self::Wrong(wrong)
     }
 }
 
-impl From<FreshError> for Report {
+impl From<FreshError> for ChildReport {
     fn from(error: FreshError) -> Self {
         match error {
             FreshError::Make(error) => error.into(),
@@ -136,7 +136,7 @@ pub struct Case {
 pub enum Make {
     /// Repeatable work on a device that the engine made. The device has all supported features of
     /// Vulkan 1.0 except `robustBufferAccess`.
-    Steady(fn(&Gpu) -> Result<Box<dyn Workload>, MakeError>),
+    Steady(fn(&Gpu) -> Result<Box<dyn Workload>, SetupError>),
     /// Figures that are measured once per process.
     Fresh(fn(&Fresh<'_>) -> Result<Vec<Figure>, FreshError>),
     /// Figures of a pipeline of the corpus, measured once per process.
@@ -161,7 +161,7 @@ impl Spec {
     pub const fn quick(
         name: &'static str,
         family: Family,
-        make: fn(&Gpu) -> Result<Box<dyn Workload>, MakeError>,
+        make: fn(&Gpu) -> Result<Box<dyn Workload>, SetupError>,
     ) -> Self {
         Self { name, family, quick: true, make: Make::Steady(make) }
     }
@@ -170,7 +170,7 @@ impl Spec {
     pub const fn full(
         name: &'static str,
         family: Family,
-        make: fn(&Gpu) -> Result<Box<dyn Workload>, MakeError>,
+        make: fn(&Gpu) -> Result<Box<dyn Workload>, SetupError>,
     ) -> Self {
         Self { name, family, quick: false, make: Make::Steady(make) }
     }

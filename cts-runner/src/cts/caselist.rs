@@ -28,13 +28,13 @@ pub struct Selection {
 
 impl Selection {
     /// Returns true if the selection contains a case.
-    pub fn holds(&self, name: &str) -> bool {
-        self.chosen(name) && self.portion.is_none_or(|portion| portion.holds(name))
+    pub fn contains_case(&self, name: &str) -> bool {
+        self.is_selected(name) && self.portion.is_none_or(|portion| portion.contains_case(name))
     }
 
     /// Returns true if groups and patterns select a case, regardless of its portion.
-    pub fn chosen(&self, name: &str) -> bool {
-        chosen(&self.groups, &self.cases, name)
+    pub fn is_selected(&self, name: &str) -> bool {
+        is_selected(&self.groups, &self.cases, name)
     }
 
     /// Returns true if no lists, groups, patterns or portion are given.
@@ -67,7 +67,7 @@ impl Selection {
 }
 
 /// Returns true if groups or patterns select a case. Without any of them, every case is selected.
-pub fn chosen(groups: &[String], cases: &[String], name: &str) -> bool {
+pub fn is_selected(groups: &[String], cases: &[String], name: &str) -> bool {
     let in_group = |group: &String| {
         let name = if group.starts_with("dEQP-") { name } else { name.split_once('.').map_or(name, |(_, rest)| rest) };
         name.strip_prefix(group.trim_end_matches('.')).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -84,7 +84,7 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn name(&mut self, name: &str) {
-        if self.selection.holds(name) {
+        if self.selection.contains_case(name) {
             self.names.insert(name);
         }
     }
@@ -148,10 +148,10 @@ mod tests {
             ..Selection::default()
         };
         let api = of(&["api"], &[]);
-        assert!(api.holds("dEQP-VK.api.smoke.triangle") && !api.holds("dEQP-VK.apis.smoke"));
+        assert!(api.contains_case("dEQP-VK.api.smoke.triangle") && !api.contains_case("dEQP-VK.apis.smoke"));
         let full = of(&["dEQP-VK.glsl.loops."], &["*.triangle"]);
-        assert!(full.holds("dEQP-VK.glsl.loops.generic.x") && full.holds("dEQP-VK.api.smoke.triangle"));
-        assert!(!full.holds("dEQP-VK.glsl.loop"));
+        assert!(full.contains_case("dEQP-VK.glsl.loops.generic.x") && full.contains_case("dEQP-VK.api.smoke.triangle"));
+        assert!(!full.contains_case("dEQP-VK.glsl.loop"));
         assert_eq!(api.deqp_patterns().as_deref(), Some("dEQP-VK.api,dEQP-VK.api.*"));
         assert_eq!(of(&[], &[]).deqp_patterns(), None);
     }

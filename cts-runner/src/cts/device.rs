@@ -11,7 +11,7 @@
 use super::error::{At, Error, Result};
 use super::identity;
 use super::scheduler::STARTS;
-use super::shard::{How, Launch, ShardEnd};
+use super::shard::{Launch, ShardEnd, ShardOutcome};
 use crate::vk::Manifest;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -100,8 +100,8 @@ fn start(probe: &Launch, log: &mut String) -> Result<ShardEnd> {
             log.push_str(&String::from_utf8_lossy(&end.log));
             Ok(())
         })?;
-        match end.how {
-            How::NotStarted(output) => printed = output,
+        match end.outcome {
+            ShardOutcome::NotStarted(output) => printed = output,
             _ => return Ok(end),
         }
     }

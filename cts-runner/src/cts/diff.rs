@@ -1,7 +1,7 @@
 //! Compares the results case by case with another driver or an earlier run. Differences are folded
 //! so that the most important one to fix is the first line.
 //!
-//! A difference belongs to a [`Kind`]. The cases of a kind are folded along the components of their
+//! A difference belongs to a [`DifferenceKind`]. The cases of a kind are folded along the
 //! names. A group becomes one line if all its compared cases belong to the kind, or if it would
 //! have more than a few lines. Its line then names the longest prefix that its cases share, and how
 //! many of the compared cases under the prefix differ.
@@ -13,29 +13,29 @@ const LINES: usize = 4;
 
 /// Result of one side, as far as differences are concerned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Side {
+enum CaseResult {
     Passes,
     Unsupported,
     Fails,
 }
 
-fn side(status: Status) -> Side {
+fn case_result(status: Status) -> CaseResult {
     match status {
-        Status::NotSupported => Side::Unsupported,
-        status if status.failed() => Side::Fails,
-        _ => Side::Passes,
+        Status::NotSupported => CaseResult::Unsupported,
+        status if status.failed() => CaseResult::Fails,
+        _ => CaseResult::Passes,
     }
 }
 
 /// Kinds of differences, worst first: the result of the case there, the result here, and the title.
 /// `{}` in the title is the other side.
-const KINDS: [(Side, Side, &str); 6] = [
-    (Side::Passes, Side::Fails, "passes {}, fails here"),
-    (Side::Unsupported, Side::Fails, "not supported {}, fails here"),
-    (Side::Passes, Side::Unsupported, "supported {}, not here"),
-    (Side::Fails, Side::Unsupported, "fails {}, not supported here"),
-    (Side::Fails, Side::Passes, "fails {}, passes here"),
-    (Side::Unsupported, Side::Passes, "supported here, not {}"),
+const KINDS: [(CaseResult, CaseResult, &str); 6] = [
+    (CaseResult::Passes, CaseResult::Fails, "passes {}, fails here"),
+    (CaseResult::Unsupported, CaseResult::Fails, "not supported {}, fails here"),
+    (CaseResult::Passes, CaseResult::Unsupported, "supported {}, not here"),
+    (CaseResult::Fails, CaseResult::Unsupported, "fails {}, not supported here"),
+    (CaseResult::Fails, CaseResult::Passes, "fails {}, passes here"),
+    (CaseResult::Unsupported, CaseResult::Passes, "supported here, not {}"),
 ];
 
 /// A case that both sides ran.
@@ -55,7 +55,7 @@ pub struct Pair<'a> {
 
 /// Cases that differ in the same way.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Kind {
+pub struct DifferenceKind {
     /// Description of the difference.
     pub title: String,
     /// True if the cases work on the other side and not on this side.
@@ -89,7 +89,7 @@ pub struct Comparison {
     /// Seconds for the cases that passed on both sides, on this side and on the other side.
     pub seconds: [f64; 2],
     /// Kinds of differences that occur.
-    pub kinds: Vec<Kind>,
+    pub kinds: Vec<DifferenceKind>,
 }
 
 impl Comparison {
@@ -101,15 +101,15 @@ impl Comparison {
             seconds[0] += pair.seconds[0];
             seconds[1] += pair.seconds[1];
         }
-        let kind = |&(there, here, title): &(Side, Side, &str)| {
-            let differs = |pair: &Pair<'_>| side(pair.here) == here && side(pair.there) == there;
+        let kind = |&(there, here, title): &(CaseResult, CaseResult, &str)| {
+            let differs = |pair: &Pair<'_>| case_result(pair.here) == here && case_result(pair.there) == there;
             let cases = pairs.iter().filter(|pair| differs(pair)).count();
             let mut groups = fold(&pairs, 0, &differs);
             // The sort is stable, so groups of equal size stay in the order of their names.
             groups.sort_by_key(|group| std::cmp::Reverse(group.cases));
-            Kind {
+            DifferenceKind {
                 title: title.replace("{}", with),
-                worse: here == Side::Fails || there == Side::Passes,
+                worse: here == CaseResult::Fails || there == CaseResult::Passes,
                 cases,
                 groups,
             }

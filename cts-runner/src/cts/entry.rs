@@ -4,7 +4,7 @@
 use super::Driver;
 use super::error::{Error, Result};
 use super::ledger::format::clean;
-use super::ledger::{Build, Finding, Ledger, NAMED, Run, SLOW, Scope, Tally, file};
+use super::ledger::{Build, Finding, Ledger, NAMED, Run, SLOW, Scope, StatusCounts, file};
 use super::listing::table_group;
 use super::options::Options;
 use super::portion::Portion;
@@ -17,14 +17,14 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// An entry without its results.
 #[derive(Debug)]
-pub struct Entry {
+pub struct LedgerEntry {
     path: PathBuf,
     library: PathBuf,
     build: Build,
     run: Run,
 }
 
-impl Entry {
+impl LedgerEntry {
     /// Checks that the ledger belongs to this build. The library must prove the driver, because
     /// results without a build cannot be compared.
     pub fn begin(path: &Path, options: &Options, driver: &Driver) -> Result<Self> {
@@ -84,9 +84,9 @@ impl Entry {
             _ => row.attempts.clone(),
         };
         let group = table_group(&row.name);
-        let place = Tally::place(&statuses);
+        let place = StatusCounts::index_of(&statuses);
         if !self.run.counts.contains_key(group) {
-            self.run.counts.insert(group.into(), Tally::default());
+            self.run.counts.insert(group.into(), StatusCounts::default());
         }
         if let Some(tally) = self.run.counts.get_mut(group) {
             tally.0[place] += 1;

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn agrees_with_its_meaning_on_all_short_texts() {
+    fn matches_the_oracle_on_all_short_texts() {
         let words = |letters: &[u8], length: u32| -> Vec<Vec<u8>> {
             let base = letters.len();
             (0..=length)

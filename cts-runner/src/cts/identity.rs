@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_linkers_note_is_found_and_no_cut_file_breaks_anything() {
+    fn the_build_id_note_is_found_and_truncated_files_are_harmless() {
         let mut notes = Vec::new();
         for (kind, text) in [(1_u32, &b"abcde"[..]), (3, b"0123456789abcdef0123")] {
             notes.extend([4, text.len() as u32, kind].iter().flat_map(|word| word.to_le_bytes()));

@@ -9,7 +9,7 @@ use super::caselist::Selection;
 use super::error::{At, Error, Result};
 use super::names::Names;
 use super::portion::hash;
-use super::process::{self, Group};
+use super::process::{self, ProcessGroup};
 use super::shard::Launch;
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::fs::File;
@@ -47,7 +47,7 @@ pub fn of_deqp(selection: &Selection, launch: &Launch, build: &str, folder: &Pat
         let part = kept.with_extension("part");
         let mut file = BufWriter::new(File::create(&part).at(&part)?);
         let mut written = Ok(());
-        ask(selection, launch, &mut |name| {
+        list_cases(selection, launch, &mut |name| {
             if written.is_ok() {
                 written = writeln!(file, "{name}");
             }
@@ -56,7 +56,7 @@ pub fn of_deqp(selection: &Selection, launch: &Launch, build: &str, folder: &Pat
         written.and_then(|()| file.flush()).at(&part)?;
         std::fs::rename(&part, &kept).at(&kept)?;
     } else {
-        ask(selection, launch, &mut |name| collector.name(name))?;
+        list_cases(selection, launch, &mut |name| collector.name(name))?;
     }
     match collector.listing.names.is_empty() {
         true => Err(Error::Usage("no case is selected: check --group, --case and --portion".into())),
@@ -74,12 +74,12 @@ fn place(launch: &Launch, build: &str, folder: &Path) -> PathBuf {
 }
 
 /// Runs deqp to list its cases.
-fn ask(selection: &Selection, launch: &Launch, each: &mut dyn FnMut(&str)) -> Result<()> {
+fn list_cases(selection: &Selection, launch: &Launch, each: &mut dyn FnMut(&str)) -> Result<()> {
     const LAST: usize = 5;
     let mut command = launch.command();
     command.arg("--deqp-runmode=stdout-caselist").arg("--deqp-log-filename=/dev/null").args(&launch.arguments);
     command.args(selection.deqp_patterns().map(|patterns| format!("--deqp-case={patterns}")));
-    let mut group = Group::start(&mut command)?;
+    let mut group = ProcessGroup::start(&mut command)?;
     let mut last = VecDeque::new();
     if let Some(output) = group.output() {
         process::lines(output, |line| match line.strip_prefix("TEST: ") {
@@ -108,7 +108,7 @@ struct Collector<'a> {
 
 impl Collector<'_> {
     fn name(&mut self, name: &str) {
-        if !self.selection.chosen(name) || !self.seen.insert(hash(name.as_bytes())) {
+        if !self.selection.is_selected(name) || !self.seen.insert(hash(name.as_bytes())) {
             return;
         }
         let group = table_group(name);
@@ -116,7 +116,7 @@ impl Collector<'_> {
             Some(total) => *total += 1,
             None => drop(self.listing.totals.insert(group.into(), 1)),
         }
-        if self.selection.portion.is_none_or(|portion| portion.holds(name)) {
+        if self.selection.portion.is_none_or(|portion| portion.contains_case(name)) {
             self.listing.names.insert(name);
         }
     }

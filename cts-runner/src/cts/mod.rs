@@ -45,7 +45,7 @@ use crate::driver::Target;
 use crate::vk::Manifest;
 use device::Device;
 use diff::{Comparison, Pair};
-use entry::Entry;
+use entry::LedgerEntry;
 use error::{At, Error, Result};
 use expect::Expectations;
 use listing::Listing;
@@ -54,7 +54,7 @@ use options::Options;
 use progress::Progress;
 use report::{Report, Row};
 use results::{Execution, Executions, Store};
-use scheduler::{Machine, Shard};
+use scheduler::{Shard, ShardRunner};
 use shard::{CaseEnd, Launch, ShardEnd};
 use status::{Outcome, Status};
 use std::collections::HashMap;
@@ -106,9 +106,9 @@ impl Driver {
 }
 
 /// Folder of files that only live as long as the run, beside the results.
-struct Scratch(PathBuf);
+struct ScratchFolder(PathBuf);
 
-impl Scratch {
+impl ScratchFolder {
     fn new(out: &Path) -> Result<Self> {
         let out = std::path::absolute(out).at(out)?;
         let scratch = Self(out.join(format!("{SCRATCH}{}", std::process::id())));
@@ -117,7 +117,7 @@ impl Scratch {
     }
 
     /// Removes the files that killed runs have left. The caller must hold the lock of the results.
-    fn sweep(&self, out: &Path) {
+    fn remove_stale(&self, out: &Path) {
         for entry in std::fs::read_dir(out).into_iter().flatten().flatten() {
             let left = entry.file_name().to_string_lossy().starts_with(SCRATCH);
             if left && Some(entry.file_name().as_os_str()) != self.0.file_name() {
@@ -130,7 +130,7 @@ impl Scratch {
 /// Prefix of the names of scratch folders.
 const SCRATCH: &str = "scratch-";
 
-impl Drop for Scratch {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
@@ -139,16 +139,16 @@ impl Drop for Scratch {
 /// Runs the cases, writes the reports and returns the number of surprises.
 fn run(options: &Options) -> Result<usize> {
     let start = Instant::now();
-    let scratch = Scratch::new(&options.out)?;
+    let scratch = ScratchFolder::new(&options.out)?;
     let drivers = prepare(options, &scratch.0)?;
-    scratch.sweep(&options.out);
-    let mut entry = options.ledger.as_ref().map(|path| Entry::begin(path, options, &drivers[0])).transpose()?;
+    scratch.remove_stale(&options.out);
+    let mut entry = options.ledger.as_ref().map(|path| LedgerEntry::begin(path, options, &drivers[0])).transpose()?;
     let Listing { names, totals } = select(options, &drivers[0].launch)?;
     let baseline = options.baseline.as_deref().map(|path| results::read_baseline(path, &names)).transpose()?;
     for driver in &drivers {
         *driver.executions() = driver.store.resume(&names)?;
     }
-    let done = |case: &u32| drivers[0].executions().of(*case).next().is_some();
+    let done = |case: &u32| drivers[0].executions().of_case(*case).next().is_some();
     let resumed = (0..).take(names.len()).filter(done).count();
     let session = Session { names: &names, drivers: &drivers, jobs: options.jobs, quiet: options.json };
     session.announce(resumed);
@@ -236,7 +236,7 @@ struct Session<'a> {
     quiet: bool,
 }
 
-impl Machine for Session<'_> {
+impl ShardRunner for Session<'_> {
     fn run(
         &self,
         shard: &Shard,
@@ -335,14 +335,14 @@ impl Session<'_> {
             let (outcome, _) = driver.judge(&end.name, &statuses);
             progress.add(outcome);
             if outcome.surprise() && shard.driver == 0 {
-                progress.say(&format!("{outcome:14}  {}", end.name));
+                progress.print_line(&format!("{outcome:14}  {}", end.name));
             }
             Ok(())
         })
     }
 
     /// Returns the report. Every case is also added to the entry of the ledger.
-    fn report(&self, baseline: Option<&Executions>, options: &Options, mut entry: Option<&mut Entry>) -> Report {
+    fn report(&self, baseline: Option<&Executions>, options: &Options, mut entry: Option<&mut LedgerEntry>) -> Report {
         let tested = &self.drivers[0];
         let executions = tested.executions();
         let other = self.drivers.get(1).map(|driver| (&driver.device, driver.executions()));
@@ -375,7 +375,7 @@ impl Session<'_> {
             if flake(&here.statuses(case)) || flake(&[of_there.0]) {
                 return None;
             }
-            let message = here.message(here.of(case).next()?);
+            let message = here.message(here.of_case(case).next()?);
             Some(Pair { name, here: of_here.0, there: of_there.0, message, seconds: [of_here.1, of_there.1] })
         };
         Comparison::new(with, (0..).zip(self.names.iter()).filter_map(pair).collect())
@@ -392,7 +392,7 @@ fn short_name(other: &Device, tested: &Device) -> String {
 fn row(driver: &Driver, executions: &Executions, case: u32, name: &str) -> Row {
     let attempts = executions.statuses(case);
     let (outcome, reason) = driver.judge(name, &attempts);
-    let first = executions.of(case).next();
+    let first = executions.of_case(case).next();
     let text =
         |of: fn(&'_ Executions, &Execution) -> String| first.map(|first| of(executions, first)).unwrap_or_default();
     // Only these cases have logs, so the runner does not search for files of millions of passed

@@ -63,7 +63,7 @@ impl Portion {
     }
 
     /// Returns true if a case is in this portion.
-    pub fn holds(self, name: &str) -> bool {
+    pub fn contains_case(self, name: &str) -> bool {
         hash(name.as_bytes()) % self.of == self.part - 1
     }
 
@@ -106,11 +106,11 @@ mod tests {
         let names: Vec<String> = (0..2000).map(|i| format!("dEQP-VK.group{}.case_{i}", i % 7)).collect();
         for of in [1, 2, 3, 10, 16] {
             for name in &names {
-                assert_eq!(all(of).iter().filter(|part| part.holds(name)).count(), 1, "{name}");
+                assert_eq!(all(of).iter().filter(|part| part.contains_case(name)).count(), 1, "{name}");
             }
         }
         for part in all(10) {
-            let held = names.iter().filter(|name| part.holds(name)).count();
+            let held = names.iter().filter(|name| part.contains_case(name)).count();
             assert!((140..260).contains(&held), "part {} holds {held} of 2000", part.part);
         }
     }
@@ -128,7 +128,11 @@ mod tests {
         ];
         assert_eq!(hash(b"dEQP-VK.api.smoke.triangle"), 0xf7ea_4366_c7d7_f417);
         let found = shares.map(|(name, of, _)| {
-            (name, of, all(of).into_iter().find(|portion| portion.holds(name)).map_or(0, |portion| portion.part))
+            (
+                name,
+                of,
+                all(of).into_iter().find(|portion| portion.contains_case(name)).map_or(0, |portion| portion.part),
+            )
         });
         assert_eq!(found, shares);
     }
@@ -138,8 +142,9 @@ mod tests {
         let names: Vec<String> = (0..500).map(|i| format!("g.case_{i}")).collect();
         for (a, b) in [(2, 4), (3, 12), (5, 5), (4, 6), (1, 9), (16, 48)] {
             for (coarse, fine) in all(a).into_iter().flat_map(|x| all(b).into_iter().map(move |y| (x, y))) {
-                let inside = names.iter().filter(|name| fine.holds(name)).all(|name| coarse.holds(name));
-                let common = names.iter().any(|name| fine.holds(name) && coarse.holds(name));
+                let inside =
+                    names.iter().filter(|name| fine.contains_case(name)).all(|name| coarse.contains_case(name));
+                let common = names.iter().any(|name| fine.contains_case(name) && coarse.contains_case(name));
                 assert_eq!((coarse.contains(fine), coarse.meets(fine)), (inside, common), "{coarse} {fine}");
             }
         }

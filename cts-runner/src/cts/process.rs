@@ -13,13 +13,13 @@ const LONGEST_LINE: usize = 16 << 10;
 
 /// A running process group. Dropping it ends the group.
 #[derive(Debug)]
-pub struct Group {
+pub struct ProcessGroup {
     leader: Child,
     output: Option<PipeReader>,
     ended: Option<ExitStatus>,
 }
 
-impl Group {
+impl ProcessGroup {
     /// Starts a command as the leader of a new group, with no input and one pipe for both outputs.
     /// A common pipe keeps the order of standard error and standard output.
     pub fn start(command: &mut Command) -> Result<Self> {
@@ -89,7 +89,7 @@ impl Group {
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.end();
     }
@@ -152,7 +152,7 @@ mod tests {
         // The grandchild holds the pipe open, so the pipe closes only when the grandchild ends.
         let mut command = Command::new("/bin/sh");
         command.args(["-c", "sleep 1000 & echo started; echo beside >&2; echo again; kill -SEGV $$"]);
-        let mut group = Group::start(&mut command).unwrap();
+        let mut group = ProcessGroup::start(&mut command).unwrap();
         let out = group.output();
         let reader = std::thread::spawn(move || {
             let mut seen = Vec::new();
@@ -165,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_hanging_process_is_ended() {
-        let mut group = Group::start(Command::new("/bin/sleep").arg("1000")).unwrap();
+        let mut group = ProcessGroup::start(Command::new("/bin/sleep").arg("1000")).unwrap();
         assert_eq!(group.poll(), None);
         assert_eq!(describe(group.end().unwrap()), "signal 9 (SIGKILL)");
         assert!(group.poll().is_some());
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn exit_codes_have_words() {
-        let mut group = Group::start(Command::new("/bin/sh").args(["-c", "exit 3"])).unwrap();
+        let mut group = ProcessGroup::start(Command::new("/bin/sh").args(["-c", "exit 3"])).unwrap();
         assert_eq!(describe(group.wait().unwrap()), "exit code 3");
     }
 

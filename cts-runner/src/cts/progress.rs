@@ -16,14 +16,14 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     total: usize,
     quiet: bool,
-    state: Mutex<State>,
+    state: Mutex<ProgressState>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ProgressState {
     counts: Counts,
     start: Instant,
-    told: Instant,
+    last_line: Instant,
 }
 
 impl Progress {
@@ -40,7 +40,7 @@ impl Progress {
             bar
         });
         let now = Instant::now();
-        let state = State { counts: Counts::default(), start: now, told: now };
+        let state = ProgressState { counts: Counts::default(), start: now, last_line: now };
         Self { bar, total, quiet, state: Mutex::new(state) }
     }
 
@@ -51,14 +51,14 @@ impl Progress {
         if let Some(bar) = &self.bar {
             bar.set_message(state.counts.to_string());
             bar.inc(1);
-        } else if !self.quiet && state.told.elapsed() >= PERIOD {
-            state.told = Instant::now();
+        } else if !self.quiet && state.last_line.elapsed() >= PERIOD {
+            state.last_line = Instant::now();
             eprintln!("{}", line(&state.counts, self.total, state.start.elapsed()));
         }
     }
 
     /// Prints a line beside the bar.
-    pub fn say(&self, text: &str) {
+    pub fn print_line(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.println(text),
             None if !self.quiet => eprintln!("{text}"),

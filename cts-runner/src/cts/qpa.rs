@@ -1,6 +1,6 @@
 //! Reads deqp's log file (`.qpa`), which consists of marker lines around one XML document per case.
 //!
-//! [`Tail`] follows a log while deqp writes it and returns each case once, after the case has
+//! [`LogTail`] follows a log while deqp writes it and returns each case once, after the case has
 //! ended. It limits its memory: the part of a case's log beyond [`LOG_LIMIT`] is dropped, but its
 //! result is kept. [`document`] converts the log of a case into readable parts. Sample lists and
 //! other parts that only deqp's performance tools read are shown as plain text.
@@ -16,7 +16,7 @@ const MESSAGE_LIMIT: usize = 4 << 10;
 
 /// A case that has ended, as recorded in the log.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Entry {
+pub struct LogEntry {
     /// Full name of the case.
     pub name: String,
     /// Result code of deqp.
@@ -31,11 +31,11 @@ pub struct Entry {
 
 /// Reader that follows a growing log.
 #[derive(Debug)]
-pub struct Tail {
+pub struct LogTail {
     path: PathBuf,
     file: Option<File>,
     line: Vec<u8>,
-    open: Option<Entry>,
+    open: Option<LogEntry>,
     /// Text of the `Result` element while it is read, because it can span several lines.
     result: Option<String>,
     /// Name of the device in the header of the log.
@@ -44,14 +44,14 @@ pub struct Tail {
     pub release: Option<String>,
 }
 
-impl Tail {
+impl LogTail {
     /// Creates a reader of the log at `path`, which need not exist yet.
     pub fn new(path: PathBuf) -> Self {
         Self { path, file: None, line: Vec::new(), open: None, result: None, device: None, release: None }
     }
 
     /// Returns the cases that have ended since the last call.
-    pub fn poll(&mut self) -> Vec<Entry> {
+    pub fn poll(&mut self) -> Vec<LogEntry> {
         let mut ended = Vec::new();
         if self.file.is_none() {
             self.file = File::open(&self.path).ok();
@@ -72,11 +72,11 @@ impl Tail {
     }
 
     /// Takes the case that has begun and not ended, with its log so far.
-    pub fn take_running(&mut self) -> Option<Entry> {
+    pub fn take_running(&mut self) -> Option<LogEntry> {
         self.open.take()
     }
 
-    fn feed(&mut self, mut bytes: &[u8], ended: &mut Vec<Entry>) {
+    fn feed(&mut self, mut bytes: &[u8], ended: &mut Vec<LogEntry>) {
         while !bytes.is_empty() {
             let end = bytes.iter().position(|&b| b == b'\n');
             let part = &bytes[..end.unwrap_or(bytes.len())];
@@ -92,7 +92,7 @@ impl Tail {
         }
     }
 
-    fn read_line(&mut self, line: &[u8]) -> Option<Entry> {
+    fn read_line(&mut self, line: &[u8]) -> Option<LogEntry> {
         if line.first() != Some(&b'#') {
             self.read_xml(line);
             return None;
@@ -106,12 +106,13 @@ impl Tail {
                 _ => {}
             },
             ("#beginTestCaseResult", _) => {
-                self.open = Some(Entry { name: rest.trim().into(), ..Entry::default() });
+                self.open = Some(LogEntry { name: rest.trim().into(), ..LogEntry::default() });
                 self.result = None;
             }
             ("#endTestCaseResult", _) => return self.open.take().filter(|entry| !entry.code.is_empty()),
             ("#terminateTestCaseResult", true) => {
-                let ended = |entry| Entry { code: rest.trim().into(), message: "ended by deqp itself".into(), ..entry };
+                let ended =
+                    |entry| LogEntry { code: rest.trim().into(), message: "ended by deqp itself".into(), ..entry };
                 return self.open.take().map(ended);
             }
             (_, true) => self.read_xml(line),
@@ -258,21 +259,21 @@ CompressionMode=\"PNG\" Description=\"Result\">\n   iVBO\n   Rw0=\n</Image>\n</I
  <Result StatusCode=\"Fail\">line 1\nline &quot;2&quot;</Result>\n</TestCaseResult>\n\n#endTestCaseResult\n\
 \n#beginTestCaseResult g.dead\n<TestCaseResult CasePath=\"g.dead\">\n <Text>so far</Text>\n";
 
-    fn follow(pieces: usize) -> (Tail, Vec<Entry>) {
-        let mut tail = Tail::new(PathBuf::new());
+    fn follow(pieces: usize) -> (LogTail, Vec<LogEntry>) {
+        let mut tail = LogTail::new(PathBuf::new());
         let mut ended = Vec::new();
         LOG.as_bytes().chunks(pieces).for_each(|bytes| tail.feed(bytes, &mut ended));
         (tail, ended)
     }
 
     #[test]
-    fn cases_come_once_whatever_the_pieces() {
+    fn cases_are_read_once_for_any_split_of_the_log() {
         for pieces in [1, 7, 64, 100_000] {
             let (mut tail, ended) = follow(pieces);
             assert_eq!(tail.device.as_deref(), Some("Grus (2 threads)"));
             assert_eq!(tail.release.as_deref(), Some("vulkan-cts-1.4"));
-            let told: Vec<_> = ended.iter().map(|e| (e.name.as_str(), e.code.as_str(), e.message.as_str())).collect();
-            assert_eq!(told, [("g.pass", "Pass", "fine"), ("g.fail", "Fail", "line 1\nline \"2\"")]);
+            let cases: Vec<_> = ended.iter().map(|e| (e.name.as_str(), e.code.as_str(), e.message.as_str())).collect();
+            assert_eq!(cases, [("g.pass", "Pass", "fine"), ("g.fail", "Fail", "line 1\nline \"2\"")]);
             assert_eq!((ended[0].seconds, ended[1].seconds), (Some(0.0025), None));
             assert_eq!(tail.running(), Some("g.dead"));
             assert!(String::from_utf8(tail.take_running().unwrap().log).unwrap().contains("so far"));
@@ -292,7 +293,7 @@ CompressionMode=\"PNG\" Description=\"Result\">\n   iVBO\n   Rw0=\n</Image>\n</I
 
     #[test]
     fn torn_and_endless_logs_are_harmless() {
-        let mut tail = Tail::new(PathBuf::new());
+        let mut tail = LogTail::new(PathBuf::new());
         let mut ended = Vec::new();
         tail.feed(b"#endTestCaseResult\n#beginTestCaseResult g.big\n<Text>", &mut ended);
         let filler = [b'x'; 1 << 16];

@@ -129,7 +129,7 @@ impl Executions {
     /// Adds one execution. Returns false if this execution is already there.
     pub fn add(&mut self, case: u32, record: &Record) -> bool {
         let Record { attempt, status, seconds, .. } = *record;
-        if self.of(case).any(|known| known.attempt == attempt) {
+        if self.of_case(case).any(|known| known.attempt == attempt) {
             return false;
         }
         let (code, message) = (self.texts.insert(&record.code), self.texts.insert(&record.message));
@@ -153,14 +153,14 @@ impl Executions {
     }
 
     /// Returns the executions of a case, in order.
-    pub fn of(&self, case: u32) -> impl Iterator<Item = &Execution> {
+    pub fn of_case(&self, case: u32) -> impl Iterator<Item = &Execution> {
         let first = self.first.get(case as usize).and_then(Option::as_ref);
         first.into_iter().chain(self.more.get(&case).into_iter().flatten())
     }
 
     /// Returns the statuses of a case, in the order of its executions.
     pub fn statuses(&self, case: u32) -> Vec<Status> {
-        self.of(case).map(|execution| execution.status).collect()
+        self.of_case(case).map(|execution| execution.status).collect()
     }
 
     /// Returns the result code of deqp, or how the process died.
@@ -175,7 +175,7 @@ impl Executions {
 
     /// Returns status and seconds of a case. One good execution outweighs bad ones.
     pub fn settled(&self, case: u32) -> Option<(Status, f64)> {
-        let settled = self.of(case).find(|execution| !execution.status.failed()).or(self.of(case).next())?;
+        let settled = self.of_case(case).find(|execution| !execution.status.failed()).or(self.of_case(case).next())?;
         Some((settled.status, settled.seconds))
     }
 }
@@ -350,12 +350,12 @@ mod tests {
     }
 
     #[test]
-    fn a_torn_line_is_left_out_and_overwritten() {
+    fn a_partial_last_line_is_ignored_and_overwritten() {
         let folder = folder("torn");
         let device = [Device { name: "A".into(), ..Device::default() }];
         let stores = open_folder(&folder, &device, false).unwrap();
         let names: Names = ["a", "b", "c"].into_iter().collect();
-        let ran = |executions: &Executions| (0..3).filter(|&case| executions.of(case).count() > 0).count();
+        let ran = |executions: &Executions| (0..3).filter(|&case| executions.of_case(case).count() > 0).count();
         assert_eq!(ran(&stores[0].resume(&names).unwrap()), 0);
         stores[0].add(0, &end("a", Status::Pass, "")).unwrap();
         stores[0].add(0, &end("b", Status::Crash, "")).unwrap();
@@ -367,7 +367,7 @@ mod tests {
         stores[0].add(1, &end("b", Status::Pass, "")).unwrap();
         stores[0].add(0, &end("c", Status::Fail, "a second line must not count")).unwrap();
         let executions = read_baseline(&folder.join("results.csv"), &names).unwrap();
-        let statuses = |case: u32| executions.of(case).map(|r| (r.attempt, r.status)).collect::<Vec<_>>();
+        let statuses = |case: u32| executions.of_case(case).map(|r| (r.attempt, r.status)).collect::<Vec<_>>();
         assert_eq!(statuses(2), [(0, Status::Pass)]);
         assert_eq!(statuses(1), [(0, Status::Crash), (1, Status::Pass)]);
         assert_eq!(executions.settled(1), Some((Status::Pass, 0.25)));
@@ -384,7 +384,7 @@ mod tests {
         let device = |info: &str| Device { name: "A".into(), driver_info: info.into(), ..Device::default() };
         let stores = open_folder(&folder, &[device("1")], false).unwrap();
         let names: Names = ["a"].into_iter().collect();
-        let ran = |stores: &[Store]| stores[0].resume(&names).unwrap().of(0).count();
+        let ran = |stores: &[Store]| stores[0].resume(&names).unwrap().of_case(0).count();
         assert_eq!(ran(&stores), 0);
         stores[0].add(0, &end("a", Status::Pass, "")).unwrap();
         let busy = open_folder(&folder, &[device("1")], false).unwrap_err();
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_results_is_refused() {
+    fn other_files_are_refused() {
         let folder = folder("wrong");
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("x.csv");

@@ -12,7 +12,7 @@
 //! Invariant: every case of the plan gets exactly one result, or the run ends with an error.
 
 use super::error::{Error, Result};
-use super::shard::{CaseEnd, How, ShardEnd};
+use super::shard::{CaseEnd, ShardEnd, ShardOutcome};
 use super::status::Status;
 use std::collections::{HashSet, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -37,7 +37,7 @@ pub struct Shard {
 }
 
 /// Runs shards. It is a trait so that tests can replace the processes.
-pub trait Machine: Sync {
+pub trait ShardRunner: Sync {
     /// Runs one process over a shard and reports the cases that ended.
     fn run(
         &self,
@@ -112,24 +112,24 @@ pub enum Suspect {
 }
 
 /// Decides how to continue after the end of a process. `left` are its cases without a result.
-pub fn after(shard: &Shard, left: Vec<u32>, how: &How) -> Next {
+pub fn next_step(shard: &Shard, left: Vec<u32>, outcome: &ShardOutcome) -> Next {
     let with =
         |cases: &[u32], alone: bool, starts: u32| Shard { cases: cases.to_vec(), alone, starts, ..shard.clone() };
     if left.is_empty() {
         return Next::Queue(Vec::new());
     }
-    match how {
-        How::Cancelled => Next::Queue(Vec::new()),
-        How::Done if shard.alone => Next::Missing(left),
+    match outcome {
+        ShardOutcome::Cancelled => Next::Queue(Vec::new()),
+        ShardOutcome::Done if shard.alone => Next::Missing(left),
         // The remaining cases stay together as long as a process makes progress with them, because
         // a start takes longer than most cases.
-        How::Done if left.len() < shard.cases.len() => Next::Queue(vec![with(&left, false, 0)]),
-        How::Done => Next::Queue(left.iter().map(|&case| with(&[case], true, 0)).collect()),
-        How::Interrupted => Next::Queue(vec![with(&left, shard.alone, 0)]),
-        How::NotStarted(_) if shard.starts + 1 < STARTS => {
+        ShardOutcome::Done if left.len() < shard.cases.len() => Next::Queue(vec![with(&left, false, 0)]),
+        ShardOutcome::Done => Next::Queue(left.iter().map(|&case| with(&[case], true, 0)).collect()),
+        ShardOutcome::Interrupted => Next::Queue(vec![with(&left, shard.alone, 0)]),
+        ShardOutcome::NotStarted(_) if shard.starts + 1 < STARTS => {
             Next::Queue(vec![with(&left, shard.alone, shard.starts + 1)])
         }
-        How::NotStarted(output) => {
+        ShardOutcome::NotStarted(output) => {
             let (first, second) = left.split_at(left.len() / 2);
             let suspect = match first.is_empty() {
                 true => Suspect::Case(left[0]),
@@ -140,7 +140,7 @@ pub fn after(shard: &Shard, left: Vec<u32>, how: &How) -> Next {
     }
 }
 
-struct State {
+struct SchedulerState {
     queue: VecDeque<Shard>,
     running: usize,
     /// Pairs of driver and case that have no result yet.
@@ -150,19 +150,19 @@ struct State {
 }
 
 struct Run<'a> {
-    state: Mutex<State>,
+    state: Mutex<SchedulerState>,
     changed: Condvar,
     cancel: AtomicBool,
-    machine: &'a dyn Machine,
+    runner: &'a dyn ShardRunner,
     sink: &'a Sink<'a>,
 }
 
 /// Runs all shards with `jobs` processes at a time. Returns notes about problems that belong to no
 /// case.
-pub fn run(shards: Vec<Shard>, jobs: usize, machine: &dyn Machine, sink: &Sink<'_>) -> Result<Vec<String>> {
+pub fn run(shards: Vec<Shard>, jobs: usize, runner: &dyn ShardRunner, sink: &Sink<'_>) -> Result<Vec<String>> {
     let open = shards.iter().flat_map(|shard| shard.cases.iter().map(|&case| (shard.driver, case))).collect();
-    let state = State { queue: shards.into(), running: 0, open, notes: Vec::new(), error: None };
-    let run = Run { state: Mutex::new(state), changed: Condvar::new(), cancel: AtomicBool::new(false), machine, sink };
+    let state = SchedulerState { queue: shards.into(), running: 0, open, notes: Vec::new(), error: None };
+    let run = Run { state: Mutex::new(state), changed: Condvar::new(), cancel: AtomicBool::new(false), runner, sink };
     std::thread::scope(|scope| {
         for _ in 0..jobs.max(1) {
             scope.spawn(|| run.work());
@@ -177,7 +177,7 @@ pub fn run(shards: Vec<Shard>, jobs: usize, machine: &dyn Machine, sink: &Sink<'
 }
 
 impl Run<'_> {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, SchedulerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -210,12 +210,12 @@ impl Run<'_> {
     }
 
     fn shard(&self, shard: &Shard) -> Result<()> {
-        let end = self.machine.run(shard, &self.cancel, &mut |case, end| self.result(shard, case, end))?;
+        let end = self.runner.run(shard, &self.cancel, &mut |case, end| self.result(shard, case, end))?;
         let mut state = self.lock();
         state.notes.extend(end.note);
         let left = shard.cases.iter().copied().filter(|&case| state.open.contains(&(shard.driver, case))).collect();
         drop(state);
-        match after(shard, left, &end.how) {
+        match next_step(shard, left, &end.outcome) {
             Next::Queue(shards) => self.queue(shards),
             Next::Missing(cases) => {
                 for case in cases {
@@ -223,7 +223,7 @@ impl Run<'_> {
                 }
             }
             Next::Probe(output, suspect) => {
-                self.machine.probe(shard.driver).map_err(|_| Error::Start(output.clone()))?;
+                self.runner.probe(shard.driver).map_err(|_| Error::Start(output.clone()))?;
                 match suspect {
                     Suspect::Halves(shards) => self.queue(shards),
                     Suspect::Case(case) => {
@@ -249,7 +249,7 @@ impl Run<'_> {
 
     fn blame(&self, case: u32, status: Status, why: &str) -> CaseEnd {
         CaseEnd {
-            name: self.machine.name(case).into(),
+            name: self.runner.name(case).into(),
             status,
             code: status.name().into(),
             message: why.into(),

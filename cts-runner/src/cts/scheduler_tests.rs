@@ -63,7 +63,7 @@ fn case_end(case: u32, status: Status) -> CaseEnd {
     CaseEnd { name: format!("case {case}"), status, code, message, seconds: 0.0, log, output }
 }
 
-impl Machine for Model {
+impl ShardRunner for Model {
     fn run(
         &self,
         shard: &Shard,
@@ -71,7 +71,7 @@ impl Machine for Model {
         report: &mut dyn FnMut(u32, CaseEnd) -> Result<()>,
     ) -> Result<ShardEnd> {
         self.processes.fetch_add(1, Ordering::Relaxed);
-        let end = |how| Ok(ShardEnd { how, device: None, release: None, note: None });
+        let end = |outcome| Ok(ShardEnd { outcome, device: None, release: None, note: None });
         let act = |case: u32| self.acts[case as usize];
         let poisoned = |&case: &u32| match act(case) {
             Act::Poison => true,
@@ -79,21 +79,21 @@ impl Machine for Model {
             _ => false,
         };
         if !self.starts || shard.cases.iter().any(poisoned) {
-            return end(How::NotStarted("cannot open display".into()));
+            return end(ShardOutcome::NotStarted("cannot open display".into()));
         }
         for &case in &shard.cases {
             if cancel.load(Ordering::Relaxed) {
-                return end(How::Cancelled);
+                return end(ShardOutcome::Cancelled);
             }
             match act(case) {
                 Act::Fail => report(case, case_end(case, Status::Fail))?,
                 Act::Crash => {
                     report(case, case_end(case, Status::Crash))?;
-                    return end(How::Interrupted);
+                    return end(ShardOutcome::Interrupted);
                 }
                 Act::Stop => {
                     report(case, case_end(case, Status::Fail))?;
-                    return end(How::Interrupted);
+                    return end(ShardOutcome::Interrupted);
                 }
                 Act::Missing => {}
                 Act::MissingOnce if self.first_time(shard.driver, case) => {}
@@ -104,7 +104,7 @@ impl Machine for Model {
                 _ => report(case, case_end(case, Status::Pass))?,
             }
         }
-        end(How::Done)
+        end(ShardOutcome::Done)
     }
 
     fn probe(&self, _: usize) -> Result<()> {

@@ -9,8 +9,8 @@
 //! Invariant: a case is reported at most once, and only if it was requested.
 
 use super::error::{At, Result};
-use super::process::{self, Group};
-use super::qpa::{Entry, Tail};
+use super::process::{self, ProcessGroup};
+use super::qpa::{LogEntry, LogTail};
 use super::status::Status;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -69,7 +69,7 @@ pub struct CaseEnd {
 
 /// Describes how a process ended.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum How {
+pub enum ShardOutcome {
     /// deqp reported that it is done.
     Done,
     /// The process ended early, after at least one case.
@@ -84,7 +84,7 @@ pub enum How {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShardEnd {
     /// Way in which the process ended.
-    pub how: How,
+    pub outcome: ShardOutcome,
     /// Name of the device in the header of the log.
     pub device: Option<String>,
     /// Release of the CTS in the header of the log.
@@ -117,14 +117,14 @@ impl Launch {
         command.arg("--deqp-log-shader-sources=disable");
         command.args((!self.images).then_some("--deqp-log-images=disable"));
         command.args(&self.arguments);
-        let mut group = Group::start(&mut command)?;
+        let mut group = ProcessGroup::start(&mut command)?;
         let output = Arc::new(Mutex::new(Output::default()));
         let events = follow(&mut group, &output);
         let now = Instant::now();
-        let mut watch = Watch {
+        let mut watch = ShardWatcher {
             todo: names.iter().copied().collect(),
             accepted: 0,
-            log: Tail::new(files.log.clone()),
+            log: LogTail::new(files.log.clone()),
             current: None,
             printed: HashMap::new(),
             unread: HashMap::new(),
@@ -202,7 +202,7 @@ enum Event {
 }
 
 /// Reads the output in a separate thread. The channel closes when the pipe has closed.
-fn follow(group: &mut Group, output: &Arc<Mutex<Output>>) -> Receiver<Event> {
+fn follow(group: &mut ProcessGroup, output: &Arc<Mutex<Output>>) -> Receiver<Event> {
     let (sender, events) = channel();
     if let Some(stream) = group.output() {
         let output = Arc::clone(output);
@@ -236,10 +236,10 @@ fn result_line(line: &str) -> Option<(&str, &str)> {
 }
 
 /// State of following one process.
-struct Watch<'a> {
+struct ShardWatcher<'a> {
     todo: HashSet<&'a str>,
     accepted: usize,
-    log: Tail,
+    log: LogTail,
     /// Running case according to the output, and the time of its start.
     current: Option<(String, Instant)>,
     /// Results that were printed and are not yet in the log.
@@ -252,11 +252,11 @@ struct Watch<'a> {
     report: &'a mut dyn FnMut(CaseEnd) -> Result<()>,
 }
 
-impl Watch<'_> {
+impl ShardWatcher<'_> {
     /// Follows the process to its end. Returns true if it was ended because of the time limit.
     fn follow(
         &mut self,
-        group: &mut Group,
+        group: &mut ProcessGroup,
         events: &Receiver<Event>,
         timeout: Duration,
         cancel: &AtomicBool,
@@ -325,7 +325,7 @@ impl Watch<'_> {
         for entry in self.log.poll() {
             let printed = self.printed.remove(&entry.name).map(|(end, wall)| (end.output, wall));
             let (output, wall) = printed.or_else(|| self.unread.remove(&entry.name)).unwrap_or_default();
-            self.accept(of_entry(entry, output, wall))?;
+            self.accept(from_entry(entry, output, wall))?;
         }
         Ok(())
     }
@@ -352,27 +352,27 @@ impl Watch<'_> {
             let printed = self.current.take();
             let since = printed.as_ref().map(|(_, since)| *since);
             let logged = self.log.take_running();
-            let entry = logged.or_else(|| printed.map(|(name, _)| Entry { name, ..Entry::default() }));
+            let entry = logged.or_else(|| printed.map(|(name, _)| LogEntry { name, ..LogEntry::default() }));
             if let Some(entry) = entry.filter(|entry| self.todo.contains(entry.name.as_str())) {
                 blamed = true;
                 let wall = since.map_or(0.0, |since| since.elapsed().as_secs_f64());
-                self.accept(died(entry, output.clone(), wall, exit, timed_out))?;
+                self.accept(crashed(entry, output.clone(), wall, exit, timed_out))?;
             }
         }
-        let odd = if timed_out { "hung".to_string() } else { format!("ended with {exit}") };
+        let ending = if timed_out { "hung".to_string() } else { format!("ended with {exit}") };
         let late = self.done && (timed_out || exit.starts_with("signal"));
-        let note = late.then(|| format!("deqp {odd} after its last case; no case is to blame"));
-        let how = match () {
-            () if cancelled => How::Cancelled,
-            () if self.done => How::Done,
-            () if blamed || self.accepted > 0 => How::Interrupted,
-            () => How::NotStarted(format!("{odd}\n{}", output.trim_end())),
+        let note = late.then(|| format!("deqp {ending} after its last case; no case is to blame"));
+        let outcome = match () {
+            () if cancelled => ShardOutcome::Cancelled,
+            () if self.done => ShardOutcome::Done,
+            () if blamed || self.accepted > 0 => ShardOutcome::Interrupted,
+            () => ShardOutcome::NotStarted(format!("{ending}\n{}", output.trim_end())),
         };
-        Ok(ShardEnd { how, device: self.log.device, release: self.log.release, note })
+        Ok(ShardEnd { outcome, device: self.log.device, release: self.log.release, note })
     }
 }
 
-fn of_entry(entry: Entry, output: String, wall: f64) -> CaseEnd {
+fn from_entry(entry: LogEntry, output: String, wall: f64) -> CaseEnd {
     let seconds = entry.seconds.unwrap_or(wall);
     // An unknown code comes from a CTS that is newer than this program. It counts as a failure
     // until it is added to the table.
@@ -381,7 +381,7 @@ fn of_entry(entry: Entry, output: String, wall: f64) -> CaseEnd {
 }
 
 /// Returns the result of the case in which the process died.
-fn died(entry: Entry, output: String, wall: f64, exit: &str, timed_out: bool) -> CaseEnd {
+fn crashed(entry: LogEntry, output: String, wall: f64, exit: &str, timed_out: bool) -> CaseEnd {
     let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("").trim();
     let last: String = last.chars().take(300).collect();
     let (status, code, message) = match timed_out {
@@ -396,7 +396,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_told_from_other_lines() {
+    fn results_are_distinguished_from_other_lines() {
         assert_eq!(result_line("  Fail (Got 3 (of 4))"), Some(("Fail", "Got 3 (of 4)")));
         assert_eq!(result_line("  NotSupported (a long"), Some(("NotSupported", "a long")));
         assert_eq!(result_line("  Passed:        4/4 (100.0%)"), None);

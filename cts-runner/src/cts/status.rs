@@ -166,7 +166,7 @@ impl Counts {
     }
 
     /// Returns the number of cases whose outcome is this status.
-    pub fn of(&self, status: Status) -> usize {
+    pub fn with_status(&self, status: Status) -> usize {
         self.get(Outcome::Is(status))
     }
 
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_lead_back_to_their_status() {
+    fn names_of_statuses_round_trip() {
         for status in Status::ALL {
             assert_eq!(Status::parse(status.name()), Some(status));
         }
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_know_totals_and_surprises() {
+    fn counts_have_totals_and_surprises() {
         let counts: Counts = [
             Outcome::Is(Status::Pass),
             Outcome::Is(Status::Pass),
@@ -230,7 +230,7 @@ mod tests {
         ]
         .into_iter()
         .collect();
-        assert_eq!((counts.total(), counts.surprises(), counts.of(Status::Pass)), (6, 2, 2));
+        assert_eq!((counts.total(), counts.surprises(), counts.with_status(Status::Pass)), (6, 2, 2));
         assert_eq!(counts.to_string(), "Pass 2  ExpectedFail 1  Flake 1  Crash 1  UnexpectedPass 1");
     }
 }

@@ -47,7 +47,7 @@ impl Default for Options {
 
 /// Results of a run.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub struct DemoReport {
     /// Name of the device.
     pub device: String,
     /// Name of the library that was opened.
@@ -86,7 +86,7 @@ pub struct Report {
 ///
 /// # Safety
 /// No other thread may exist yet, as [`Target::open`] requires.
-pub unsafe fn run(options: &Options) -> Result<Report> {
+pub unsafe fn run(options: &Options) -> Result<DemoReport> {
     // SAFETY: no other thread exists, which the `# Safety` section of this function requires.
     let api = unsafe { options.target.open()? };
     let (width, height) = options.size;
@@ -114,7 +114,7 @@ pub unsafe fn run(options: &Options) -> Result<Report> {
     // The first frame is reported separately, unless it is the only one.
     let steady = if times.len() > 1 { &times[1..] } else { &times[..] };
     let version = gpu.properties.api_version;
-    Ok(Report {
+    Ok(DemoReport {
         device: gpu.name(),
         opened: api.name.clone(),
         api_version: (vk::api_version_major(version), vk::api_version_minor(version), vk::api_version_patch(version)),
@@ -134,7 +134,7 @@ pub unsafe fn run(options: &Options) -> Result<Report> {
     })
 }
 
-impl Report {
+impl DemoReport {
     /// Returns the creation time of all pipelines in milliseconds.
     pub fn pipeline_ms(&self) -> f64 {
         self.pipelines_ms.iter().map(|p| p.1).sum()

@@ -208,7 +208,7 @@ impl Gpu {
             .height(height)
             .layers(layers);
         // SAFETY: the views match the attachments of the pass.
-        let framebuffer = unsafe { self.device.create_framebuffer(&info, None) }.of("vkCreateFramebuffer")?;
+        let framebuffer = unsafe { self.device.create_framebuffer(&info, None) }.context("vkCreateFramebuffer")?;
         self.own(Owned::Framebuffer(framebuffer));
         let clears = attachments.iter().map(|a| a.clear.unwrap_or_default()).collect();
         let colors = attachments.iter().filter(|a| a.role == Role::Color).count();
@@ -240,7 +240,7 @@ impl Gpu {
             .subpasses(&subpasses)
             .dependencies(&dependencies);
         // SAFETY: `info` and what it points to are valid.
-        let pass = unsafe { self.device.create_render_pass(&info, None) }.of("vkCreateRenderPass")?;
+        let pass = unsafe { self.device.create_render_pass(&info, None) }.context("vkCreateRenderPass")?;
         self.own(Owned::RenderPass(pass));
         Ok(pass)
     }

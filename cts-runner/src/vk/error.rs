@@ -40,11 +40,11 @@ impl std::error::Error for Error {}
 /// Adds the name of the command that returned an error code.
 pub(crate) trait Context<T> {
     /// Turns a `vk::Result` into an [`Error`] that names the command that failed.
-    fn of(self, command: &'static str) -> Result<T>;
+    fn context(self, command: &'static str) -> Result<T>;
 }
 
 impl<T> Context<T> for std::result::Result<T, vk::Result> {
-    fn of(self, command: &'static str) -> Result<T> {
+    fn context(self, command: &'static str) -> Result<T> {
         self.map_err(|code| Error::Vulkan(command, code))
     }
 }

@@ -110,7 +110,7 @@ impl Gpu {
         let (instance, api_version) = create_instance(api, options)?;
         let messenger = options.validation.then(|| Messenger::new(api, &instance)).transpose()?;
         // SAFETY: `instance` is alive.
-        let all = unsafe { instance.enumerate_physical_devices() }.of("vkEnumeratePhysicalDevices")?;
+        let all = unsafe { instance.enumerate_physical_devices() }.context("vkEnumeratePhysicalDevices")?;
         let physical = *all.first().ok_or_else(|| Error::Missing("a physical device".into()))?;
         // SAFETY: `physical` belongs to `instance`; the commands are queries without preconditions.
         let (properties, supported, families, memory_types) = unsafe {
@@ -145,7 +145,7 @@ impl Gpu {
         };
         // SAFETY: `info` and what it points to are valid; the enabled features are a subset of the
         // supported ones.
-        let device = unsafe { instance.create_device(physical, &info, None) }.of("vkCreateDevice")?;
+        let device = unsafe { instance.create_device(physical, &info, None) }.context("vkCreateDevice")?;
         // SAFETY: the family has at least one queue, and the device was created with one queue of
         // it.
         let queue = unsafe { device.get_device_queue(family, 0) };
@@ -153,7 +153,7 @@ impl Gpu {
             .queue_family_index(family)
             .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
         // SAFETY: `device` is alive and `info` valid.
-        let pool = unsafe { device.create_command_pool(&info, None) }.of("vkCreateCommandPool")?;
+        let pool = unsafe { device.create_command_pool(&info, None) }.context("vkCreateCommandPool")?;
         let owned = RefCell::default();
         Ok(Self {
             instance,
@@ -254,7 +254,7 @@ impl Drop for Gpu {
 
 fn create_instance(api: &Api, options: &GpuOptions) -> Result<(ash::Instance, u32)> {
     // SAFETY: the command is a global query; `None` means a Vulkan 1.0 implementation.
-    let known = unsafe { api.entry.try_enumerate_instance_version() }.of("vkEnumerateInstanceVersion")?;
+    let known = unsafe { api.entry.try_enumerate_instance_version() }.context("vkEnumerateInstanceVersion")?;
     let api_version = options.api_version.min(known.unwrap_or(vk::API_VERSION_1_0));
     let application = vk::ApplicationInfo::default().application_name(c"cts-runner").api_version(api_version);
     let layers = [VALIDATION_LAYER.as_ptr()];
@@ -264,7 +264,7 @@ fn create_instance(api: &Api, options: &GpuOptions) -> Result<(ash::Instance, u3
         info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions);
     }
     // SAFETY: `info` and what it points to are valid for the call.
-    let instance = unsafe { api.entry.create_instance(&info, None) }.of("vkCreateInstance")?;
+    let instance = unsafe { api.entry.create_instance(&info, None) }.context("vkCreateInstance")?;
     Ok((instance, api_version))
 }
 
@@ -283,7 +283,7 @@ impl Messenger {
             .user_data(std::ptr::from_ref(&*count).cast_mut().cast());
         // SAFETY: `info` is valid; the boxed counter lives as long as the messenger.
         let handle =
-            unsafe { functions.create_debug_utils_messenger(&info, None) }.of("vkCreateDebugUtilsMessengerEXT")?;
+            unsafe { functions.create_debug_utils_messenger(&info, None) }.context("vkCreateDebugUtilsMessengerEXT")?;
         Ok(Self { functions, handle, count })
     }
 }

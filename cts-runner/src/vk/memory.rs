@@ -138,7 +138,7 @@ impl Gpu {
     pub fn buffer(&self, size: usize, usage: vk::BufferUsageFlags) -> Result<Buffer> {
         let info = vk::BufferCreateInfo::default().size(size as u64).usage(usage);
         // SAFETY: `info` is valid.
-        let handle = unsafe { self.device.create_buffer(&info, None) }.of("vkCreateBuffer")?;
+        let handle = unsafe { self.device.create_buffer(&info, None) }.context("vkCreateBuffer")?;
         self.own(Owned::Buffer(handle));
         // SAFETY: `handle` is alive.
         let needs = unsafe { self.device.get_buffer_memory_requirements(handle) };
@@ -147,8 +147,8 @@ impl Gpu {
         // SAFETY: memory and buffer are new and fit each other. The memory is host-visible and
         // mapped once.
         let map = unsafe {
-            self.device.bind_buffer_memory(handle, memory, 0).of("vkBindBufferMemory")?;
-            self.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).of("vkMapMemory")?
+            self.device.bind_buffer_memory(handle, memory, 0).context("vkBindBufferMemory")?;
+            self.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).context("vkMapMemory")?
         };
         let map = NonNull::new(map.cast::<u8>()).ok_or_else(|| Error::Missing("a mapped pointer".into()))?;
         // SAFETY: the mapping covers at least `size` bytes.
@@ -174,7 +174,7 @@ impl Gpu {
             .format(desc.format)
             .subresource_range(image.full_range());
         // SAFETY: `info` is valid and the image bound.
-        image.view = unsafe { self.device.create_image_view(&info, None) }.of("vkCreateImageView")?;
+        image.view = unsafe { self.device.create_image_view(&info, None) }.context("vkCreateImageView")?;
         self.own(Owned::ImageView(image.view));
         Ok(image)
     }
@@ -204,13 +204,13 @@ impl Gpu {
             .samples(samples)
             .usage(desc.usage);
         // SAFETY: `info` is valid.
-        let handle = unsafe { self.device.create_image(&info, None) }.of("vkCreateImage")?;
+        let handle = unsafe { self.device.create_image(&info, None) }.context("vkCreateImage")?;
         self.own(Owned::Image(handle));
         // SAFETY: `handle` is alive.
         let needs = unsafe { self.device.get_image_memory_requirements(handle) };
         let memory = self.allocate(&needs, vk::MemoryPropertyFlags::empty())?;
         // SAFETY: memory and image are new and fit each other.
-        unsafe { self.device.bind_image_memory(handle, memory, 0) }.of("vkBindImageMemory")?;
+        unsafe { self.device.bind_image_memory(handle, memory, 0) }.context("vkBindImageMemory")?;
         Ok(Image { handle, view: vk::ImageView::null(), desc: *desc, samples })
     }
 
@@ -218,7 +218,7 @@ impl Gpu {
     pub fn texel_view(&self, buffer: &Buffer, format: vk::Format) -> Result<vk::BufferView> {
         let info = vk::BufferViewCreateInfo::default().buffer(buffer.handle).format(format).range(vk::WHOLE_SIZE);
         // SAFETY: `info` is valid and the buffer bound.
-        let view = unsafe { self.device.create_buffer_view(&info, None) }.of("vkCreateBufferView")?;
+        let view = unsafe { self.device.create_buffer_view(&info, None) }.context("vkCreateBufferView")?;
         self.own(Owned::BufferView(view));
         Ok(view)
     }
@@ -226,7 +226,7 @@ impl Gpu {
     /// Makes a sampler.
     pub fn sampler(&self, info: &vk::SamplerCreateInfo<'_>) -> Result<vk::Sampler> {
         // SAFETY: `info` is valid.
-        let sampler = unsafe { self.device.create_sampler(info, None) }.of("vkCreateSampler")?;
+        let sampler = unsafe { self.device.create_sampler(info, None) }.context("vkCreateSampler")?;
         self.own(Owned::Sampler(sampler));
         Ok(sampler)
     }
@@ -240,7 +240,7 @@ impl Gpu {
         let index = index.ok_or_else(|| Error::Missing(format!("a memory type with {flags:?}")))?;
         let info = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(index);
         // SAFETY: `info` is valid.
-        let memory = unsafe { self.device.allocate_memory(&info, None) }.of("vkAllocateMemory")?;
+        let memory = unsafe { self.device.allocate_memory(&info, None) }.context("vkAllocateMemory")?;
         self.own(Owned::Memory(memory));
         Ok(memory)
     }

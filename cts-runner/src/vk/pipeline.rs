@@ -210,7 +210,7 @@ impl Gpu {
     pub fn module(&self, code: &[u32]) -> Result<vk::ShaderModule> {
         let info = vk::ShaderModuleCreateInfo::default().code(code);
         // SAFETY: `info` is valid, and the driver checks whether the SPIR-V is valid.
-        let module = unsafe { self.device.create_shader_module(&info, None) }.of("vkCreateShaderModule")?;
+        let module = unsafe { self.device.create_shader_module(&info, None) }.context("vkCreateShaderModule")?;
         self.own(Owned::Module(module));
         Ok(module)
     }
@@ -250,7 +250,7 @@ impl Gpu {
         let info = vk::DescriptorSetLayoutCreateInfo::default().bindings(&bindings);
         // SAFETY: `info` is valid.
         let layout =
-            unsafe { self.device.create_descriptor_set_layout(&info, None) }.of("vkCreateDescriptorSetLayout")?;
+            unsafe { self.device.create_descriptor_set_layout(&info, None) }.context("vkCreateDescriptorSetLayout")?;
         self.own(Owned::SetLayout(layout));
         Ok(layout)
     }
@@ -278,7 +278,7 @@ impl Gpu {
             info = info.push_constant_ranges(&ranges);
         }
         // SAFETY: `info` is valid.
-        let layout = unsafe { self.device.create_pipeline_layout(&info, None) }.of("vkCreatePipelineLayout")?;
+        let layout = unsafe { self.device.create_pipeline_layout(&info, None) }.context("vkCreatePipelineLayout")?;
         self.own(Owned::PipelineLayout(layout));
         Ok(layout)
     }
@@ -294,12 +294,12 @@ impl Gpu {
             .collect();
         let info = vk::DescriptorPoolCreateInfo::default().max_sets(1).pool_sizes(&sizes);
         // SAFETY: `info` is valid.
-        let pool = unsafe { self.device.create_descriptor_pool(&info, None) }.of("vkCreateDescriptorPool")?;
+        let pool = unsafe { self.device.create_descriptor_pool(&info, None) }.context("vkCreateDescriptorPool")?;
         self.own(Owned::DescriptorPool(pool));
         let layouts = [layout];
         let info = vk::DescriptorSetAllocateInfo::default().descriptor_pool(pool).set_layouts(&layouts);
         // SAFETY: the pool was created with capacity for this set.
-        let set = unsafe { self.device.allocate_descriptor_sets(&info) }.of("vkAllocateDescriptorSets")?[0];
+        let set = unsafe { self.device.allocate_descriptor_sets(&info) }.context("vkAllocateDescriptorSets")?[0];
         for (i, binding) in bindings.iter().enumerate() {
             let element = bindings[..i].iter().filter(|b| b.index == binding.index).count();
             self.write_descriptor(set, binding, element as u32);
@@ -426,7 +426,7 @@ impl Gpu {
     pub fn pipeline_cache(&self, data: &[u8]) -> Result<vk::PipelineCache> {
         let info = vk::PipelineCacheCreateInfo::default().initial_data(data);
         // SAFETY: `info` is valid; the driver checks the data's header.
-        let cache = unsafe { self.device.create_pipeline_cache(&info, None) }.of("vkCreatePipelineCache")?;
+        let cache = unsafe { self.device.create_pipeline_cache(&info, None) }.context("vkCreatePipelineCache")?;
         self.own(Owned::PipelineCache(cache));
         Ok(cache)
     }
@@ -434,7 +434,7 @@ impl Gpu {
     /// Returns the data of a pipeline cache.
     pub fn pipeline_cache_data(&self, cache: vk::PipelineCache) -> Result<Vec<u8>> {
         // SAFETY: the cache is alive.
-        unsafe { self.device.get_pipeline_cache_data(cache) }.of("vkGetPipelineCacheData")
+        unsafe { self.device.get_pipeline_cache_data(cache) }.context("vkGetPipelineCacheData")
     }
 
     /// Makes a compute pipeline with a pipeline cache.
@@ -478,7 +478,7 @@ impl Gpu {
         made: std::result::Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
         command: &'static str,
     ) -> Result<vk::Pipeline> {
-        let pipeline = made.map_err(|(_, code)| code).of(command)?[0];
+        let pipeline = made.map_err(|(_, code)| code).context(command)?[0];
         self.own(Owned::Pipeline(pipeline));
         Ok(pipeline)
     }
@@ -523,7 +523,7 @@ impl Gpu {
             .subpasses(&subpasses)
             .dependencies(&dependencies);
         // SAFETY: `info` and what it points to are valid.
-        let pass = unsafe { self.device.create_render_pass(&info, None) }.of("vkCreateRenderPass")?;
+        let pass = unsafe { self.device.create_render_pass(&info, None) }.context("vkCreateRenderPass")?;
         self.own(Owned::RenderPass(pass));
         let views = [color.view, depth.view];
         let info = vk::FramebufferCreateInfo::default()
@@ -533,7 +533,7 @@ impl Gpu {
             .height(color.desc.extent[1])
             .layers(1);
         // SAFETY: the views match the attachments of the pass.
-        let framebuffer = unsafe { self.device.create_framebuffer(&info, None) }.of("vkCreateFramebuffer")?;
+        let framebuffer = unsafe { self.device.create_framebuffer(&info, None) }.context("vkCreateFramebuffer")?;
         self.own(Owned::Framebuffer(framebuffer));
         Ok((pass, framebuffer))
     }
@@ -555,7 +555,7 @@ impl Gpu {
             .color_attachments(&refs)];
         let info = vk::RenderPassCreateInfo::default().attachments(&attachments).subpasses(&subpasses);
         // SAFETY: `info` and what it points to are valid.
-        let pass = unsafe { self.device.create_render_pass(&info, None) }.of("vkCreateRenderPass")?;
+        let pass = unsafe { self.device.create_render_pass(&info, None) }.context("vkCreateRenderPass")?;
         self.own(Owned::RenderPass(pass));
         let views = [color.view];
         let info = vk::FramebufferCreateInfo::default()
@@ -565,7 +565,7 @@ impl Gpu {
             .height(color.desc.extent[1])
             .layers(1);
         // SAFETY: the view matches the attachment of the pass.
-        let framebuffer = unsafe { self.device.create_framebuffer(&info, None) }.of("vkCreateFramebuffer")?;
+        let framebuffer = unsafe { self.device.create_framebuffer(&info, None) }.context("vkCreateFramebuffer")?;
         self.own(Owned::Framebuffer(framebuffer));
         Ok((pass, framebuffer))
     }

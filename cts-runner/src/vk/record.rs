@@ -2,7 +2,7 @@
 
 use super::error::{Context, Result};
 use super::gpu::Gpu;
-use super::submit::PATIENCE;
+use super::submit::SUBMIT_TIMEOUT;
 use ash::vk;
 use std::time::{Duration, Instant};
 
@@ -19,13 +19,13 @@ impl Gpu {
     pub fn record(&self, record: impl FnOnce(&ash::Device, vk::CommandBuffer)) -> Result<Recorded> {
         let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool).command_buffer_count(1);
         // SAFETY: the pool is used by one thread at a time (`Gpu` is not `Sync`).
-        let cmd = unsafe { self.device.allocate_command_buffers(&info) }.of("vkAllocateCommandBuffers")?[0];
+        let cmd = unsafe { self.device.allocate_command_buffers(&info) }.context("vkAllocateCommandBuffers")?[0];
         let begin = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::SIMULTANEOUS_USE);
         // SAFETY: `cmd` is new and recorded by this thread alone.
-        unsafe { self.device.begin_command_buffer(cmd, &begin) }.of("vkBeginCommandBuffer")?;
+        unsafe { self.device.begin_command_buffer(cmd, &begin) }.context("vkBeginCommandBuffer")?;
         record(&self.device, cmd);
         // SAFETY: `cmd` is in the recording state and only this thread uses it.
-        unsafe { self.device.end_command_buffer(cmd) }.of("vkEndCommandBuffer")?;
+        unsafe { self.device.end_command_buffer(cmd) }.context("vkEndCommandBuffer")?;
         Ok(Recorded { cmd })
     }
 
@@ -34,16 +34,16 @@ impl Gpu {
     pub fn submit(&self, recorded: &Recorded, times: u32) -> Result<Duration> {
         let d = &self.device;
         // SAFETY: `device` is alive.
-        let fence = unsafe { d.create_fence(&vk::FenceCreateInfo::default(), None) }.of("vkCreateFence")?;
+        let fence = unsafe { d.create_fence(&vk::FenceCreateInfo::default(), None) }.context("vkCreateFence")?;
         let buffers = vec![recorded.cmd; times as usize];
         let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
         let start = Instant::now();
         // SAFETY: queue, command buffer and fence are alive and only this thread uses them. The
         // command buffer has `SIMULTANEOUS_USE`, so it may be pending more than once.
         let waited = unsafe {
-            d.queue_submit(self.queue, &submit, fence)
-                .of("vkQueueSubmit")
-                .and_then(|()| d.wait_for_fences(&[fence], true, PATIENCE.as_nanos() as u64).of("vkWaitForFences"))
+            d.queue_submit(self.queue, &submit, fence).context("vkQueueSubmit").and_then(|()| {
+                d.wait_for_fences(&[fence], true, SUBMIT_TIMEOUT.as_nanos() as u64).context("vkWaitForFences")
+            })
         };
         let time = start.elapsed();
         if waited.is_err() {

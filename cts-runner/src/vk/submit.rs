@@ -7,7 +7,7 @@ use ash::vk;
 use std::time::{Duration, Instant};
 
 /// Time limit of a submission, after which the harness reports an error.
-pub(super) const PATIENCE: Duration = Duration::from_secs(300);
+pub(super) const SUBMIT_TIMEOUT: Duration = Duration::from_secs(300);
 
 impl Gpu {
     /// Records a command buffer, submits it and waits for its fence. Returns the time from
@@ -15,7 +15,7 @@ impl Gpu {
     pub fn run(&self, record: impl FnOnce(&ash::Device, vk::CommandBuffer)) -> Result<Duration> {
         let info = vk::CommandBufferAllocateInfo::default().command_pool(self.pool).command_buffer_count(1);
         // SAFETY: the pool is used by one thread at a time (`Gpu` is not `Sync`).
-        let buffers = unsafe { self.device.allocate_command_buffers(&info) }.of("vkAllocateCommandBuffers")?;
+        let buffers = unsafe { self.device.allocate_command_buffers(&info) }.context("vkAllocateCommandBuffers")?;
         let result = self.record_and_wait(buffers[0], record);
         // SAFETY: the submission has ended, or the device is lost.
         unsafe { self.device.free_command_buffers(self.pool, &buffers) };
@@ -30,20 +30,20 @@ impl Gpu {
         let d = &self.device;
         let begin = vk::CommandBufferBeginInfo::default().flags(vk::CommandBufferUsageFlags::ONE_TIME_SUBMIT);
         // SAFETY: `cmd` is new and recorded by this thread alone.
-        unsafe { d.begin_command_buffer(cmd, &begin) }.of("vkBeginCommandBuffer")?;
+        unsafe { d.begin_command_buffer(cmd, &begin) }.context("vkBeginCommandBuffer")?;
         record(d, cmd);
         // SAFETY: `cmd` is in the recording state and only this thread uses it.
-        unsafe { d.end_command_buffer(cmd) }.of("vkEndCommandBuffer")?;
+        unsafe { d.end_command_buffer(cmd) }.context("vkEndCommandBuffer")?;
         // SAFETY: `device` is alive.
-        let fence = unsafe { d.create_fence(&vk::FenceCreateInfo::default(), None) }.of("vkCreateFence")?;
+        let fence = unsafe { d.create_fence(&vk::FenceCreateInfo::default(), None) }.context("vkCreateFence")?;
         let buffers = [cmd];
         let submit = [vk::SubmitInfo::default().command_buffers(&buffers)];
         let start = Instant::now();
         // SAFETY: queue, command buffer and fence are alive and used by this thread alone.
         let waited = unsafe {
-            d.queue_submit(self.queue, &submit, fence)
-                .of("vkQueueSubmit")
-                .and_then(|()| d.wait_for_fences(&[fence], true, PATIENCE.as_nanos() as u64).of("vkWaitForFences"))
+            d.queue_submit(self.queue, &submit, fence).context("vkQueueSubmit").and_then(|()| {
+                d.wait_for_fences(&[fence], true, SUBMIT_TIMEOUT.as_nanos() as u64).context("vkWaitForFences")
+            })
         };
         let time = start.elapsed();
         if waited.is_err() {

@@ -22,7 +22,7 @@ impl Gpu {
             .chroma_filter(vk::Filter::LINEAR);
         // SAFETY: `info` is valid.
         let conversion = unsafe { self.device.create_sampler_ycbcr_conversion(&info, None) };
-        let conversion = conversion.of("vkCreateSamplerYcbcrConversion")?;
+        let conversion = conversion.context("vkCreateSamplerYcbcrConversion")?;
         self.own(Owned::Conversion(conversion));
         let mut own = vk::SamplerYcbcrConversionInfo::default().conversion(conversion);
         let edge = vk::SamplerAddressMode::CLAMP_TO_EDGE;
@@ -65,7 +65,7 @@ impl Gpu {
             .subresource_range(full)
             .push_next(&mut own);
         // SAFETY: `info` is valid and the image bound.
-        let view = unsafe { self.device.create_image_view(&info, None) }.of("vkCreateImageView")?;
+        let view = unsafe { self.device.create_image_view(&info, None) }.context("vkCreateImageView")?;
         self.own(Owned::ImageView(view));
         Ok((view, sampler))
     }

@@ -22,13 +22,13 @@ fn portion(bench: &Bench, portion: &str, machine: &str, more: &[&str]) -> Run {
     let mut command = bench.listless();
     command.arg("--out").arg(bench.path(&format!("out-{machine}")));
     command.arg("--ledger").arg(bench.path(&format!("{machine}.ledger")));
-    Run::of(command.args(["--portion", portion, "--timeout", "2"]).args(more))
+    Run::execute(command.args(["--portion", portion, "--timeout", "2"]).args(more))
 }
 
 fn ledger(bench: &Bench, machines: &[&str], more: &[&str]) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cts-runner"));
     command.arg("ledger").args(machines.iter().map(|machine| bench.path(&format!("{machine}.ledger"))));
-    Run::of(command.arg("--expect").arg(bench.path("expect")).args(more))
+    Run::execute(command.arg("--expect").arg(bench.path("expect")).args(more))
 }
 
 fn json(run: &Run) -> Value {
@@ -120,7 +120,7 @@ fn one_folder_and_one_ledger_take_all_portions_and_list_the_cases_once() {
 }
 
 #[test]
-fn a_portion_that_was_killed_goes_on_and_then_gets_its_entry() {
+fn a_killed_portion_is_resumed_and_recorded() {
     let bench = Bench::new("killedportion");
     let names: Vec<String> = (0..120).map(|i| case(i % 3, if i == 5 { "crash" } else { "slow" }, i)).collect();
     bench.write("state/all.txt", &(names.join("\n") + "\n"));
@@ -136,7 +136,7 @@ fn a_portion_that_was_killed_goes_on_and_then_gets_its_entry() {
     killed.wait().unwrap();
     let refused = ledger(&bench, &["k"], &[]);
     assert!(refused.code == Some(2) && refused.err.contains("k.ledger:1: not a ledger: it is empty"), "{refused:?}");
-    let run = Run::of(&mut command());
+    let run = Run::execute(&mut command());
     assert!(matches!(run.code, Some(0 | 1)), "{run:?}");
     let found = json(&ledger(&bench, &["k"], &["--json"]));
     let held = bench.rows("out/results.csv").len() as u64;
@@ -160,9 +160,9 @@ fn a_later_run_replaces_an_earlier_one_case_by_case() {
     let run = portion(&bench, "1/2", "m", &["--fresh"]);
     assert_eq!(run.code, Some(0), "{run:?}");
     let again = bench.rows("out-m/results.csv");
-    let mended = again.iter().filter(|row| row.0.contains("flaky")).count() as u64;
-    assert!(mended > 0 && (again.len() as u64) < 40);
-    assert_eq!((outcome("Pass"), outcome("Fail")), (Some(32 + mended), Some(8 - mended)));
+    let fixed = again.iter().filter(|row| row.0.contains("flaky")).count() as u64;
+    assert!(fixed > 0 && (again.len() as u64) < 40);
+    assert_eq!((outcome("Pass"), outcome("Fail")), (Some(32 + fixed), Some(8 - fixed)));
     assert_eq!(json(&ledger(&bench, &["m"], &["--json"]))["run"], 40);
     // The failed cases are run again from a list.
     let failing: Vec<String> = names.iter().filter(|name| name.contains("flaky")).cloned().collect();

@@ -281,7 +281,7 @@ impl Bench {
 
     /// Runs the runner to its end.
     pub fn run(&self, arguments: &[&str]) -> Run {
-        Run::of(&mut self.runner(arguments))
+        Run::execute(&mut self.runner(arguments))
     }
 
     /// Returns the rows of a CSV: case, attempt, status.
@@ -317,7 +317,7 @@ pub struct Run {
 
 impl Run {
     /// Runs a command to its end.
-    pub fn of(command: &mut std::process::Command) -> Run {
+    pub fn execute(command: &mut std::process::Command) -> Run {
         let output = command.output().expect("the program starts");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         Run { code: output.status.code(), out: text(&output.stdout), err: text(&output.stderr) }

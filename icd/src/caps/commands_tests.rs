@@ -4,7 +4,7 @@
 use super::extensions::Extension as E;
 use super::{V1_1, V1_2, V1_3, V1_4};
 use crate::entry::table;
-use crate::ffi::table::Need;
+use crate::ffi::table::Requirement;
 
 #[rustfmt::skip]
 static COMMANDS: &[(E, &[&str])] = &[
@@ -90,7 +90,7 @@ fn core_versions_have_their_commands() {
     for (version, commands) in CORE {
         for command in *commands {
             let need = table::find(command.as_bytes()).map(|(_, need)| need);
-            assert_eq!(need, Some(Need::Core(*version)), "{command}");
+            assert_eq!(need, Some(Requirement::Core(*version)), "{command}");
         }
     }
 }
@@ -108,7 +108,7 @@ fn advertised_extensions_have_their_commands() {
 fn table_names_only_known_extensions() {
     for row in table::TABLES.into_iter().flatten() {
         for (name, need) in row.names {
-            if let Need::Extension(extension) = need {
+            if let Requirement::Extension(extension) = need {
                 let known = super::extensions::EXTENSIONS.iter().any(|e| e.name == *extension);
                 assert!(known, "{name} needs {extension}, which has no row");
             }

@@ -14,9 +14,9 @@ pub const CONFORMANCE_VERSION: ConformanceVersion = ConformanceVersion { major: 
 const VARIABLE: &str = "GRUS_CONFORMANCE_VERSION";
 
 /// Returns the version that the variable gives; the error says why the variable is ignored.
-fn asked() -> &'static Result<Option<ConformanceVersion>, String> {
-    static ASKED: OnceLock<Result<Option<ConformanceVersion>, String>> = OnceLock::new();
-    ASKED.get_or_init(|| {
+fn requested() -> &'static Result<Option<ConformanceVersion>, String> {
+    static REQUESTED: OnceLock<Result<Option<ConformanceVersion>, String>> = OnceLock::new();
+    REQUESTED.get_or_init(|| {
         let Some(text) = std::env::var_os(VARIABLE) else { return Ok(None) };
         let text = text.to_string_lossy();
         let invalid = || format!("{VARIABLE}={text} is ignored: neither a.b.c.d, numbers below 256, nor 0");
@@ -26,12 +26,12 @@ fn asked() -> &'static Result<Option<ConformanceVersion>, String> {
 
 /// Returns `conformanceVersion`.
 pub fn conformance_version() -> ConformanceVersion {
-    asked().as_ref().ok().copied().flatten().unwrap_or(CONFORMANCE_VERSION)
+    requested().as_ref().ok().copied().flatten().unwrap_or(CONFORMANCE_VERSION)
 }
 
 /// Returns the reason why the variable is ignored, if it is.
-pub fn ignored() -> Option<&'static str> {
-    asked().as_ref().err().map(String::as_str)
+pub fn ignored_reason() -> Option<&'static str> {
+    requested().as_ref().err().map(String::as_str)
 }
 
 fn parse(text: &str) -> Option<ConformanceVersion> {

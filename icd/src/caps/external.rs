@@ -11,33 +11,48 @@ use vk::ExternalMemoryHandleTypeFlags as MemoryType;
 pub const HOST_POINTER_ALIGNMENT: u64 = 4096;
 
 /// A kind of memory handles.
-struct MemoryRow {
+struct MemoryHandleRow {
     ty: MemoryType,
     /// Returns true if new memory can be exported as this kind.
-    is_made: fn() -> bool,
+    can_export_new: fn() -> bool,
     /// True if imported memory of this kind can be exported as it again.
-    again: bool,
+    can_export_imported: bool,
     /// True if buffers in such memory may have a device address, because it is where pointers of
     /// shaders may point (`os::arena`).
     addressable: bool,
 }
 
-static MEMORY: [MemoryRow; 3] = [
-    MemoryRow { ty: MemoryType::OPAQUE_FD, is_made: || true, again: true, addressable: true },
-    MemoryRow { ty: MemoryType::DMA_BUF_EXT, is_made: dma_buf::can_be_made, again: true, addressable: true },
-    MemoryRow { ty: MemoryType::HOST_ALLOCATION_EXT, is_made: || false, again: false, addressable: false },
+static MEMORY_HANDLES: [MemoryHandleRow; 3] = [
+    MemoryHandleRow {
+        ty: MemoryType::OPAQUE_FD,
+        can_export_new: || true,
+        can_export_imported: true,
+        addressable: true,
+    },
+    MemoryHandleRow {
+        ty: MemoryType::DMA_BUF_EXT,
+        can_export_new: dma_buf::can_be_made,
+        can_export_imported: true,
+        addressable: true,
+    },
+    MemoryHandleRow {
+        ty: MemoryType::HOST_ALLOCATION_EXT,
+        can_export_new: || false,
+        can_export_imported: false,
+        addressable: false,
+    },
 ];
 
-fn memory_row(ty: MemoryType) -> Option<&'static MemoryRow> {
-    MEMORY.iter().find(|row| row.ty == ty)
+fn memory_row(ty: MemoryType) -> Option<&'static MemoryHandleRow> {
+    MEMORY_HANDLES.iter().find(|row| row.ty == ty)
 }
 
-fn properties_of(row: &MemoryRow) -> vk::ExternalMemoryProperties {
+fn properties_of(row: &MemoryHandleRow) -> vk::ExternalMemoryProperties {
     use vk::ExternalMemoryFeatureFlags as Features;
-    let exportable = if (row.is_made)() { Features::EXPORTABLE } else { Features::empty() };
+    let exportable = if (row.can_export_new)() { Features::EXPORTABLE } else { Features::empty() };
     vk::ExternalMemoryProperties {
         external_memory_features: Features::IMPORTABLE | exportable,
-        export_from_imported_handle_types: if row.again { row.ty } else { MemoryType::empty() },
+        export_from_imported_handle_types: if row.can_export_imported { row.ty } else { MemoryType::empty() },
         compatible_handle_types: row.ty,
     }
 }
@@ -58,12 +73,12 @@ pub fn buffer_properties(info: &vk::PhysicalDeviceExternalBufferInfo<'_>, out: &
 
 /// Returns the kinds of memory that objects may be created for.
 pub fn memory_types() -> MemoryType {
-    MEMORY.iter().fold(MemoryType::empty(), |all, row| all | row.ty)
+    MEMORY_HANDLES.iter().fold(MemoryType::empty(), |all, row| all | row.ty)
 }
 
 /// Returns the kinds of memory that can be exported.
 pub fn exportable_memory_types() -> MemoryType {
-    MEMORY.iter().filter(|row| (row.is_made)()).fold(MemoryType::empty(), |all, row| all | row.ty)
+    MEMORY_HANDLES.iter().filter(|row| (row.can_export_new)()).fold(MemoryType::empty(), |all, row| all | row.ty)
 }
 
 /// Kinds of semaphore handles: the payload itself, and a copy of a binary semaphore's state.

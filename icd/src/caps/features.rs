@@ -558,9 +558,9 @@ mod tests {
     fn the_version_told_is_the_highest_that_has_its_mandatory_features() {
         use crate::caps::{API_VERSION, V1_1, V1_2, V1_3, V1_4};
         let whole = [V1_1, V1_2, V1_3, V1_4].into_iter().take_while(|version| missing(*version).is_empty()).last();
-        let told = vk::make_api_version(0, 1, vk::api_version_minor(API_VERSION), 0);
-        assert_eq!(whole, Some(told), "Vulkan 1.4 lacks {:?}", missing(V1_4));
-        for feature in mandatory(told) {
+        let reported = vk::make_api_version(0, 1, vk::api_version_minor(API_VERSION), 0);
+        assert_eq!(whole, Some(reported), "Vulkan 1.4 lacks {:?}", missing(V1_4));
+        for feature in mandatory(reported) {
             assert!(feature.is_advertised(), "mandatory: {}", feature.row().name);
         }
     }

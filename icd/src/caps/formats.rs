@@ -57,13 +57,15 @@ pub unsafe fn fill_format_properties2(format: vk::Format, out: &mut vk::FormatPr
             properties3.optimal_tiling_features = flags2(format, properties.optimal_tiling_features, false);
             properties3.buffer_features = flags2(format, properties.buffer_features, true);
         } else if s_type == vk::DrmFormatModifierPropertiesListEXT::STRUCTURE_TYPE {
-            let offer = linear_offer(format);
+            let modifier = linear_modifier(format);
             // SAFETY: the tag identifies the structure's type, and the list is valid.
-            unsafe { modifiers::fill_list(offer, &mut *next.cast::<vk::DrmFormatModifierPropertiesListEXT<'_>>()) };
+            unsafe { modifiers::fill_list(modifier, &mut *next.cast::<vk::DrmFormatModifierPropertiesListEXT<'_>>()) };
         } else if s_type == vk::DrmFormatModifierPropertiesList2EXT::STRUCTURE_TYPE {
-            let offer = linear_offer(format);
+            let modifier = linear_modifier(format);
             // SAFETY: the tag identifies the structure's type, and the list is valid.
-            unsafe { modifiers::fill_list2(offer, &mut *next.cast::<vk::DrmFormatModifierPropertiesList2EXT<'_>>()) };
+            unsafe {
+                modifiers::fill_list2(modifier, &mut *next.cast::<vk::DrmFormatModifierPropertiesList2EXT<'_>>())
+            };
         } else if s_type == vk::SubpassResolvePerformanceQueryEXT::STRUCTURE_TYPE {
             // SAFETY: the tag identifies the structure's type.
             let resolve = unsafe { &mut *next.cast::<vk::SubpassResolvePerformanceQueryEXT<'_>>() };
@@ -76,7 +78,7 @@ pub unsafe fn fill_format_properties2(format: vk::Format, out: &mut vk::FormatPr
 }
 
 /// Returns the offer of a format in linear images, or `None` if there is none.
-fn linear_offer(format: vk::Format) -> Option<modifiers::Offer> {
+fn linear_modifier(format: vk::Format) -> Option<modifiers::ModifierFeatures> {
     let features = format_properties(format).linear_tiling_features;
     let row = u32::try_from(format.as_raw()).ok().and_then(Format::from_vk).filter(|_| !features.is_empty())?;
     Some((features, flags2(format, features, false), u32::from(row.info().plane_count)))
@@ -90,7 +92,7 @@ fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatur
     if flags.contains(storage) {
         wide |= Flags2::STORAGE_READ_WITHOUT_FORMAT | Flags2::STORAGE_WRITE_WITHOUT_FORMAT;
     }
-    if !buffer && flags.intersects(MOVED) {
+    if !buffer && flags.intersects(HOST_COPYABLE) {
         wide |= Flags2::HOST_IMAGE_TRANSFER_EXT;
     }
     if !buffer && flags.contains(Features::TRANSFER_DST) {
@@ -146,7 +148,7 @@ const SPARSE: Create = Create::from_raw(
 /// Returns true if an image may be sparse in the requested way. Residency requires binding; the
 /// addresses are one range. A volume's slices are not layers (the specification does not allow
 /// views of several slices, but views of one slice).
-fn sparse_fits(query: &ImageQuery, row: Format) -> bool {
+fn supports_sparse(query: &ImageQuery, row: Format) -> bool {
     let bound = query.flags.contains(Create::SPARSE_BINDING)
         && !query.flags.intersects(Create::DISJOINT | Create::TYPE_2D_ARRAY_COMPATIBLE)
         && !query.usage.contains(Usage::TRANSIENT_ATTACHMENT);
@@ -156,20 +158,20 @@ fn sparse_fits(query: &ImageQuery, row: Format) -> bool {
             vk::ImageType::TYPE_3D => Feature::sparseResidencyImage3D,
             _ => return false,
         };
-        let has_cells = row.info().planes().iter().all(|plane| residency_cell(query.ty, plane).is_some());
+        let has_cells = row.info().planes().iter().all(|plane| sparse_block_shape(query.ty, plane).is_some());
         feature.is_advertised() && has_cells
     };
     !query.flags.intersects(SPARSE) || bound && (!query.flags.contains(Create::SPARSE_RESIDENCY) || resident())
 }
 
 /// Returns the number of texels of a sparse image block of a plane.
-fn residency_cell(ty: vk::ImageType, plane: &Plane) -> Option<[u32; 3]> {
+fn sparse_block_shape(ty: vk::ImageType, plane: &Plane) -> Option<[u32; 3]> {
     let dim = match ty {
         vk::ImageType::TYPE_2D => Dim::D2,
         vk::ImageType::TYPE_3D => Dim::D3,
         _ => return None,
     };
-    ImageLayout::cell_of(plane, dim)
+    ImageLayout::sparse_block_shape(plane, dim)
 }
 
 /// Returns the answer of vkGetPhysicalDeviceSparseImageFormatProperties: the shapes of the planes'
@@ -182,7 +184,7 @@ pub fn sparse_image_format_properties(
     let exists = samples == vk::SampleCountFlags::TYPE_1 && image_format_properties(&query).is_ok();
     let planes = row(query.format).filter(|_| exists).map_or(&[][..], |row| row.info().planes());
     planes.iter().filter_map(move |plane| {
-        Some(sparse_properties(plane.aspect, plane.format(), residency_cell(query.ty, plane)?))
+        Some(sparse_properties(plane.aspect, plane.format(), sparse_block_shape(query.ty, plane)?))
     })
 }
 
@@ -194,7 +196,7 @@ pub fn sparse_properties(
     [width, height, depth]: [u32; 3],
 ) -> vk::SparseImageFormatProperties {
     let bytes = format.info().block_bytes;
-    let is_standard = bytes.is_power_of_two() && bytes <= 16 && !format.is_divided();
+    let is_standard = bytes.is_power_of_two() && bytes <= 16 && !format.has_parts();
     vk::SparseImageFormatProperties {
         aspect_mask: vk::ImageAspectFlags::from_raw(aspect.bit()),
         image_granularity: vk::Extent3D { width, height, depth },
@@ -215,7 +217,7 @@ const USAGE_FEATURES: &[(Usage, Features)] = &[
     (Usage::COLOR_ATTACHMENT, Features::COLOR_ATTACHMENT),
     (Usage::DEPTH_STENCIL_ATTACHMENT, Features::DEPTH_STENCIL_ATTACHMENT),
     (Usage::INPUT_ATTACHMENT, ATTACHMENT),
-    (Usage::HOST_TRANSFER_EXT, MOVED),
+    (Usage::HOST_TRANSFER_EXT, HOST_COPYABLE),
     (Usage::TRANSIENT_ATTACHMENT, Features::from_raw(!0)),
     (Usage::ATTACHMENT_FEEDBACK_LOOP_EXT, ATTACHMENT),
 ];
@@ -223,7 +225,7 @@ const ATTACHMENT: Features =
     Features::from_raw(Features::COLOR_ATTACHMENT.as_raw() | Features::DEPTH_STENCIL_ATTACHMENT.as_raw());
 
 /// The host can copy any image that the device can move.
-const MOVED: Features = Features::from_raw(Features::TRANSFER_SRC.as_raw() | Features::BLIT_SRC.as_raw());
+const HOST_COPYABLE: Features = Features::from_raw(Features::TRANSFER_SRC.as_raw() | Features::BLIT_SRC.as_raw());
 
 const NOT_SUPPORTED: vk::Result = vk::Result::ERROR_FORMAT_NOT_SUPPORTED;
 
@@ -233,18 +235,18 @@ pub fn image_format_properties(query: &ImageQuery) -> Result<vk::ImageFormatProp
     let properties = format_properties(query.format);
     let features = match query.tiling {
         vk::ImageTiling::OPTIMAL => properties.optimal_tiling_features,
-        vk::ImageTiling::LINEAR | MODIFIED => properties.linear_tiling_features,
+        vk::ImageTiling::LINEAR | MODIFIER_TILING => properties.linear_tiling_features,
         _ => Features::empty(),
     };
     let has = |flag: Create, may: bool| query.flags.contains(flag) && !may;
     let misfit = has(Create::DISJOINT, features.contains(Features::DISJOINT))
         || has(Create::BLOCK_TEXEL_VIEW_COMPATIBLE, row.is_compressed());
-    let misfit = misfit || !sparse_fits(query, row) || !modifier_fits(query);
-    if features.is_empty() || misfit || !CREATE_FLAGS.contains(query.flags) || !usage_fits(query, features) {
+    let misfit = misfit || !supports_sparse(query, row) || !supports_modifier(query);
+    if features.is_empty() || misfit || !CREATE_FLAGS.contains(query.flags) || !supports_usage(query, features) {
         return Err(NOT_SUPPORTED);
     }
     let extent = max_extent(query, row).ok_or(NOT_SUPPORTED)?;
-    let flat = query.tiling == MODIFIED;
+    let flat = query.tiling == MODIFIER_TILING;
     Ok(vk::ImageFormatProperties {
         max_extent: extent,
         max_mip_levels: if row.needs_conversion() || flat { 1 } else { extent.width.max(extent.depth).ilog2() + 1 },
@@ -254,18 +256,18 @@ pub fn image_format_properties(query: &ImageQuery) -> Result<vk::ImageFormatProp
     })
 }
 
-const MODIFIED: vk::ImageTiling = vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT;
+const MODIFIER_TILING: vk::ImageTiling = vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT;
 
 /// Returns true if an image may have a modifier. Such images are plain 2D pictures: a plane has a
 /// start and a row pitch, and nothing else.
-fn modifier_fits(query: &ImageQuery) -> bool {
-    query.tiling != MODIFIED
+fn supports_modifier(query: &ImageQuery) -> bool {
+    query.tiling != MODIFIER_TILING
         || query.ty == vk::ImageType::TYPE_2D && !query.flags.intersects(SPARSE | Create::CUBE_COMPATIBLE)
 }
 
 /// Returns true if the format's features allow every usage. With EXTENDED_USAGE, a view's format
 /// has to allow it instead.
-fn usage_fits(query: &ImageQuery, features: Features) -> bool {
+fn supports_usage(query: &ImageQuery, features: Features) -> bool {
     let known = USAGE_FEATURES.iter().fold(Usage::empty(), |all, (usage, _)| all | *usage);
     let extended = query.flags.contains(Create::EXTENDED_USAGE | Create::MUTABLE_FORMAT);
     let fits = |(usage, any): &(Usage, Features)| !query.usage.contains(*usage) || features.intersects(*any);

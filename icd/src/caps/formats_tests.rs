@@ -23,8 +23,8 @@ fn unknown_formats_have_no_features() {
     for raw in [-1, 0, 999, i32::MAX, i32::MIN + 157] {
         let properties = format_properties(vk::Format::from_raw(raw));
         assert!(properties.optimal_tiling_features.is_empty() && properties.buffer_features.is_empty());
-        let asked = query(vk::Format::from_raw(raw), vk::ImageType::TYPE_2D, Usage::SAMPLED);
-        assert_eq!(image_format_properties(&asked).unwrap_err(), NOT_SUPPORTED);
+        let sampled = query(vk::Format::from_raw(raw), vk::ImageType::TYPE_2D, Usage::SAMPLED);
+        assert_eq!(image_format_properties(&sampled).unwrap_err(), NOT_SUPPORTED);
     }
 }
 
@@ -34,8 +34,8 @@ fn image_rules() {
         return;
     }
     let rgba = vk::Format::R8G8B8A8_UNORM;
-    let asked = query(rgba, vk::ImageType::TYPE_2D, Usage::SAMPLED | Usage::COLOR_ATTACHMENT);
-    let p = image_format_properties(&asked).unwrap();
+    let sampled = query(rgba, vk::ImageType::TYPE_2D, Usage::SAMPLED | Usage::COLOR_ATTACHMENT);
+    let p = image_format_properties(&sampled).unwrap();
     assert_eq!(
         (p.max_extent.width, p.max_mip_levels, p.max_array_layers),
         (MAX_DIMENSION, MAX_LEVELS as u32, MAX_LAYERS)
@@ -43,16 +43,16 @@ fn image_rules() {
     assert_eq!(p.sample_counts, SAMPLE_COUNTS);
     assert!(p.max_resource_size >= 1 << 31);
 
-    let cube = ImageQuery { flags: Create::CUBE_COMPATIBLE, ..asked };
+    let cube = ImageQuery { flags: Create::CUBE_COMPATIBLE, ..sampled };
     assert_eq!(image_format_properties(&cube).unwrap().sample_counts, vk::SampleCountFlags::TYPE_1);
-    let cube_3d = ImageQuery { flags: Create::CUBE_COMPATIBLE, ty: vk::ImageType::TYPE_3D, ..asked };
+    let cube_3d = ImageQuery { flags: Create::CUBE_COMPATIBLE, ty: vk::ImageType::TYPE_3D, ..sampled };
     assert!(image_format_properties(&cube_3d).is_err());
-    let sparse = |flags| image_format_properties(&ImageQuery { flags, ..asked }).is_ok();
+    let sparse = |flags| image_format_properties(&ImageQuery { flags, ..sampled }).is_ok();
     assert!(sparse(Create::SPARSE_BINDING) && sparse(Create::SPARSE_BINDING | Create::SPARSE_ALIASED));
     assert!(!sparse(Create::SPARSE_RESIDENCY) && !sparse(Create::SPARSE_ALIASED));
     let resident = sparse(Create::SPARSE_BINDING | Create::SPARSE_RESIDENCY);
     assert_eq!(resident, Feature::sparseResidencyImage2D.is_advertised());
-    let depth_usage = ImageQuery { usage: Usage::DEPTH_STENCIL_ATTACHMENT, ..asked };
+    let depth_usage = ImageQuery { usage: Usage::DEPTH_STENCIL_ATTACHMENT, ..sampled };
     assert!(image_format_properties(&depth_usage).is_err());
     let read = Usage::SAMPLED | Usage::ATTACHMENT_FEEDBACK_LOOP_EXT;
     for (format, may) in
@@ -60,7 +60,7 @@ fn image_rules() {
     {
         assert_eq!(image_format_properties(&query(format, vk::ImageType::TYPE_2D, read)).is_ok(), may, "{format:?}");
     }
-    let storage = ImageQuery { usage: Usage::STORAGE, ..asked };
+    let storage = ImageQuery { usage: Usage::STORAGE, ..sampled };
     assert_eq!(image_format_properties(&storage).unwrap().sample_counts, SAMPLE_COUNTS);
     let volume = image_format_properties(&query(rgba, vk::ImageType::TYPE_3D, Usage::SAMPLED)).unwrap();
     assert_eq!((volume.max_extent.depth, volume.max_array_layers), (MAX_DIMENSION_3D, 1));
@@ -70,10 +70,10 @@ fn image_rules() {
     // tiling only, also as volumes.
     let linear = |ty, format| ImageQuery { tiling: vk::ImageTiling::LINEAR, ..query(format, ty, Usage::TRANSFER_SRC) };
     for ty in [vk::ImageType::TYPE_1D, vk::ImageType::TYPE_2D, vk::ImageType::TYPE_3D] {
-        let told = image_format_properties(&linear(ty, rgba)).unwrap();
+        let reported = image_format_properties(&linear(ty, rgba)).unwrap();
         let optimal = image_format_properties(&query(rgba, ty, Usage::TRANSFER_SRC)).unwrap();
-        assert_eq!(told.sample_counts, vk::SampleCountFlags::TYPE_1);
-        assert_eq!((told.max_extent, told.max_mip_levels), (optimal.max_extent, optimal.max_mip_levels));
+        assert_eq!(reported.sample_counts, vk::SampleCountFlags::TYPE_1);
+        assert_eq!((reported.max_extent, reported.max_mip_levels), (optimal.max_extent, optimal.max_mip_levels));
         assert!(image_format_properties(&linear(ty, vk::Format::D32_SFLOAT)).is_err());
         assert!(image_format_properties(&query(vk::Format::D24_UNORM_S8_UINT, ty, Usage::SAMPLED)).is_ok());
     }
@@ -81,7 +81,7 @@ fn image_rules() {
 
 /// Checks formats that allow only copies, and formats that allow everything but storage.
 #[test]
-fn rare_formats_have_what_others_have() {
+fn rare_formats_have_the_features_of_similar_ones() {
     use Features as F;
     let optimal = |format| format_properties(format).optimal_tiling_features;
     let blend = F::SAMPLED_IMAGE_FILTER_LINEAR | F::COLOR_ATTACHMENT_BLEND;
@@ -109,23 +109,23 @@ fn rare_formats_have_what_others_have() {
 /// Checks that each plane has blocks of its own, and that the host copies to bound memory.
 #[test]
 fn sparse_images_are_of_any_format() {
-    let told = |format| {
-        let asked = query(format, vk::ImageType::TYPE_2D, Usage::SAMPLED | Usage::HOST_TRANSFER_EXT);
-        let all = sparse_image_format_properties(&asked, vk::SampleCountFlags::TYPE_1);
+    let reported = |format| {
+        let sampled = query(format, vk::ImageType::TYPE_2D, Usage::SAMPLED | Usage::HOST_TRANSFER_EXT);
+        let all = sparse_image_format_properties(&sampled, vk::SampleCountFlags::TYPE_1);
         all.map(|p| (p.aspect_mask, p.image_granularity.width, p.flags.is_empty())).collect::<Vec<_>>()
     };
     use vk::ImageAspectFlags as Aspects;
-    assert_eq!(told(vk::Format::R8G8B8A8_UNORM), [(Aspects::COLOR, 128, true)]);
-    assert_eq!(told(vk::Format::R32G32B32_SFLOAT), [(Aspects::COLOR, 64, false)]);
-    assert_eq!(told(vk::Format::B8G8R8G8_422_UNORM), [(Aspects::COLOR, 256, false)]);
-    assert_eq!(told(vk::Format::D24_UNORM_S8_UINT), [(Aspects::DEPTH, 128, true), (Aspects::STENCIL, 256, true)]);
+    assert_eq!(reported(vk::Format::R8G8B8A8_UNORM), [(Aspects::COLOR, 128, true)]);
+    assert_eq!(reported(vk::Format::R32G32B32_SFLOAT), [(Aspects::COLOR, 64, false)]);
+    assert_eq!(reported(vk::Format::B8G8R8G8_422_UNORM), [(Aspects::COLOR, 256, false)]);
+    assert_eq!(reported(vk::Format::D24_UNORM_S8_UINT), [(Aspects::DEPTH, 128, true), (Aspects::STENCIL, 256, true)]);
     let planes = [(Aspects::PLANE_0, 256, true), (Aspects::PLANE_1, 256, true)];
-    assert_eq!(told(vk::Format::G8_B8R8_2PLANE_420_UNORM), planes);
-    assert_eq!(told(vk::Format::R8G8B8_UNORM), []);
+    assert_eq!(reported(vk::Format::G8_B8R8_2PLANE_420_UNORM), planes);
+    assert_eq!(reported(vk::Format::R8G8B8_UNORM), []);
 }
 
 #[test]
-fn external_memory_is_as_its_row_says() {
+fn external_memory_matches_its_row() {
     use vk::ExternalMemoryFeatureFlags as Features;
     use vk::ExternalMemoryHandleTypeFlags as Type;
     let both = Features::EXPORTABLE | Features::IMPORTABLE;
@@ -143,13 +143,13 @@ fn external_memory_is_as_its_row_says() {
             .ty(vk::ImageType::TYPE_2D)
             .usage(Usage::SAMPLED)
             .push_next(&mut external);
-        let mut told = vk::ExternalImageFormatProperties::default();
-        let mut out = vk::ImageFormatProperties2::default().push_next(&mut told);
+        let mut reported = vk::ExternalImageFormatProperties::default();
+        let mut out = vk::ImageFormatProperties2::default().push_next(&mut reported);
         // SAFETY: both structures head valid chains.
         let result = unsafe { fill_image_format_properties2(&info, &mut out) };
         assert_eq!(result.err(), if expected.is_none() { Some(NOT_SUPPORTED) } else { None });
         assert_eq!(out.image_format_properties.max_mip_levels == 0, expected.is_none());
-        assert_eq!(told.external_memory_properties.external_memory_features, expected.unwrap_or_default());
+        assert_eq!(reported.external_memory_properties.external_memory_features, expected.unwrap_or_default());
     }
 }
 
@@ -254,25 +254,25 @@ fn mandatory_buffer_formats() {
 #[test]
 fn formats_that_are_converted_have_one_level() {
     let nv12 = vk::Format::G8_B8R8_2PLANE_420_UNORM;
-    let asked = query(nv12, vk::ImageType::TYPE_2D, Usage::SAMPLED | Usage::TRANSFER_DST);
-    let p = image_format_properties(&ImageQuery { flags: Create::DISJOINT, ..asked }).unwrap();
+    let sampled = query(nv12, vk::ImageType::TYPE_2D, Usage::SAMPLED | Usage::TRANSFER_DST);
+    let p = image_format_properties(&ImageQuery { flags: Create::DISJOINT, ..sampled }).unwrap();
     assert_eq!((p.max_mip_levels, p.max_array_layers, p.sample_counts), (1, MAX_LAYERS, vk::SampleCountFlags::TYPE_1));
     for misfit in [
         query(nv12, vk::ImageType::TYPE_3D, Usage::SAMPLED),
         query(nv12, vk::ImageType::TYPE_2D, Usage::COLOR_ATTACHMENT),
-        ImageQuery { flags: Create::CUBE_COMPATIBLE, ..asked },
+        ImageQuery { flags: Create::CUBE_COMPATIBLE, ..sampled },
         // A format with one plane is not disjoint, and single texels are not blocks.
-        ImageQuery { flags: Create::DISJOINT, format: vk::Format::R8_UNORM, ..asked },
-        ImageQuery { flags: Create::BLOCK_TEXEL_VIEW_COMPATIBLE, ..asked },
+        ImageQuery { flags: Create::DISJOINT, format: vk::Format::R8_UNORM, ..sampled },
+        ImageQuery { flags: Create::BLOCK_TEXEL_VIEW_COMPATIBLE, ..sampled },
     ] {
         assert_eq!(image_format_properties(&misfit).unwrap_err(), NOT_SUPPORTED, "{misfit:?}");
     }
     let blocks = vk::Format::EAC_R11G11_SNORM_BLOCK;
     assert!(
-        image_format_properties(&ImageQuery { flags: Create::BLOCK_TEXEL_VIEW_COMPATIBLE, format: blocks, ..asked })
+        image_format_properties(&ImageQuery { flags: Create::BLOCK_TEXEL_VIEW_COMPATIBLE, format: blocks, ..sampled })
             .is_ok()
     );
-    let plane = ImageQuery { flags: Create::MUTABLE_FORMAT | Create::EXTENDED_USAGE, usage: Usage::STORAGE, ..asked };
+    let plane = ImageQuery { flags: Create::MUTABLE_FORMAT | Create::EXTENDED_USAGE, usage: Usage::STORAGE, ..sampled };
     assert!(image_format_properties(&plane).is_ok(), "a view of a plane is one of R8");
     let chroma = Features::MIDPOINT_CHROMA_SAMPLES | Features::COSITED_CHROMA_SAMPLES;
     let minmax = Features::SAMPLED_IMAGE_FILTER_MINMAX;

@@ -11,8 +11,8 @@ use std::sync::OnceLock;
 pub fn thread_count() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| {
-        let asked = number("GRUS_THREADS").filter(|n| *n > 0).map(|n| n.min(1024) as usize);
-        asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
+        let configured = number("GRUS_THREADS").filter(|n| *n > 0).map(|n| n.min(1024) as usize);
+        configured.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
     })
 }
 
@@ -22,9 +22,9 @@ pub fn thread_count() -> usize {
 pub fn heap_size() -> u64 {
     static SIZE: OnceLock<u64> = OnceLock::new();
     *SIZE.get_or_init(|| {
-        let asked = number("GRUS_HEAP_MB").filter(|n| *n > 0).map(|n| n.saturating_mul(1 << 20));
-        let wanted = asked.unwrap_or_else(|| machine_memory() / 4 * 3);
-        let in_addresses = addresses_left().map_or(u64::MAX, |left| Arena::holds(left / 2));
+        let configured = number("GRUS_HEAP_MB").filter(|n| *n > 0).map(|n| n.saturating_mul(1 << 20));
+        let wanted = configured.unwrap_or_else(|| machine_memory() / 4 * 3);
+        let in_addresses = addresses_left().map_or(u64::MAX, |left| Arena::heap_bytes_for(left / 2));
         let in_data = data_left().map_or(u64::MAX, |left| left / 2);
         (wanted.min(in_addresses).min(in_data) & !0xf_ffff).clamp(1 << 20, 1 << 46)
     })
@@ -117,7 +117,7 @@ mod tests {
     /// Checks the families that engines look for: one that supports everything comes first, then
     /// one without graphics, and one without compute too.
     #[test]
-    fn families_are_told_apart_by_what_they_do() {
+    fn queue_families_can_be_distinguished_by_their_flags() {
         use vk::QueueFlags as Q;
         let flags = QUEUE_FAMILIES.map(|family| family.queue_flags & (Q::GRAPHICS | Q::COMPUTE | Q::TRANSFER));
         assert_eq!(flags, [Q::GRAPHICS | Q::COMPUTE | Q::TRANSFER, Q::COMPUTE | Q::TRANSFER, Q::TRANSFER]);

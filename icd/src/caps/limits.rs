@@ -8,7 +8,7 @@
 use ash::vk;
 use base::abi::{MAX_DESCRIPTOR_SETS, MAX_LEVELS, MAX_PUSH_CONSTANTS, MAX_SAMPLES};
 use base::pixel::MAX_COLOR_ATTACHMENTS;
-use base::shader::{GeometryFacts, TessellationFacts};
+use base::shader::{GeometryInfo, TessellationInfo};
 use rasterizer::api::{LINE_WIDTH_RANGE, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, POINT_SIZE_RANGE};
 use rasterizer::tessellate::spacing::MAX_LEVEL;
 use texture::{MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY};
@@ -79,7 +79,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_vertex_input_binding_stride: 2048,
     max_vertex_output_components: MAX_STAGE_COMPONENTS,
     max_tessellation_generation_level: MAX_LEVEL,
-    max_tessellation_patch_size: TessellationFacts::MOST_VERTICES,
+    max_tessellation_patch_size: TessellationInfo::MAX_VERTICES,
     max_tessellation_control_per_vertex_input_components: MAX_STAGE_COMPONENTS,
     max_tessellation_control_per_vertex_output_components: MAX_STAGE_COMPONENTS,
     max_tessellation_control_per_patch_output_components: MAX_STAGE_COMPONENTS,
@@ -87,10 +87,10 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_tessellation_control_total_output_components: 33 * MAX_STAGE_COMPONENTS,
     max_tessellation_evaluation_input_components: MAX_STAGE_COMPONENTS,
     max_tessellation_evaluation_output_components: MAX_STAGE_COMPONENTS,
-    max_geometry_shader_invocations: GeometryFacts::MOST_INVOCATIONS,
+    max_geometry_shader_invocations: GeometryInfo::MAX_INVOCATIONS,
     max_geometry_input_components: MAX_STAGE_COMPONENTS,
     max_geometry_output_components: MAX_STAGE_COMPONENTS,
-    max_geometry_output_vertices: GeometryFacts::MOST_VERTICES,
+    max_geometry_output_vertices: GeometryInfo::MAX_VERTICES,
     // The limit suffices for eight invocations at a time; the rasterizer's memory for them grows
     // with use.
     max_geometry_total_output_components: 16384,

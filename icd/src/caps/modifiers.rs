@@ -10,7 +10,7 @@ pub const LINEAR: u64 = 0;
 
 /// Features of a format with the linear modifier, in flags of either width, and its number of
 /// memory planes.
-pub type Offer = (vk::FormatFeatureFlags, vk::FormatFeatureFlags2, u32);
+pub type ModifierFeatures = (vk::FormatFeatureFlags, vk::FormatFeatureFlags2, u32);
 
 /// Defines a function that fills the list of a format's modifiers: their number, or as many as the
 /// array has space for.
@@ -20,15 +20,16 @@ macro_rules! fill_list {
         ///
         /// # Safety
         /// The array of `list` has as many elements as its count, or is null.
-        pub unsafe fn $name(offer: Option<Offer>, list: &mut vk::$list<'_>) {
-            let told = offer.map(|offer| vk::$element {
+        pub unsafe fn $name(modifier: Option<ModifierFeatures>, list: &mut vk::$list<'_>) {
+            let element = modifier.map(|modifier| vk::$element {
                 drm_format_modifier: LINEAR,
-                drm_format_modifier_plane_count: offer.2,
-                drm_format_modifier_tiling_features: offer.$features,
+                drm_format_modifier_plane_count: modifier.2,
+                drm_format_modifier_tiling_features: modifier.$features,
             });
-            let (room, array) = (list.drm_format_modifier_count, list.p_drm_format_modifier_properties);
-            // SAFETY: `array` has `room` elements or is null, as the `# Safety` section demands.
-            list.drm_format_modifier_count = unsafe { fill(told, room, array) };
+            let (capacity, array) = (list.drm_format_modifier_count, list.p_drm_format_modifier_properties);
+            // SAFETY: `array` has `capacity` elements or is null, as the `# Safety` section
+            // demands.
+            list.drm_format_modifier_count = unsafe { fill(element, capacity, array) };
         }
     )*};
 }
@@ -44,14 +45,14 @@ fill_list! {
 /// is returned.
 ///
 /// # Safety
-/// `array` has `room` elements or is null.
-unsafe fn fill<T>(told: Option<T>, room: u32, array: *mut T) -> u32 {
-    match told {
+/// `array` has `capacity` elements or is null.
+unsafe fn fill<T>(element: Option<T>, capacity: u32, array: *mut T) -> u32 {
+    match element {
         None => 0,
         Some(_) if array.is_null() => 1,
-        Some(_) if room == 0 => 0,
+        Some(_) if capacity == 0 => 0,
         Some(one) => {
-            // SAFETY: `array` is not null and has at least one element, as `room` is not 0.
+            // SAFETY: `array` is not null and has at least one element, as `capacity` is not 0.
             unsafe { array.write(one) };
             1
         }

@@ -12,7 +12,7 @@ use super::{API_VERSION, build_id, copy_str, thread_count};
 use crate::ffi::pointer::write_array;
 use base::abi::{DESCRIPTOR_SIZE, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS};
 use base::pixel::SAMPLE_LOCATION_STEPS;
-use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, MeshFacts, STREAMS};
+use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, MeshInfo, STREAMS};
 use jit::spirv::{DEFAULT_SUBGROUP_SIZE, SUBGROUP_SIZES};
 use vk::ResolveModeFlags as Resolve;
 
@@ -302,8 +302,8 @@ fn mesh_shader() -> vk::PhysicalDeviceMeshShaderPropertiesEXT<'static> {
         max_mesh_output_memory_size: MAX_MESH_OUTPUT,
         max_mesh_payload_and_output_memory_size: MAX_TASK_PAYLOAD + MAX_MESH_OUTPUT,
         max_mesh_output_components: 128,
-        max_mesh_output_vertices: MeshFacts::MOST_VERTICES,
-        max_mesh_output_primitives: MeshFacts::MOST_PRIMITIVES,
+        max_mesh_output_vertices: MeshInfo::MAX_VERTICES,
+        max_mesh_output_primitives: MeshInfo::MAX_PRIMITIVES,
         max_mesh_output_layers: LIMITS.max_framebuffer_layers,
         max_mesh_multiview_view_count: MAX_VIEWS,
         mesh_output_per_vertex_granularity: 1,

@@ -8,8 +8,8 @@ use crate::device::instance::Instance;
 use crate::object::buffer::Buffer;
 use crate::object::image::Image;
 use crate::object::memory::{Heap, Memory};
-use crate::object::sparse::{Bind, SPARSE_BLOCK, SparseRange};
-use crate::os::arena::Addresses;
+use crate::object::sparse::{SPARSE_BLOCK, SparseBind, SparseRange};
+use crate::os::arena::AddressRequest;
 use crate::os::backing::Backing;
 use ash::vk;
 use base::mem::DeviceMemory;
@@ -23,13 +23,15 @@ const OFFSET: u64 = 3 << 16;
 fn buffer(heap: &Arc<Heap>, memory: &Arc<Memory>, offset: u64, bytes: u64) -> Buffer {
     let flags = vk::BufferCreateFlags::SPARSE_BINDING;
     let buffer = Buffer::new(&vk::BufferCreateInfo::default().flags(flags).size(bytes), 0);
-    buffer.place(heap).expect("addresses");
+    buffer.reserve_addresses(heap).expect("addresses");
     bind(&buffer.sparse().expect("sparse"), memory, offset, bytes);
     buffer
 }
 
 fn bind(range: &Arc<SparseRange>, memory: &Arc<Memory>, offset: u64, bytes: u64) {
-    Bind { range: range.clone(), offset: 0, bytes, memory: Some((memory.clone(), offset)) }.execute().expect("bound");
+    SparseBind { range: range.clone(), offset: 0, bytes, memory: Some((memory.clone(), offset)) }
+        .execute()
+        .expect("bound");
 }
 
 fn image(heap: &Arc<Heap>, memory: &Arc<Memory>, offset: u64) -> Image {
@@ -42,7 +44,7 @@ fn image(heap: &Arc<Heap>, memory: &Arc<Memory>, offset: u64) -> Image {
         .array_layers(1)
         .samples(vk::SampleCountFlags::TYPE_1);
     let image = Image::new(&info).expect("image");
-    image.place(heap).expect("addresses");
+    image.reserve_addresses(heap).expect("addresses");
     bind(&image.sparse().expect("sparse"), memory, offset, image.layout.size);
     image
 }
@@ -59,7 +61,7 @@ fn commands_see_one_memory_at_two_addresses() {
     let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default(), None);
     let physical = instance.physical();
     let device = Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 1)]).expect("device");
-    let one = Arc::new(Memory::allocate(&device.heap, SIZE, Backing::Memfd, Addresses::Any).expect("memory"));
+    let one = Arc::new(Memory::allocate(&device.heap, SIZE, Backing::Memfd, AddressRequest::Any).expect("memory"));
     let [first, second, third] =
         [(0, SIZE), (0, SIZE), (OFFSET, 1 << 16)].map(|(offset, bytes)| buffer(&device.heap, &one, offset, bytes));
 
@@ -107,7 +109,7 @@ fn sparse_resources_show_what_was_bound_last_and_nothing_that_was_freed() {
     let heap = Arc::new(Heap::default());
     let memory = |value: u8| {
         let memory =
-            Arc::new(Memory::allocate(&heap, 4 * SPARSE_BLOCK, Backing::Memfd, Addresses::Any).expect("memory"));
+            Arc::new(Memory::allocate(&heap, 4 * SPARSE_BLOCK, Backing::Memfd, AddressRequest::Any).expect("memory"));
         for block in 0..4 {
             let range = memory.range(block * SPARSE_BLOCK, 1).expect("inside");
             // SAFETY: the range is the memory's, which lives.
@@ -116,11 +118,11 @@ fn sparse_resources_show_what_was_bound_last_and_nothing_that_was_freed() {
         memory
     };
     let (a, b) = (memory(10), memory(20));
-    let range = SparseRange::new(&heap, 8 * SPARSE_BLOCK, Addresses::Any).expect("addresses");
+    let range = SparseRange::new(&heap, 8 * SPARSE_BLOCK, AddressRequest::Any).expect("addresses");
     let bind = |first: u64, count: u64, memory: Option<(&Arc<Memory>, u64)>| {
         let memory = memory.map(|(memory, block)| (memory.clone(), block * SPARSE_BLOCK));
         let (offset, bytes) = (first * SPARSE_BLOCK, count * SPARSE_BLOCK);
-        Bind { range: range.clone(), offset, bytes, memory }.execute().expect("bound");
+        SparseBind { range: range.clone(), offset, bytes, memory }.execute().expect("bound");
     };
     let bytes = |blocks: [u64; 4]| blocks.map(|block| byte(&range, block * SPARSE_BLOCK));
     bind(0, 4, Some((&a, 0)));

@@ -4,7 +4,7 @@
 
 use super::{BeginRenderPass, BeginRendering};
 use crate::object::image::ImageView;
-use crate::object::implicit::{Wanted, fits};
+use crate::object::implicit::{ImplicitDesc, check_memory};
 use ash::vk;
 use std::sync::Arc;
 
@@ -14,12 +14,12 @@ pub fn layers_of(layers: u32, view_mask: u32) -> u32 {
 }
 
 /// Returns the implicit images of the attachments with one sample, each view once.
-fn wanted<'a>(
+fn implicit_descs<'a>(
     views: impl Iterator<Item = &'a Arc<ImageView>>,
     samples: u32,
     area: &vk::Rect2D,
     layers: u32,
-) -> impl Iterator<Item = Wanted<'a>> {
+) -> impl Iterator<Item = ImplicitDesc<'a>> {
     let mut known: Vec<*const ImageView> = Vec::new();
     let axis = |at: i32, size: u32, most: u32| (i64::from(at) + i64::from(size)).clamp(0, most.into()) as u32;
     let end = move |view: &ImageView| {
@@ -30,29 +30,34 @@ fn wanted<'a>(
     end.filter_map(move |(view, end)| {
         let new = !known.contains(&Arc::as_ptr(view));
         known.push(Arc::as_ptr(view));
-        new.then_some(Wanted { view, samples, end, layers })
+        new.then_some(ImplicitDesc { view, samples, end, layers })
     })
 }
 
 impl BeginRendering {
     /// Returns VK_ERROR_OUT_OF_DEVICE_MEMORY if there is no memory for the samples of its
     /// attachments.
-    pub fn fits(&self) -> Result<(), vk::Result> {
+    pub fn check_memory(&self) -> Result<(), vk::Result> {
         let Some(samples) = self.multisampled else { return Ok(()) };
         let attachments = self.colors.iter().flatten().chain(&self.depth).chain(&self.stencil);
         let layers = layers_of(self.layer_count, self.view_mask);
-        fits(wanted(attachments.map(|a| &a.view), samples, &self.area, layers))
+        check_memory(implicit_descs(attachments.map(|a| &a.view), samples, &self.area, layers))
     }
 }
 
 impl BeginRenderPass {
     /// Returns VK_ERROR_OUT_OF_DEVICE_MEMORY if there is no memory for the samples of a subpass's
     /// attachments.
-    pub fn fits(&self) -> Result<(), vk::Result> {
+    pub fn check_memory(&self) -> Result<(), vk::Result> {
         self.render_pass.subpasses.iter().try_for_each(|subpass| {
             let Some(samples) = subpass.multisampled else { return Ok(()) };
             let views = subpass.targets().filter_map(|a| self.views.get(a as usize));
-            fits(wanted(views, samples, &self.area, layers_of(self.framebuffer.layers, subpass.view_mask)))
+            check_memory(implicit_descs(
+                views,
+                samples,
+                &self.area,
+                layers_of(self.framebuffer.layers, subpass.view_mask),
+            ))
         })
     }
 }

@@ -19,31 +19,31 @@ use base::pixel::Locations;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// Space that an offset counts in. A command that takes buffers and its counterpart that takes
+/// Base of an offset. A command that takes buffers and its counterpart that takes
 /// addresses are the same here.
 #[derive(Clone)]
-pub enum Space {
+pub enum BufferOrAddress {
     /// A buffer: offsets are bytes from its start.
     Buffer(Arc<Buffer>),
     /// The device's memory: offsets are addresses. There is nothing at address 0.
     Addresses,
 }
 
-impl Space {
+impl BufferOrAddress {
     /// Returns a buffer with an offset, or address 0 if there is no buffer.
-    pub fn place(buffer: Option<Arc<Buffer>>, offset: u64) -> Place {
-        buffer.map_or((Space::Addresses, 0), |buffer| (Space::Buffer(buffer), offset))
+    pub fn location(buffer: Option<Arc<Buffer>>, offset: u64) -> DeviceLocation {
+        buffer.map_or((BufferOrAddress::Addresses, 0), |buffer| (BufferOrAddress::Buffer(buffer), offset))
     }
 }
 
-impl From<Arc<Buffer>> for Space {
-    fn from(buffer: Arc<Buffer>) -> Space {
-        Space::Buffer(buffer)
+impl From<Arc<Buffer>> for BufferOrAddress {
+    fn from(buffer: Arc<Buffer>) -> BufferOrAddress {
+        BufferOrAddress::Buffer(buffer)
     }
 }
 
-/// An offset, with the space that it counts in.
-pub type Place = (Space, u64);
+/// An offset with its base.
+pub type DeviceLocation = (BufferOrAddress, u64);
 
 /// Resolve modes of the aspects of images.
 #[derive(Clone, Copy)]
@@ -89,7 +89,7 @@ pub enum Command {
     },
     SetPrimitiveRestartIndex(u32),
     BindIndexBuffer {
-        place: Place,
+        location: DeviceLocation,
         size: u64,
         index_bytes: u32,
     },
@@ -128,7 +128,7 @@ pub enum Command {
         base: [u32; 3],
         groups: [u32; 3],
     },
-    DispatchIndirect(Place),
+    DispatchIndirect(DeviceLocation),
     ClearAttachments {
         attachments: Vec<vk::ClearAttachment>,
         rects: Vec<vk::ClearRect>,
@@ -148,8 +148,8 @@ pub enum Command {
 
     // Transfers.
     CopyBuffer {
-        src: Space,
-        dst: Space,
+        src: BufferOrAddress,
+        dst: BufferOrAddress,
         regions: Vec<vk::BufferCopy>,
     },
     CopyImage {
@@ -164,21 +164,21 @@ pub enum Command {
         filter: vk::Filter,
     },
     CopyBufferToImage {
-        space: Space,
+        base: BufferOrAddress,
         image: Arc<Image>,
         regions: Vec<vk::BufferImageCopy>,
     },
     CopyImageToBuffer {
         image: Arc<Image>,
-        space: Space,
+        base: BufferOrAddress,
         regions: Vec<vk::BufferImageCopy>,
     },
     UpdateBuffer {
-        dst: Place,
+        dst: DeviceLocation,
         data: Box<[u8]>,
     },
     FillBuffer {
-        dst: Place,
+        dst: DeviceLocation,
         size: u64,
         data: u32,
     },
@@ -254,7 +254,7 @@ pub struct SetDescriptorBufferOffsets {
 /// One vertex buffer.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct VertexBufferBinding {
-    pub place: Place,
+    pub location: DeviceLocation,
     pub size: u64,
     pub stride: Option<u32>,
 }
@@ -311,8 +311,8 @@ pub enum IndirectKind {
 /// Parameters of `vkCmdDraw[Indexed]Indirect[Count]` and `vkCmdDrawMeshTasksIndirect[Count]EXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct DrawIndirect {
-    pub place: Place,
-    pub count: Option<Place>,
+    pub location: DeviceLocation,
+    pub count: Option<DeviceLocation>,
     pub draw_count: u32,
     pub stride: u64,
     pub kind: IndirectKind,
@@ -333,7 +333,7 @@ pub struct DrawMulti {
 pub struct DrawIndirectByteCount {
     pub instance_count: u32,
     pub first_instance: u32,
-    pub counter: Place,
+    pub counter: DeviceLocation,
     pub counter_offset: u32,
     pub vertex_stride: u32,
 }
@@ -341,7 +341,7 @@ pub struct DrawIndirectByteCount {
 /// One buffer of `vkCmdBindTransformFeedbackBuffersEXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct FeedbackRange {
-    pub place: Place,
+    pub location: DeviceLocation,
     pub size: u64,
 }
 
@@ -350,13 +350,13 @@ pub struct FeedbackRange {
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct FeedbackCounters {
     pub first: u32,
-    pub counters: Vec<Option<Place>>,
+    pub counters: Vec<Option<DeviceLocation>>,
 }
 
 /// Parameters of `vkCmdBeginConditionalRenderingEXT`.
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct ConditionalRendering {
-    pub place: Place,
+    pub location: DeviceLocation,
     pub inverted: bool,
 }
 
@@ -386,7 +386,7 @@ pub struct CopyQueryPoolResults {
     pub pool: Arc<QueryPool>,
     pub first: u32,
     pub count: u32,
-    pub dst: Place,
+    pub dst: DeviceLocation,
     pub stride: u64,
     pub flags: vk::QueryResultFlags,
 }

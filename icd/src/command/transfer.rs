@@ -11,17 +11,17 @@ use transfer as t;
 
 /// Number of bytes, read and written, below which the queue's thread moves them alone: it finishes
 /// before another thread would wake.
-const MOVED: u64 = 4 << 20;
+const MIN_PARALLEL_MOVE: u64 = 4 << 20;
 /// Number of bytes below which the queue's thread works alone if values are computed, which one
 /// thread does at some GB/s.
-const COMPUTED: u64 = 256 << 10;
+const MIN_PARALLEL_COMPUTE: u64 = 256 << 10;
 
 /// Number of bytes, read and written, from which on a region has tasks of its own.
-const REGION: u64 = 2 << 20;
+const MIN_PARALLEL_REGION: u64 = 2 << 20;
 
 /// Returns the threads for a transfer of this many bytes.
-fn threads(device: &Device, bytes: u64, alone: u64) -> t::Threads<'_> {
-    (bytes > alone && device.engine.pool().threads() > 1).then(|| device.engine.pool().team())
+fn threads(device: &Device, bytes: u64, alone: u64) -> t::HelperThreads<'_> {
+    (bytes > alone && device.engine.pool().threads() > 1).then(|| device.engine.pool().work_sharing())
 }
 
 /// Returns the number of bytes of some texels of an image, in all of its planes.
@@ -79,26 +79,26 @@ fn range(r: &vk::ImageSubresourceRange, image: &ImageMemory) -> t::SubresourceRa
 
 /// Returns the threads for a list of small regions, by the bytes that each reads and writes; `None`
 /// if each region may have threads of its own.
-fn for_all(device: &Device, regions: impl Iterator<Item = u64>) -> t::Threads<'_> {
+fn threads_for_all(device: &Device, regions: impl Iterator<Item = u64>) -> t::HelperThreads<'_> {
     let (mut all, mut largest) = (0u64, 0);
     for bytes in regions {
         (all, largest) = (all.saturating_add(bytes), bytes.max(largest));
     }
-    if largest < REGION { threads(device, all, MOVED) } else { None }
+    if largest < MIN_PARALLEL_REGION { threads(device, all, MIN_PARALLEL_MOVE) } else { None }
 }
 
 /// Executes `vkCmdCopyBuffer`; both ranges of a region have the same size.
 pub fn copy_buffer(device: &Device, regions: &[(MemoryRange, MemoryRange)]) {
     if regions.len() > 1
-        && let Some(team) = for_all(device, regions.iter().map(|(_, to)| 2 * to.size))
+        && let Some(work_sharing) = threads_for_all(device, regions.iter().map(|(_, to)| 2 * to.size))
     {
         let regions = or_unwind(collect(regions.iter().map(|&(from, to)| (memory(from), memory(to)))));
-        return t::copy_buffer_regions(Some(team), &regions);
+        return t::copy_buffer_regions(Some(work_sharing), &regions);
     }
     for &(from, to) in regions {
         let (from, to) = (memory(from), memory(to));
         let region = t::BufferCopy { src_offset: 0, dst_offset: 0, size: to.len() };
-        t::copy_buffer(threads(device, 2 * to.len(), MOVED), from, to, &region);
+        t::copy_buffer(threads(device, 2 * to.len(), MIN_PARALLEL_MOVE), from, to, &region);
     }
 }
 
@@ -124,7 +124,7 @@ pub fn update_buffer(to: MemoryRange, data: &[u8]) {
 /// Executes `vkCmdFillBuffer`; the size is a multiple of 4.
 pub fn fill_buffer(device: &Device, to: MemoryRange, data: u32) {
     let to = memory(to);
-    t::fill_buffer(threads(device, to.len(), MOVED), to, 0, to.len(), data);
+    t::fill_buffer(threads(device, to.len(), MIN_PARALLEL_MOVE), to, 0, to.len(), data);
 }
 
 fn image_copy(from: &ImageMemory, to: &ImageMemory, r: &vk::ImageCopy) -> t::ImageCopy {
@@ -144,13 +144,13 @@ pub fn copy_image(device: &Device, from: &ImageMemory, to: &ImageMemory, regions
         bytes_of(texels(r.extent, layer_count, from), from).saturating_mul(2)
     };
     if regions.len() > 1
-        && let Some(team) = for_all(device, regions.iter().map(bytes))
+        && let Some(work_sharing) = threads_for_all(device, regions.iter().map(bytes))
     {
         let regions = or_unwind(collect(regions.iter().map(|r| image_copy(from, to, r))));
-        return t::copy_image_regions(Some(team), from, to, &regions);
+        return t::copy_image_regions(Some(work_sharing), from, to, &regions);
     }
     for r in regions {
-        t::copy_image(threads(device, bytes(r), MOVED), from, to, &image_copy(from, to, r));
+        t::copy_image(threads(device, bytes(r), MIN_PARALLEL_MOVE), from, to, &image_copy(from, to, r));
     }
 }
 
@@ -172,7 +172,7 @@ pub fn blit_image(device: &Device, from: &ImageMemory, to: &ImageMemory, r: &vk:
         bytes(region.src_offsets, region.src.layer_count, from),
         bytes(region.dst_offsets, region.dst.layer_count, to),
     );
-    t::blit_image(threads(device, read.saturating_add(written), COMPUTED), from, to, &region, filter);
+    t::blit_image(threads(device, read.saturating_add(written), MIN_PARALLEL_COMPUTE), from, to, &region, filter);
 }
 
 fn buffer_image_copy(r: &vk::BufferImageCopy, image: &ImageMemory) -> t::BufferImageCopy {
@@ -190,14 +190,14 @@ fn buffer_image_copy(r: &vk::BufferImageCopy, image: &ImageMemory) -> t::BufferI
 pub fn copy_buffer_to_image(device: &Device, from: MemoryRange, to: &ImageMemory, r: &vk::BufferImageCopy) {
     let (from, region) = (memory(from), buffer_image_copy(r, to));
     let bytes = bytes_of(texels(r.image_extent, region.image.layer_count, to), to).saturating_mul(2);
-    t::copy_buffer_to_image(threads(device, bytes, MOVED), from, to, &region);
+    t::copy_buffer_to_image(threads(device, bytes, MIN_PARALLEL_MOVE), from, to, &region);
 }
 
 /// Executes `vkCmdCopyImageToBuffer`; the range begins at the region's buffer offset.
 pub fn copy_image_to_buffer(device: &Device, from: &ImageMemory, to: MemoryRange, r: &vk::BufferImageCopy) {
     let (to, region) = (memory(to), buffer_image_copy(r, from));
     let bytes = bytes_of(texels(r.image_extent, region.image.layer_count, from), from).saturating_mul(2);
-    t::copy_image_to_buffer(threads(device, bytes, MOVED), from, to, &region);
+    t::copy_image_to_buffer(threads(device, bytes, MIN_PARALLEL_MOVE), from, to, &region);
 }
 
 // The application's own thread executes the following functions, because the device's threads may
@@ -227,7 +227,7 @@ pub fn copy_memory(from: MemoryRange, to: MemoryRange) {
 /// Executes `vkCmdClearColorImage`.
 pub fn clear_color_image(device: &Device, to: &ImageMemory, color: [u32; 4], r: &vk::ImageSubresourceRange) {
     let range = range(r, to);
-    t::clear_color_image(threads(device, to.layout.size, MOVED), to, color, &range);
+    t::clear_color_image(threads(device, to.layout.size, MIN_PARALLEL_MOVE), to, color, &range);
 }
 
 /// Executes `vkCmdClearDepthStencilImage`.
@@ -238,7 +238,7 @@ pub fn clear_depth_stencil_image(
     r: &vk::ImageSubresourceRange,
 ) {
     let range = range(r, to);
-    let threads = threads(device, to.layout.size, MOVED);
+    let threads = threads(device, to.layout.size, MIN_PARALLEL_MOVE);
     t::clear_depth_stencil_image(threads, to, value.depth, value.stencil, &range);
 }
 
@@ -261,7 +261,7 @@ pub fn resolve_image(device: &Device, from: &ImageMemory, to: &ImageMemory, r: &
             dst_offset: offset(r.dst_offset),
             extent: extent(r.extent),
         };
-        t::resolve_image(threads(device, bytes, COMPUTED), from, to, format, &region, resolve_mode(mode));
+        t::resolve_image(threads(device, bytes, MIN_PARALLEL_COMPUTE), from, to, format, &region, resolve_mode(mode));
     }
 }
 
@@ -310,7 +310,7 @@ pub fn resolve_attachment(
     let mode = resolve_mode(mode);
     let box_size = vk::Extent3D { width, height, depth: 1 };
     let bytes = bytes_of(texels(box_size, count, &from.image), &from.image);
-    t::resolve_image(threads(device, bytes, COMPUTED), &from.image, &to.image, to.format, &region, mode);
+    t::resolve_image(threads(device, bytes, MIN_PARALLEL_COMPUTE), &from.image, &to.image, to.format, &region, mode);
 }
 
 /// Copies the only sample of `from` to all samples of `to`, with the parameters of
@@ -333,5 +333,5 @@ pub fn replicate_attachment(
     };
     let box_size = vk::Extent3D { width, height, depth: 1 };
     let bytes = bytes_of(texels(box_size, layers.1, &to.image), &to.image);
-    t::copy_image(threads(device, bytes, MOVED), &from.image, &to.image, &region);
+    t::copy_image(threads(device, bytes, MIN_PARALLEL_MOVE), &from.image, &to.image, &region);
 }

@@ -8,7 +8,7 @@
 //! extensions.
 
 use crate::caps::properties::MAX_FAULT_REPORTS;
-use crate::ffi::known;
+use crate::ffi::object_data;
 use crate::object::program::BoundProgram;
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -44,7 +44,7 @@ impl Cause {
 
 /// A report about one running pipeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct FaultReport {
     /// Description of the pipeline, stage and loops.
     pub description: String,
     /// Handle of the pipeline; 0 if none was running.
@@ -59,34 +59,34 @@ pub struct Fault {
     /// Message that the application received.
     pub message: String,
     /// Reports, at least one.
-    pub reports: Vec<Report>,
+    pub reports: Vec<FaultReport>,
 }
 
 /// Collects the facts for fault reports.
 #[derive(Default)]
 pub struct Faults {
-    wanted: bool,
+    is_enabled: bool,
     /// Programs by their numbers.
     programs: Mutex<HashMap<u64, Weak<BoundProgram>>>,
-    state: Mutex<State>,
+    state: Mutex<FaultState>,
 }
 
 #[derive(Default)]
-struct State {
+struct FaultState {
     fault: Option<Arc<Fault>>,
     /// Number of reports that vkGetDeviceFaultReportsKHR has returned.
     taken: usize,
 }
 
 impl Faults {
-    /// Makes an empty collection; without `wanted`, nothing is recorded.
-    pub fn new(wanted: bool) -> Faults {
-        Faults { wanted, ..Faults::default() }
+    /// Makes an empty collection; without `is_enabled`, nothing is recorded.
+    pub fn new(is_enabled: bool) -> Faults {
+        Faults { is_enabled, ..Faults::default() }
     }
 
     /// Notes a program that may cause a loss later.
-    pub fn note(&self, program: &Arc<BoundProgram>) {
-        if !self.wanted {
+    pub fn register(&self, program: &Arc<BoundProgram>) {
+        if !self.is_enabled {
             return;
         }
         let mut programs = self.programs.lock();
@@ -98,8 +98,8 @@ impl Faults {
     }
 
     /// Records that the device is lost while these pipelines run. Only the first loss counts.
-    pub fn keep(&self, cause: Cause, message: &str, pipelines: &[u64]) {
-        if !self.wanted {
+    pub fn record(&self, cause: Cause, message: &str, pipelines: &[u64]) {
+        if !self.is_enabled {
             return;
         }
         let mut reports = Vec::new();
@@ -109,7 +109,7 @@ impl Faults {
         }
         reports.truncate(MAX_FAULT_REPORTS as usize);
         if reports.is_empty() {
-            reports.push(Report { description: message.to_owned(), pipeline: 0 });
+            reports.push(FaultReport { description: message.to_owned(), pipeline: 0 });
         }
         let fault = Arc::new(Fault { cause, message: message.to_owned(), reports });
         self.state.lock().fault.get_or_insert(fault);
@@ -137,14 +137,14 @@ impl Faults {
 }
 
 /// Adds a report for each stage that may be the cause.
-fn describe(handle: u64, program: Option<&BoundProgram>, cause: Cause, out: &mut Vec<Report>) {
-    let name = known::name(handle);
+fn describe(handle: u64, program: Option<&BoundProgram>, cause: Cause, out: &mut Vec<FaultReport>) {
+    let name = object_data::name(handle);
     let code = program.map_or(&[][..], |program| program.stages().code());
     // Only a loop can run for long; a shader without one was slow because of the driver's loops
     // over its invocations.
-    let loops = cause == Cause::Timeout && code.iter().any(|code| code.stage().facts.has_loops);
+    let loops = cause == Cause::Timeout && code.iter().any(|code| code.stage().info.has_loops);
     let before = out.len();
-    for code in code.iter().filter(|code| !loops || code.stage().facts.has_loops) {
+    for code in code.iter().filter(|code| !loops || code.stage().info.has_loops) {
         let request = code.request();
         let mut description = format!("pipeline {name}: {:?} stage, entry point \"{}\"", request.stage, request.entry);
         let headers = if loops { jit::spirv::loop_headers(&request.words) } else { Vec::new() };
@@ -155,9 +155,9 @@ fn describe(handle: u64, program: Option<&BoundProgram>, cause: Cause, out: &mut
         if headers.len() > MAX_LOOPS {
             let _ = write!(description, " or {} others", headers.len() - MAX_LOOPS);
         }
-        out.push(Report { description, pipeline: handle });
+        out.push(FaultReport { description, pipeline: handle });
     }
     if out.len() == before {
-        out.push(Report { description: format!("pipeline {name}"), pipeline: handle });
+        out.push(FaultReport { description: format!("pipeline {name}"), pipeline: handle });
     }
 }

@@ -9,19 +9,19 @@ pub mod instance;
 pub mod queue;
 mod watchdog;
 
-use crate::backend::compiler::Compiler;
-use crate::backend::inspect::Memo;
-use crate::backend::tiered::Policy;
 use crate::caps::ExtensionSet;
 use crate::caps::extensions::Extension;
 use crate::ffi::handle::{OwnedDispatchable, objects};
-use crate::object::descriptor_buffer::Living;
+use crate::object::descriptor_buffer::DescriptorNames;
 use crate::object::descriptor_heap::DescriptorHeaps;
-use crate::object::implicit::Implicits;
+use crate::object::implicit::ImplicitImages;
 use crate::object::memory::Heap;
 use crate::object::program::Linker;
 use crate::object::query::Query;
 use crate::object::sync::Sync;
+use crate::shader_compiler::compiler::Compiler;
+use crate::shader_compiler::inspect::ExecutableCache;
+use crate::shader_compiler::tiered::Policy;
 use ash::vk;
 use base::abi::HelperTable;
 use fault::{Cause, Faults};
@@ -49,7 +49,7 @@ pub struct Device {
     /// Links of the stages of programs.
     pub linker: Linker,
     /// Answers to queries about a pipeline's code.
-    pub inspected: Memo,
+    pub executables: ExecutableCache,
     /// Flag that generated loops poll; non-zero once the device is lost.
     pub abort: AtomicU32,
     /// Functions that generated code calls.
@@ -63,9 +63,9 @@ pub struct Device {
     /// The reason for a loss.
     pub faults: Faults,
     /// Implicit images: samples of single-sampled attachments.
-    pub implicits: Implicits,
+    pub implicit_images: ImplicitImages,
     /// Objects that descriptors in buffers may refer to.
-    pub living: Living,
+    pub descriptor_names: DescriptorNames,
     /// Objects of descriptors in heaps; `None` if descriptor heaps are not enabled.
     pub heaps: Option<DescriptorHeaps>,
     /// Handles of `queues`.
@@ -73,10 +73,10 @@ pub struct Device {
 }
 
 /// Time that an aborted operation may take to end before waits return without it.
-const GRACE: Duration = Duration::from_secs(10);
+const ABORT_GRACE: Duration = Duration::from_secs(10);
 
 /// Extensions that let the application query why the device was lost.
-const FAULTS: [Extension; 2] = [Extension::VK_EXT_device_fault, Extension::VK_KHR_device_fault];
+const FAULT_EXTENSIONS: [Extension; 2] = [Extension::VK_EXT_device_fault, Extension::VK_KHR_device_fault];
 
 impl Device {
     /// Makes a device with queues of the given families (family, count); starts no thread.
@@ -98,15 +98,15 @@ impl Device {
             engine,
             compiler,
             linker: Linker::default(),
-            inspected: Memo::default(),
-            implicits: Implicits::default(),
+            executables: ExecutableCache::default(),
+            implicit_images: ImplicitImages::default(),
             abort: AtomicU32::new(0),
-            helpers: crate::backend::helpers::helpers(),
+            helpers: crate::shader_compiler::helpers::helpers(),
             queues,
             watchdog: Arc::default(),
             heaps: extensions.has(Extension::VK_EXT_descriptor_heap).then(DescriptorHeaps::new).transpose()?,
-            living: Living::new(extensions.has(Extension::VK_EXT_descriptor_buffer)),
-            faults: Faults::new(FAULTS.iter().any(|e| extensions.has(*e))),
+            descriptor_names: DescriptorNames::new(extensions.has(Extension::VK_EXT_descriptor_buffer)),
+            faults: Faults::new(FAULT_EXTENSIONS.iter().any(|e| extensions.has(*e))),
             extensions,
             queue_handles: OnceLock::new(),
         });
@@ -133,7 +133,7 @@ impl Device {
     /// Ends and joins the workers, the watchdog and the compiler. Waits of submissions end at once,
     /// whichever queue they wait for.
     pub fn stop(&self) {
-        self.sync.notify(|| self.queues.iter().for_each(|queue| queue.stopping()));
+        self.sync.notify(|| self.queues.iter().for_each(|queue| queue.request_stop()));
         self.queues.iter().for_each(|queue| queue.join());
         self.watchdog.stop();
         self.compiler.stop();
@@ -157,7 +157,7 @@ impl Device {
             // Threads that wait while they execute end their waits.
             self.sync.notify(|| ());
             self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, cause.id(), message);
-            self.faults.keep(cause, message, pipelines);
+            self.faults.record(cause, message, pipelines);
             settled();
             self.sync.lose();
         }
@@ -171,7 +171,7 @@ impl Device {
     /// Waits until no worker except that of `but` executes anything, which takes little time after
     /// the abort flag is set.
     pub fn wait_for_workers(&self, but: Option<&Queue>) {
-        let deadline = Instant::now() + GRACE;
+        let deadline = Instant::now() + ABORT_GRACE;
         let others = || self.queues.iter().filter(|queue| but.is_none_or(|but| but.number != queue.number));
         while others().any(|queue| queue.watched.is_executing()) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(1));
@@ -187,13 +187,13 @@ impl Device {
     }
 
     /// Reports to the application that something is not supported.
-    pub fn unsupported(&self, message: &str) {
+    pub fn report_unsupported(&self, message: &str) {
         self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
     }
 
     /// Reports to the application that it did something invalid, so that the result differs from
     /// its request.
-    pub fn misuse(&self, message: &str) {
+    pub fn report_invalid_usage(&self, message: &str) {
         self.instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-misuse", message);
     }
 }

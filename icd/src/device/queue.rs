@@ -16,12 +16,12 @@ mod tests;
 
 use super::Device;
 use super::fault::Cause;
-use super::watchdog::Watched;
+use super::watchdog::WatchedQueue;
 use crate::fallible;
 use crate::object::execution::Released;
 use crate::object::payload::{Signal, Wait, wait_for};
+use crate::os::adaptive_spin::AdaptiveSpin;
 use crate::os::condvar::Condvar;
-use crate::os::patience::Patience;
 use ash::vk;
 use parking_lot::{Mutex, MutexGuard};
 use std::collections::VecDeque;
@@ -75,9 +75,9 @@ pub struct Queue {
     completed: AtomicU64,
     stopping: AtomicBool,
     /// Adaptive spinning of the worker while it waits for submissions.
-    patience: Patience,
+    spin: AdaptiveSpin,
     /// Work that the worker currently executes, for the watchdog.
-    pub watched: Watched,
+    pub watched: WatchedQueue,
 }
 
 #[derive(Default)]
@@ -98,8 +98,8 @@ impl Queue {
             submitted: AtomicU64::new(0),
             completed: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
-            patience: Patience::default(),
-            watched: Watched::new(number),
+            spin: AdaptiveSpin::default(),
+            watched: WatchedQueue::new(number),
         }
     }
 
@@ -140,7 +140,7 @@ impl Queue {
 
     /// Requests the end of the worker and of its waits. The caller wakes the threads that wait with
     /// the device.
-    pub fn stopping(&self) {
+    pub fn request_stop(&self) {
         self.stopping.store(true, Ordering::Release);
     }
 
@@ -160,11 +160,11 @@ impl Queue {
     /// Loses the device, once. Generated code stops, the application receives the reason, and waits
     /// return, in this order. The queue's worker calls this and then ends its work.
     pub fn lose(&self, device: &Device, cause: Cause, message: &str) {
-        self.lose_by(device, cause, message, &self.watched.pipelines_at_work(device));
+        self.lose_with_pipelines(device, cause, message, &self.watched.running_pipelines(device));
     }
 
     /// Loses the device as [`Queue::lose`] does, with these pipelines as the cause.
-    pub fn lose_by(&self, device: &Device, cause: Cause, message: &str, pipelines: &[u64]) {
+    pub fn lose_with_pipelines(&self, device: &Device, cause: Cause, message: &str, pipelines: &[u64]) {
         device.lose_after(cause, &format!("{self}: {message}"), pipelines, || device.wait_for_workers(Some(self)));
     }
 
@@ -177,20 +177,20 @@ impl Queue {
         let mut wait = None;
         loop {
             if let Some(submission) = state.pending.pop_front() {
-                wait.iter().for_each(|wait| self.patience.end(wait));
+                wait.iter().for_each(|wait| self.spin.end(wait));
                 return Some(submission);
             }
             if self.is_stopping() {
                 return None;
             }
-            let wait = wait.get_or_insert_with(|| self.patience.begin());
-            if wait.is_awake() {
+            let wait = wait.get_or_insert_with(|| self.spin.begin());
+            if wait.should_spin() {
                 let seen = self.submitted.load(Ordering::Relaxed);
-                let news = || self.submitted.load(Ordering::Acquire) != seen || self.is_stopping();
-                MutexGuard::unlocked(&mut state, || wait.until(news));
+                let has_changed = || self.submitted.load(Ordering::Acquire) != seen || self.is_stopping();
+                MutexGuard::unlocked(&mut state, || wait.spin_until(has_changed));
                 continue;
             }
-            self.watched.idle();
+            self.watched.mark_idle();
             self.wake.wait(&mut state);
         }
     }
@@ -208,7 +208,7 @@ fn run(device: &Arc<Device>, queue: &Queue) {
         // Objects that the application freed during the submission are dropped after its signals.
         let (done, released) = execute(device, queue, &waits, work);
         if done {
-            signals.into_iter().chain(fence).for_each(|signal| signal.give(&device.sync));
+            signals.into_iter().chain(fence).for_each(|signal| signal.signal_now(&device.sync));
             device.sync.notify(|| queue.completed.fetch_add(1, Ordering::AcqRel));
         }
         drop(released);
@@ -238,7 +238,7 @@ fn execute<'d>(
     if work.is_empty() {
         return (!device.is_losing(), None);
     }
-    device.watchdog.busy(device, &queue.watched);
+    device.watchdog.watch_queue(device, &queue.watched);
     let execution = device.heap.executions.begin();
     let done = work.into_iter().all(|item| perform(device, queue, item));
     (done && !device.is_losing(), Some(execution.end()))
@@ -246,15 +246,15 @@ fn execute<'d>(
 
 /// Executes a piece of work. Returns false if it was not begun because the device is being lost.
 fn perform(device: &Device, queue: &Queue, work: Work) -> bool {
-    queue.watched.executes(true);
+    queue.watched.set_executing(true);
     // This check comes after the line before. A thread that loses the device is therefore either
     // seen here, or sees that this worker executes (`Device::lose_after`).
     if device.is_losing() {
-        queue.watched.executes(false);
+        queue.watched.set_executing(false);
         return false;
     }
     let result = catch_unwind(AssertUnwindSafe(|| work(device, queue)));
-    queue.watched.executes(false);
+    queue.watched.set_executing(false);
     if let Err(payload) = result {
         let text = fallible::text_of(&*payload);
         queue.lose(device, Cause::Panic, &format!("internal error while executing commands: {text}"));

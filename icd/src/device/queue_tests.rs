@@ -20,16 +20,16 @@ fn semaphore(timeline: bool) -> Semaphore {
 }
 
 /// A device that is destroyed as vkDestroyDevice does it.
-struct Rig {
+struct DeviceFixture {
     device: Arc<Device>,
     _instance: Arc<Instance>,
 }
 
-impl Rig {
-    fn new() -> Rig {
+impl DeviceFixture {
+    fn new() -> DeviceFixture {
         let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default(), None);
         let physical = instance.physical();
-        Rig {
+        DeviceFixture {
             device: Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 2), (2, 1)])
                 .expect("device"),
             _instance: instance,
@@ -42,16 +42,16 @@ impl Rig {
     }
 
     /// Submits work and returns the objects that signal its end.
-    fn submit(&self, work: impl FnOnce(&Device, &Queue) + Send + 'static) -> Told {
-        let told = Told { fence: fence(), timeline: semaphore(true), binary: semaphore(false) };
+    fn submit(&self, work: impl FnOnce(&Device, &Queue) + Send + 'static) -> Signals {
+        let signals = Signals { fence: fence(), timeline: semaphore(true), binary: semaphore(false) };
         let submission = Submission {
             waits: Vec::new(),
             work: vec![Box::new(work)],
-            signals: vec![told.timeline.signal(1), told.binary.signal(0)],
-            fence: Some(told.fence.signal()),
+            signals: vec![signals.timeline.signal(1), signals.binary.signal(0)],
+            fence: Some(signals.fence.signal()),
         };
         self.queue().submit(&self.device, vec![submission]).expect("taken");
-        told
+        signals
     }
 
     fn idle(&self) -> vk::Result {
@@ -74,22 +74,22 @@ impl Rig {
     }
 }
 
-impl Drop for Rig {
+impl Drop for DeviceFixture {
     fn drop(&mut self) {
         self.device.stop();
     }
 }
 
-struct Told {
+struct Signals {
     fence: Fence,
     timeline: Semaphore,
     binary: Semaphore,
 }
 
-impl Told {
+impl Signals {
     /// Checks that all objects give the same result.
-    fn expect(&self, rig: &Rig, result: vk::Result, what: &str) {
-        let sync = &rig.device.sync;
+    fn expect(&self, fixture: &DeviceFixture, result: vk::Result, what: &str) {
+        let sync = &fixture.device.sync;
         let for_ever = u64::MAX;
         assert_eq!(sync.wait(for_ever, || self.fence.is_signaled()), result, "{what}: the fence");
         assert_eq!(sync.wait(for_ever, || self.timeline.value() >= 1), result, "{what}: the timeline semaphore");
@@ -114,88 +114,89 @@ fn gate() -> (impl FnOnce(&Device, &Queue) + Send + 'static, Receiver<()>, Sende
 
 #[test]
 fn work_that_was_done_stays_done_after_a_loss() {
-    let rig = Rig::new();
-    let done = rig.submit(|_, _| ());
-    assert_eq!(rig.idle(), DONE);
-    rig.queue().lose(&rig.device, Cause::Panic, "lost between submissions");
-    done.expect(&rig, DONE, "before the loss");
-    assert_eq!(rig.queue().submit(&rig.device, Vec::new()), Err(LOST));
-    assert_eq!(rig.idle(), LOST);
+    let fixture = DeviceFixture::new();
+    let done = fixture.submit(|_, _| ());
+    assert_eq!(fixture.idle(), DONE);
+    fixture.queue().lose(&fixture.device, Cause::Panic, "lost between submissions");
+    done.expect(&fixture, DONE, "before the loss");
+    assert_eq!(fixture.queue().submit(&fixture.device, Vec::new()), Err(LOST));
+    assert_eq!(fixture.idle(), LOST);
 }
 
 #[test]
 fn work_that_loses_the_device_is_not_done() {
-    let rig = Rig::new();
-    let before = rig.submit(|_, _| ());
+    let fixture = DeviceFixture::new();
+    let before = fixture.submit(|_, _| ());
     let (work, begun, end) = gate();
-    let cut = rig.submit(move |device, queue| {
+    let cut = fixture.submit(move |device, queue| {
         work(device, queue);
         queue.lose(device, Cause::Panic, "lost by the work");
     });
-    let after = rig.submit(|_, _| unreachable!("nothing is begun after the loss"));
+    let after = fixture.submit(|_, _| unreachable!("nothing is begun after the loss"));
     begun.recv().expect("begun");
-    let waiter = rig.wait_idle_in_background();
+    let waiter = fixture.wait_idle_in_background();
     drop(end);
     assert_eq!(waiter.join().expect("no panic"), LOST, "a wait from before the loss");
-    assert_eq!(rig.idle(), LOST, "a wait from after the loss");
-    before.expect(&rig, DONE, "before");
-    cut.expect(&rig, LOST, "cut");
-    after.expect(&rig, LOST, "after");
+    assert_eq!(fixture.idle(), LOST, "a wait from after the loss");
+    before.expect(&fixture, DONE, "before");
+    cut.expect(&fixture, LOST, "cut");
+    after.expect(&fixture, LOST, "after");
 }
 
 #[test]
 fn a_panic_while_executing_is_not_done() {
-    let rig = Rig::new();
-    let panics = rig.submit(|_, _| panic!("(expected by the test)"));
-    assert_eq!(rig.idle(), LOST);
-    panics.expect(&rig, LOST, "panic");
+    let fixture = DeviceFixture::new();
+    let panics = fixture.submit(|_, _| panic!("(expected by the test)"));
+    assert_eq!(fixture.idle(), LOST);
+    panics.expect(&fixture, LOST, "panic");
 }
 
 #[test]
-fn the_watchdogs_loss_is_told_before_and_after_the_work_ends() {
+fn a_watchdog_loss_is_reported_before_and_after_the_work_ends() {
     // In the first run the work ends while the watchdog waits for it; in the second it does not.
     for in_time in [true, false] {
-        let rig = Rig::new();
+        let fixture = DeviceFixture::new();
         let (work, begun, end) = gate();
-        let cut = rig.submit(work);
+        let cut = fixture.submit(work);
         begun.recv().expect("begun");
-        let waiter = rig.wait_idle_in_background();
-        let (device, mut end) = (rig.device.clone(), Some(end));
+        let waiter = fixture.wait_idle_in_background();
+        let (device, mut end) = (fixture.device.clone(), Some(end));
         device.lose_after(Cause::Panic, "lost from outside", &[], || {
             if in_time {
                 drop(end.take());
                 // The worker has finished and the loss is not yet reported: here a wrong result
                 // could be reported.
-                while rig.queue().watched.is_executing() {
+                while fixture.queue().watched.is_executing() {
                     std::thread::yield_now();
                 }
                 std::thread::sleep(Duration::from_millis(20));
             }
         });
         assert_eq!(waiter.join().expect("no panic"), LOST, "in time: {in_time}");
-        assert_eq!(rig.idle(), LOST, "in time: {in_time}");
-        cut.expect(&rig, LOST, "watchdog");
+        assert_eq!(fixture.idle(), LOST, "in time: {in_time}");
+        cut.expect(&fixture, LOST, "watchdog");
         drop(end.take());
-        rig.device.stop();
-        assert_eq!(rig.idle(), LOST, "after the worker's end");
-        cut.expect(&rig, LOST, "after the worker's end");
+        fixture.device.stop();
+        assert_eq!(fixture.idle(), LOST, "after the worker's end");
+        cut.expect(&fixture, LOST, "after the worker's end");
     }
 }
 
 #[test]
-fn queries_of_work_that_was_cut_short_never_become_available() {
-    let rig = Rig::new();
+fn queries_of_aborted_work_never_become_available() {
+    let fixture = DeviceFixture::new();
     let info = vk::QueryPoolCreateInfo::default().query_type(vk::QueryType::TIMESTAMP).query_count(2);
     let pool = QueryPool::new(&info).expect("pool");
-    rig.device.make_available(&pool.queries[0]);
-    rig.device
-        .lose_after(Cause::Panic, "between loss and telling", &[], || rig.device.make_available(&pool.queries[1]));
+    fixture.device.make_available(&pool.queries[0]);
+    fixture
+        .device
+        .lose_after(Cause::Panic, "between loss and telling", &[], || fixture.device.make_available(&pool.queries[1]));
     assert!(pool.queries[0].is_available() && !pool.queries[1].is_available());
 }
 
 #[test]
-fn work_behind_a_semaphore_that_never_comes_is_not_done() {
-    let rig = Rig::new();
+fn work_behind_an_unsignaled_semaphore_is_not_done() {
+    let fixture = DeviceFixture::new();
     let fence = fence();
     let semaphore = semaphore(true);
     let submission = Submission {
@@ -204,60 +205,60 @@ fn work_behind_a_semaphore_that_never_comes_is_not_done() {
         fence: Some(fence.signal()),
         ..Submission::default()
     };
-    rig.queue().submit(&rig.device, vec![submission]).expect("taken");
-    rig.device.stop();
+    fixture.queue().submit(&fixture.device, vec![submission]).expect("taken");
+    fixture.device.stop();
     assert!(!fence.is_signaled());
-    assert_eq!(rig.queue().completed.load(Ordering::Acquire), 0);
+    assert_eq!(fixture.queue().completed.load(Ordering::Acquire), 0);
 }
 
 /// Submits work to any queue.
-fn submit_to(rig: &Rig, queue: usize, waits: Vec<Wait>, work: Vec<Work>, signals: Vec<Signal>) {
+fn submit_to(fixture: &DeviceFixture, queue: usize, waits: Vec<Wait>, work: Vec<Work>, signals: Vec<Signal>) {
     let submission = Submission { waits, work, signals, fence: None };
-    rig.device.queues[queue].submit(&rig.device, vec![submission]).expect("taken");
+    fixture.device.queues[queue].submit(&fixture.device, vec![submission]).expect("taken");
 }
 
 #[test]
-fn queues_wait_for_what_is_submitted_to_others_later() {
-    let rig = Rig::new();
+fn queues_wait_for_later_submissions_to_other_queues() {
+    let fixture = DeviceFixture::new();
     let (timeline, binary, order) = (semaphore(true), semaphore(false), Arc::new(Mutex::new(Vec::new())));
     let note = |number: u32| -> Vec<Work> {
         let order = order.clone();
         vec![Box::new(move |_: &Device, _: &Queue| order.lock().push(number))]
     };
     // Submissions come in reverse order: each waits for the one that is submitted after it.
-    submit_to(&rig, 2, vec![timeline.wait(2)], note(3), vec![timeline.signal(3)]);
-    submit_to(&rig, 1, vec![timeline.wait(1)], note(2), vec![binary.signal(0), timeline.signal(2)]);
-    submit_to(&rig, 0, vec![], note(1), vec![timeline.signal(1)]);
-    submit_to(&rig, 0, vec![timeline.wait(3), binary.wait(0)], note(4), vec![timeline.signal(4)]);
-    rig.device.wait_idle().expect("done");
+    submit_to(&fixture, 2, vec![timeline.wait(2)], note(3), vec![timeline.signal(3)]);
+    submit_to(&fixture, 1, vec![timeline.wait(1)], note(2), vec![binary.signal(0), timeline.signal(2)]);
+    submit_to(&fixture, 0, vec![], note(1), vec![timeline.signal(1)]);
+    submit_to(&fixture, 0, vec![timeline.wait(3), binary.wait(0)], note(4), vec![timeline.signal(4)]);
+    fixture.device.wait_idle().expect("done");
     assert_eq!((timeline.value(), binary.value(), &order.lock()[..]), (4, 0, &[1, 2, 3, 4][..]));
 }
 
 #[test]
-fn a_queue_at_work_hinders_no_other() {
-    let rig = Rig::new();
+fn a_busy_queue_does_not_block_others() {
+    let fixture = DeviceFixture::new();
     let (work, begun, end) = gate();
-    let long = rig.submit(work);
+    let long = fixture.submit(work);
     begun.recv().expect("begun");
     // One submission waits for the long work, the other does not.
-    submit_to(&rig, 1, vec![long.timeline.wait(1)], vec![], vec![]);
-    let (fence, short) = (fence(), &rig.device.queues[2]);
+    submit_to(&fixture, 1, vec![long.timeline.wait(1)], vec![], vec![]);
+    let (fence, short) = (fence(), &fixture.device.queues[2]);
     let submission = Submission { fence: Some(fence.signal()), ..Submission::default() };
-    short.submit(&rig.device, vec![submission]).expect("taken");
-    assert_eq!(short.wait_idle(&rig.device), Ok(()));
-    assert!(fence.is_signaled() && !long.fence.is_signaled() && !rig.device.queues[1].has_completed(1));
+    short.submit(&fixture.device, vec![submission]).expect("taken");
+    assert_eq!(short.wait_idle(&fixture.device), Ok(()));
+    assert!(fence.is_signaled() && !long.fence.is_signaled() && !fixture.device.queues[1].has_completed(1));
     drop(end);
-    rig.device.wait_idle().expect("done");
-    assert!(rig.device.queues[1].has_completed(1));
-    long.expect(&rig, DONE, "the long one");
+    fixture.device.wait_idle().expect("done");
+    assert!(fixture.device.queues[1].has_completed(1));
+    long.expect(&fixture, DONE, "the long one");
 }
 
 #[test]
-fn whoever_loses_the_device_waits_for_the_others_work() {
-    let rig = Rig::new();
+fn losing_the_device_waits_for_the_work_of_other_queues() {
+    let fixture = DeviceFixture::new();
     let (work, begun, end) = gate();
     let ended = Arc::new(AtomicBool::new(false));
-    let cut = rig.submit({
+    let cut = fixture.submit({
         let ended = ended.clone();
         move |device, queue| {
             work(device, queue);
@@ -265,54 +266,54 @@ fn whoever_loses_the_device_waits_for_the_others_work() {
         }
     });
     begun.recv().expect("begun");
-    submit_to(&rig, 2, vec![], vec![Box::new(|_: &Device, _: &Queue| panic!("(expected by the test)"))], vec![]);
-    while !rig.device.is_losing() {
+    submit_to(&fixture, 2, vec![], vec![Box::new(|_: &Device, _: &Queue| panic!("(expected by the test)"))], vec![]);
+    while !fixture.device.is_losing() {
         std::thread::yield_now();
     }
     std::thread::sleep(Duration::from_millis(20));
-    assert!(!rig.device.sync.is_lost(), "a worker is at work");
+    assert!(!fixture.device.sync.is_lost(), "a worker is at work");
     drop(end);
-    assert_eq!(rig.device.wait_idle(), Err(LOST));
+    assert_eq!(fixture.device.wait_idle(), Err(LOST));
     assert!(ended.load(Ordering::Acquire));
-    cut.expect(&rig, LOST, "cut short by another queue");
+    cut.expect(&fixture, LOST, "cut short by another queue");
     // An endless wait on the third queue ends with the device.
-    assert_eq!(rig.device.queues[1].submit(&rig.device, vec![Submission::default()]), Err(LOST));
+    assert_eq!(fixture.device.queues[1].submit(&fixture.device, vec![Submission::default()]), Err(LOST));
 }
 
 #[test]
 fn a_device_with_waiting_queues_can_be_destroyed() {
-    let rig = Rig::new();
+    let fixture = DeviceFixture::new();
     let never = semaphore(true);
     for queue in 0..3 {
-        submit_to(&rig, queue, vec![never.wait(1)], vec![Box::new(|_: &Device, _: &Queue| unreachable!())], vec![]);
+        submit_to(&fixture, queue, vec![never.wait(1)], vec![Box::new(|_: &Device, _: &Queue| unreachable!())], vec![]);
     }
-    rig.device.stop();
-    assert!(rig.device.queues.iter().all(|queue| !queue.has_completed(1)));
+    fixture.device.stop();
+    assert!(fixture.device.queues.iter().all(|queue| !queue.has_completed(1)));
 }
 
 /// Tests submissions, losses and waits in orders that the scheduler chooses: work that is reported
 /// as done was executed to its end.
 #[test]
-fn random_orders() {
+fn random_orders_of_submissions_and_losses_are_consistent() {
     let rounds: u64 = std::env::var("GRUS_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(100);
     for seed in 0..rounds {
-        let rig = Rig::new();
+        let fixture = DeviceFixture::new();
         let mut random = base::random::Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let mut below = |n: u64| random.wide() % n;
+        let mut below = |n: u64| random.next_u64() % n;
         let (count, losing, kind) = (1 + below(8), below(10), below(3));
         let executed = Arc::new(AtomicU64::new(0));
-        let mut told = Vec::new();
+        let mut signals = Vec::new();
         let mut submitted_all = true;
         std::thread::scope(|scope| {
             let spins = below(2000);
-            let from_outside = rig.device.clone();
+            let from_outside = fixture.device.clone();
             if kind == 2 {
                 scope.spawn(move || {
                     (0..spins).for_each(|_| std::hint::spin_loop());
                     from_outside.lose_after(Cause::Panic, "outside", &[], std::thread::yield_now);
                 });
             }
-            let waiter = scope.spawn(|| rig.idle());
+            let waiter = scope.spawn(|| fixture.idle());
             for i in 0..count {
                 let (executed, spins) = (executed.clone(), below(500));
                 let work = move |device: &Device, queue: &Queue| {
@@ -327,15 +328,15 @@ fn random_orders() {
                         }
                     }
                 };
-                if rig.device.sync.is_lost() {
+                if fixture.device.sync.is_lost() {
                     submitted_all = false;
                     break;
                 }
                 let fence = fence();
                 let submission =
                     Submission { work: vec![Box::new(work)], fence: Some(fence.signal()), ..Submission::default() };
-                match rig.queue().submit(&rig.device, vec![submission]) {
-                    Ok(()) => told.push(fence),
+                match fixture.queue().submit(&fixture.device, vec![submission]) {
+                    Ok(()) => signals.push(fence),
                     Err(error) => {
                         assert_eq!(error, LOST);
                         submitted_all = false;
@@ -343,14 +344,14 @@ fn random_orders() {
                     }
                 }
             }
-            let result = rig.idle();
-            let all = executed.load(Ordering::Acquire) == told.len() as u64;
+            let result = fixture.idle();
+            let all = executed.load(Ordering::Acquire) == signals.len() as u64;
             assert!(result == LOST || (all && submitted_all), "seed {seed}: {result:?}");
             let _ = waiter.join().expect("no panic");
         });
-        let signaled = told.iter().filter(|f| f.is_signaled()).count() as u64;
+        let signaled = signals.iter().filter(|f| f.is_signaled()).count() as u64;
         assert!(signaled <= executed.load(Ordering::Acquire), "seed {seed}: {signaled} signaled");
-        let in_order = told.iter().skip_while(|f| f.is_signaled()).all(|f| !f.is_signaled());
+        let in_order = signals.iter().skip_while(|f| f.is_signaled()).all(|f| !f.is_signaled());
         assert!(in_order, "seed {seed}");
     }
 }

@@ -9,31 +9,31 @@
 //!
 //! The count is not wall-clock time: a look counts for as long as the thread meant to sleep,
 //! however long that took. A process that is stopped or a machine that sleeps therefore loses
-//! nothing. A look counts not much more than the processor time that the process got meanwhile,
+//! nothing. A check counts not much more than the processor time that the process got meanwhile,
 //! either.
 
 use super::Device;
 use super::fault::Cause;
-use crate::ffi::known;
+use crate::ffi::object_data;
 use crate::os::clock::process_time;
 use crate::os::condvar::Condvar;
 use crate::os::environment::shader_timeout;
-use execution::Running;
+use execution::RunningCommand;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Duration;
 
-/// A look counts at least this fraction of its intended time, however little the process ran
+/// A check counts at least this fraction of its intended time, however little the process ran
 /// meanwhile, so that an endless wait ends too.
-const LEAST_PART: u32 = 4;
+const MIN_COUNTED_PART: u32 = 4;
 
 /// Number of bits of a command's number below its queue's.
 const QUEUE_SHIFT: u32 = 48;
 
 /// The state of a queue that the watchdog observes.
-pub struct Watched {
+pub struct WatchedQueue {
     /// The queue's number.
     queue: usize,
     /// The queue's worker executes something.
@@ -48,10 +48,10 @@ pub struct Watched {
     last: AtomicU64,
 }
 
-impl Watched {
+impl WatchedQueue {
     /// Makes the state of an idle queue.
-    pub fn new(queue: usize) -> Watched {
-        Watched {
+    pub fn new(queue: usize) -> WatchedQueue {
+        WatchedQueue {
             queue,
             executing: AtomicBool::new(false),
             busy: AtomicBool::new(false),
@@ -62,7 +62,7 @@ impl Watched {
     }
 
     /// Begins a command that runs a pipeline (by handle); its draws may be deferred beyond
-    /// [`Watched::end`].
+    /// [`WatchedQueue::end`].
     pub fn begin(&self, pipeline: u64) {
         let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
         self.pipeline.store(pipeline, Ordering::Relaxed);
@@ -70,8 +70,11 @@ impl Watched {
     }
 
     /// Returns the command that has begun, for its draws and dispatches.
-    pub fn running(&self) -> Running {
-        Running { command: self.command.load(Ordering::Acquire), pipeline: self.pipeline.load(Ordering::Relaxed) }
+    pub fn running(&self) -> RunningCommand {
+        RunningCommand {
+            command: self.command.load(Ordering::Acquire),
+            pipeline: self.pipeline.load(Ordering::Relaxed),
+        }
     }
 
     /// Ends the command, which is done or deferred.
@@ -80,7 +83,7 @@ impl Watched {
     }
 
     /// Sets whether the queue's worker executes work.
-    pub fn executes(&self, executing: bool) {
+    pub fn set_executing(&self, executing: bool) {
         self.end();
         self.executing.store(executing, Ordering::SeqCst);
     }
@@ -91,19 +94,19 @@ impl Watched {
     }
 
     /// Marks the queue as idle.
-    pub fn idle(&self) {
+    pub fn mark_idle(&self) {
         self.busy.store(false, Ordering::Relaxed);
     }
 
     /// Returns true if the command belongs to the queue.
-    fn has(&self, running: &Running) -> bool {
+    fn owns(&self, running: &RunningCommand) -> bool {
         running.command >> QUEUE_SHIFT == self.queue as u64
     }
 
     /// Returns the commands that are running: those of the workers, or the queue's own if the
     /// workers have none of this queue.
-    fn at_work(&self, workers: &[Running]) -> Vec<Running> {
-        let mut running: Vec<Running> = workers.iter().copied().filter(|running| self.has(running)).collect();
+    fn running_commands(&self, workers: &[RunningCommand]) -> Vec<RunningCommand> {
+        let mut running: Vec<RunningCommand> = workers.iter().copied().filter(|running| self.owns(running)).collect();
         let own = self.running();
         if running.is_empty() && own.command != 0 {
             running.push(own);
@@ -112,8 +115,8 @@ impl Watched {
     }
 
     /// Returns the handles of the pipelines that are running for the queue.
-    pub fn pipelines_at_work(&self, device: &Device) -> Vec<u64> {
-        let running = self.at_work(&device.engine.pool().running());
+    pub fn running_pipelines(&self, device: &Device) -> Vec<u64> {
+        let running = self.running_commands(&device.engine.pool().running());
         let mut pipelines: Vec<u64> = running.into_iter().map(|running| running.pipeline).collect();
         pipelines.dedup();
         pipelines
@@ -123,13 +126,13 @@ impl Watched {
 /// Watches what a device's queues execute.
 #[derive(Default)]
 pub struct Watchdog {
-    state: Mutex<State>,
+    state: Mutex<WatchdogState>,
     wake: Condvar,
     timeout: OnceLock<Option<Duration>>,
 }
 
 #[derive(Default)]
-struct State {
+struct WatchdogState {
     /// The thread sleeps until it is woken. It parks itself when it finds the queues idle, so that
     /// short submissions wake no thread.
     parked: bool,
@@ -141,7 +144,7 @@ struct State {
 
 impl Watchdog {
     /// Starts watching a queue that has work.
-    pub fn busy(self: &Arc<Self>, device: &Arc<Device>, queue: &Watched) {
+    pub fn watch_queue(self: &Arc<Self>, device: &Arc<Device>, queue: &WatchedQueue) {
         let Some(timeout) = *self.timeout.get_or_init(shader_timeout) else { return };
         let mut state = self.state.lock();
         queue.busy.store(true, Ordering::Relaxed);
@@ -153,7 +156,7 @@ impl Watchdog {
             if state.thread.is_none() && !std::mem::replace(&mut state.reported, true) {
                 // The lock is not held while the application's callback runs.
                 drop(state);
-                return device.unsupported("no thread for the watchdog: GRUS_SHADER_TIMEOUT_MS is not in force");
+                return device.report_unsupported("no thread for the watchdog: GRUS_SHADER_TIMEOUT_MS is not in force");
             }
         }
         if std::mem::take(&mut state.parked) {
@@ -176,7 +179,7 @@ impl Watchdog {
 
     fn run(&self, timeout: Duration, device: &Weak<Device>) {
         let mut budgets: Vec<Budget> = Vec::new();
-        let mut pace = Pace::default();
+        let mut interval = CheckInterval::default();
         let mut state = self.state.lock();
         while !state.stop {
             let Some(at) = device.upgrade() else { return };
@@ -188,7 +191,7 @@ impl Watchdog {
                 continue;
             }
             drop(at);
-            let (step, used) = (pace.next_step(timeout), process_time());
+            let (step, used) = (interval.next_step(timeout), process_time());
             if !self.wake.wait_for(&mut state, step) {
                 continue;
             }
@@ -198,12 +201,12 @@ impl Watchdog {
             // callback runs.
             drop(state);
             budgets.resize_with(device.queues.len(), || Budget::new(timeout));
-            let (workers, time) = (device.engine.pool().running(), used.clamp(step / LEAST_PART, step));
+            let (workers, time) = (device.engine.pool().running(), used.clamp(step / MIN_COUNTED_PART, step));
             for (queue, budget) in device.queues.iter().zip(&mut budgets) {
-                let mut over = budget.look(&queue.watched.at_work(&workers), time);
+                let mut over = budget.count(&queue.watched.running_commands(&workers), time);
                 over.dedup();
                 if !over.is_empty() {
-                    let names: Vec<String> = over.iter().copied().map(known::name).collect();
+                    let names: Vec<String> = over.iter().copied().map(object_data::name).collect();
                     let (names, ms) = (names.join(", "), timeout.as_millis());
                     let message = format!("{queue}: pipeline {names} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)");
                     return device.lose_after(Cause::Timeout, &message, &over, || device.wait_for_workers(None));
@@ -215,20 +218,20 @@ impl Watchdog {
     }
 }
 
-/// Times of the watchdog's looks.
+/// Intervals of the watchdog's checks.
 #[derive(Default)]
-struct Pace {
-    looks: u32,
+struct CheckInterval {
+    checks: u32,
 }
 
-impl Pace {
-    /// Returns the time until the next look: a fraction of the budget, of varying length, so that
-    /// the looks do not synchronise with the work.
+impl CheckInterval {
+    /// Returns the time until the next check: a fraction of the budget, of varying length, so that
+    /// the checks do not synchronise with the work.
     fn next_step(&mut self, timeout: Duration) -> Duration {
         let step = (timeout / 16).clamp(Duration::from_millis(2), Duration::from_millis(250));
-        self.looks = self.looks.wrapping_add(1);
-        // The factor is 3/4 to 5/4, in an order that repeats after 16 looks.
-        step * (12 + self.looks.wrapping_mul(7) % 9) / 16
+        self.checks = self.checks.wrapping_add(1);
+        // The factor is 3/4 to 5/4, in an order that repeats after 16 checks.
+        step * (12 + self.checks.wrapping_mul(7) % 9) / 16
     }
 }
 
@@ -242,15 +245,15 @@ struct Budget {
 impl Budget {
     /// Number of commands that are remembered: more than can run at once, and more than a render
     /// pass defers.
-    const REMEMBERED: u64 = 1 << 14;
+    const MAX_TRACKED_COMMANDS: u64 = 1 << 14;
 
     fn new(timeout: Duration) -> Budget {
         Budget { timeout, seen: BTreeMap::new() }
     }
 
     /// Counts `time` for the running commands; returns the pipelines of those that have used up
-    /// their budget. The first look at a command is not counted, because its start is unknown.
-    fn look(&mut self, running: &[Running], time: Duration) -> Vec<u64> {
+    /// their budget. The first check of a command is not counted, because its start is unknown.
+    fn count(&mut self, running: &[RunningCommand], time: Duration) -> Vec<u64> {
         let mut over = Vec::new();
         for r in running {
             match self.seen.get_mut(&r.command) {
@@ -261,7 +264,7 @@ impl Budget {
                     }
                 }
                 None => {
-                    self.seen = self.seen.split_off(&r.command.saturating_sub(Self::REMEMBERED));
+                    self.seen = self.seen.split_off(&r.command.saturating_sub(Self::MAX_TRACKED_COMMANDS));
                     self.seen.insert(r.command, Duration::ZERO);
                 }
             }
@@ -276,38 +279,38 @@ mod tests {
 
     const STEP: Duration = Duration::from_millis(10);
 
-    fn at(commands: &[u64]) -> Vec<Running> {
-        commands.iter().map(|&command| Running { command, pipeline: 100 + command }).collect()
+    fn at(commands: &[u64]) -> Vec<RunningCommand> {
+        commands.iter().map(|&command| RunningCommand { command, pipeline: 100 + command }).collect()
     }
 
     #[test]
-    fn a_command_has_the_budget_for_itself() {
+    fn each_command_has_its_own_budget() {
         let mut budget = Budget::new(10 * STEP);
         // A hundred draws of one flush take turns.
         for i in 0..900 {
-            assert!(budget.look(&at(&[1 + i % 100, 1 + (i + 50) % 100]), STEP / 2).is_empty(), "look {i}");
+            assert!(budget.count(&at(&[1 + i % 100, 1 + (i + 50) % 100]), STEP / 2).is_empty(), "look {i}");
         }
         // A command that keeps running exceeds the budget after the first look and ten more,
         // whatever else runs.
         for i in 0..10 {
-            assert!(budget.look(&at(&[200, 201 + i]), STEP).is_empty(), "look {i}");
+            assert!(budget.count(&at(&[200, 201 + i]), STEP).is_empty(), "look {i}");
         }
-        assert_eq!(budget.look(&at(&[200, 300]), STEP), [300], "pipeline of command 200");
+        assert_eq!(budget.count(&at(&[200, 300]), STEP), [300], "pipeline of command 200");
     }
 
     #[test]
     fn old_commands_are_forgotten() {
         let mut budget = Budget::new(STEP);
         for command in 1..100_000 {
-            budget.look(&at(&[command]), STEP);
+            budget.count(&at(&[command]), STEP);
         }
-        assert!(budget.seen.len() as u64 <= Budget::REMEMBERED + 1);
+        assert!(budget.seen.len() as u64 <= Budget::MAX_TRACKED_COMMANDS + 1);
     }
 
     #[test]
     fn steps_vary_around_a_part_of_the_budget() {
-        let (mut pace, timeout) = (Pace::default(), Duration::from_millis(1600));
-        let steps: Vec<Duration> = (0..16).map(|_| pace.next_step(timeout)).collect();
+        let (mut interval, timeout) = (CheckInterval::default(), Duration::from_millis(1600));
+        let steps: Vec<Duration> = (0..16).map(|_| interval.next_step(timeout)).collect();
         assert!(steps.iter().all(|s| (75..=125).contains(&s.as_millis())), "{steps:?}");
         assert!(steps.windows(2).all(|s| s[0] != s[1]), "{steps:?}");
     }

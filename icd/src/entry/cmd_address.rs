@@ -1,5 +1,5 @@
 //! Recording of commands that take device addresses in place of buffers
-//! (VK_KHR_device_address_commands): they are the same commands, in another space.
+//! (VK_KHR_device_address_commands): they are the same commands, with another base.
 //!
 //! Statements about the memory (VkAddressCommandFlagsKHR) have no effect.
 
@@ -8,20 +8,20 @@ use super::cmd_transfer::indirect_commands;
 use super::recording::push;
 use crate::caps::newer;
 use crate::command::{
-    Command, ConditionalRendering, CopyQueryPoolResults, DrawIndirect, DrawIndirectByteCount, FeedbackCounters,
-    FeedbackRange, IndirectKind, Place, Space, VertexBufferBinding,
+    BufferOrAddress, Command, ConditionalRendering, CopyQueryPoolResults, DeviceLocation, DrawIndirect,
+    DrawIndirectByteCount, FeedbackCounters, FeedbackRange, IndirectKind, VertexBufferBinding,
 };
 use crate::fallible;
 use crate::ffi::handle::share;
 use crate::ffi::pointer::slice;
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, ext, row};
+use crate::ffi::table::{CommandRow, Requirement, ext, row};
 use crate::object::image::Image;
 use crate::object::query::QueryPool;
 use ash::vk;
 use core::ffi::c_void;
 
-const ADDRESS: Need = ext("VK_KHR_device_address_commands");
+const ADDRESS: Requirement = ext("VK_KHR_device_address_commands");
 
 /// Rows of this family in the command table.
 #[rustfmt::skip]
@@ -73,8 +73,8 @@ pub const COMMANDS: &[CommandRow] = &[
 ];
 
 /// Returns the device range at an address.
-fn at(address: u64) -> Place {
-    (Space::Addresses, address)
+fn at(address: u64) -> DeviceLocation {
+    (BufferOrAddress::Addresses, address)
 }
 
 impl IndirectKind {
@@ -96,7 +96,7 @@ fn draws(
 ) -> Command {
     let commands = indirect_commands(draw_count, range, kind.bytes());
     Command::DrawIndirect(Box::new(DrawIndirect {
-        place: at(commands.address),
+        location: at(commands.address),
         count: count.map(|range| at(range.address)),
         draw_count: commands.count,
         stride: commands.stride,
@@ -170,7 +170,7 @@ unsafe fn counters(
 shims! {
     fn cmd_bind_index_buffer3(buffer: vk::CommandBuffer, info: *const newer::BindIndexBuffer3InfoKHR<'_>) {
         let newer::DeviceAddressRangeKHR { address, size } = (*info).address_range;
-        push(buffer, Command::BindIndexBuffer { place: at(address), size, index_bytes: index_bytes((*info).index_type) });
+        push(buffer, Command::BindIndexBuffer { location: at(address), size, index_bytes: index_bytes((*info).index_type) });
     }
 
     fn cmd_bind_vertex_buffers3(
@@ -180,7 +180,7 @@ shims! {
         infos: *const newer::BindVertexBuffer3InfoKHR<'_>,
     ) {
         let binding = |b: &newer::BindVertexBuffer3InfoKHR<'_>| VertexBufferBinding {
-            place: at(b.address_range.address),
+            location: at(b.address_range.address),
             size: b.address_range.size,
             stride: (b.set_stride != 0).then_some(b.address_range.stride as u32),
         };
@@ -223,17 +223,17 @@ shims! {
             size: r.src_range.size.min(r.dst_range.size),
         };
         let regions = fallible::collect(slice((*info).p_regions, (*info).region_count).iter().map(region))?;
-        push(buffer, Command::CopyBuffer { src: Space::Addresses, dst: Space::Addresses, regions });
+        push(buffer, Command::CopyBuffer { src: BufferOrAddress::Addresses, dst: BufferOrAddress::Addresses, regions });
     }
 
     fn cmd_copy_memory_to_image(buffer: vk::CommandBuffer, info: *const newer::CopyDeviceMemoryImageInfoKHR<'_>) {
         let (image, regions) = (share::<Image>((*info).image), image_regions(&*info)?);
-        push(buffer, Command::CopyBufferToImage { space: Space::Addresses, image, regions });
+        push(buffer, Command::CopyBufferToImage { base: BufferOrAddress::Addresses, image, regions });
     }
 
     fn cmd_copy_image_to_memory(buffer: vk::CommandBuffer, info: *const newer::CopyDeviceMemoryImageInfoKHR<'_>) {
         let (image, regions) = (share::<Image>((*info).image), image_regions(&*info)?);
-        push(buffer, Command::CopyImageToBuffer { image, space: Space::Addresses, regions });
+        push(buffer, Command::CopyImageToBuffer { image, base: BufferOrAddress::Addresses, regions });
     }
 
     fn cmd_update_memory(
@@ -270,7 +270,7 @@ shims! {
         info: *const newer::ConditionalRenderingBeginInfo2EXT<'_>,
     ) {
         let inverted = (*info).flags.contains(vk::ConditionalRenderingFlagsEXT::INVERTED);
-        let begin = ConditionalRendering { place: at((*info).address_range.address), inverted };
+        let begin = ConditionalRendering { location: at((*info).address_range.address), inverted };
         push(buffer, Command::BeginConditionalRendering(Box::new(begin)));
     }
 
@@ -281,7 +281,7 @@ shims! {
         infos: *const newer::BindTransformFeedbackBuffer2InfoEXT<'_>,
     ) {
         let range = |info: &newer::BindTransformFeedbackBuffer2InfoEXT<'_>| FeedbackRange {
-            place: at(info.address_range.address),
+            location: at(info.address_range.address),
             size: info.address_range.size,
         };
         let ranges = fallible::collect(slice(infos, count).iter().map(range))?;

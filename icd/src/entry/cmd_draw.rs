@@ -4,14 +4,14 @@ use super::recording::push;
 use super::render_pass::samples;
 use crate::caps::newer;
 use crate::command::{
-    BeginRenderPass, BeginRendering, Command, ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind, Place,
-    RenderingAttachment, Space,
+    BeginRenderPass, BeginRendering, BufferOrAddress, Command, ConditionalRendering, DeviceLocation, DrawIndirect,
+    DrawMulti, IndirectKind, RenderingAttachment,
 };
 use crate::fallible;
 use crate::ffi::handle::{optional, share};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_2, V1_3, V1_4, ext, row};
+use crate::ffi::table::{CommandRow, Requirement, V1_0, V1_1, V1_2, V1_3, V1_4, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::image::ImageView;
 use crate::object::pipeline_state::decode;
@@ -19,12 +19,12 @@ use crate::object::render_pass::{Framebuffer, RenderPass};
 use ash::vk;
 use core::ffi::c_void;
 
-const RP2: Need = ext("VK_KHR_create_renderpass2");
-const COUNT: Need = ext("VK_KHR_draw_indirect_count");
-const MESH: Need = ext("VK_EXT_mesh_shader");
-const CONDITIONAL: Need = ext("VK_EXT_conditional_rendering");
-const DYNAMIC: Need = ext("VK_KHR_dynamic_rendering");
-const LOCAL_READ: Need = ext("VK_KHR_dynamic_rendering_local_read");
+const RP2: Requirement = ext("VK_KHR_create_renderpass2");
+const COUNT: Requirement = ext("VK_KHR_draw_indirect_count");
+const MESH: Requirement = ext("VK_EXT_mesh_shader");
+const CONDITIONAL: Requirement = ext("VK_EXT_conditional_rendering");
+const DYNAMIC: Requirement = ext("VK_KHR_dynamic_rendering");
+const LOCAL_READ: Requirement = ext("VK_KHR_dynamic_rendering_local_read");
 
 /// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
@@ -124,7 +124,7 @@ unsafe fn begin_render_pass(buffer: vk::CommandBuffer, info: &vk::RenderPassBegi
             area: info.render_area,
             clear_values: slice(info.p_clear_values, info.clear_value_count).iter().map(clear_words).collect(),
         };
-        begin.fits()?;
+        begin.check_memory()?;
         push(buffer, Command::BeginRenderPass(Box::new(begin)));
         Ok(())
     }
@@ -154,9 +154,11 @@ unsafe fn draw_indirect(
 ) {
     // SAFETY: the valid usage of the command makes handles live.
     unsafe {
-        let place = |(buffer, offset): (vk::Buffer, u64)| -> Place { (Space::Buffer(share::<Buffer>(buffer)), offset) };
+        let location = |(buffer, offset): (vk::Buffer, u64)| -> DeviceLocation {
+            (BufferOrAddress::Buffer(share::<Buffer>(buffer)), offset)
+        };
         let (draw_count, stride) = (limits.0, limits.1.into());
-        let draw = DrawIndirect { place: place(from), count: count.map(place), draw_count, stride, kind };
+        let draw = DrawIndirect { location: location(from), count: count.map(location), draw_count, stride, kind };
         push(buffer, Command::DrawIndirect(Box::new(draw)));
     }
 }
@@ -215,7 +217,7 @@ shims! {
             // The stencil clear value is the second word, as in a combined value.
             stencil: one(info.p_stencil_attachment),
         };
-        begin.fits()?;
+        begin.check_memory()?;
         push(buffer, Command::BeginRendering(Box::new(begin)));
     }
 
@@ -340,7 +342,7 @@ shims! {
     fn cmd_begin_conditional_rendering(buffer: vk::CommandBuffer, info: *const vk::ConditionalRenderingBeginInfoEXT<'_>) {
         let info = &*info;
         let inverted = info.flags.contains(vk::ConditionalRenderingFlagsEXT::INVERTED);
-        let begin = ConditionalRendering { place: (share::<Buffer>(info.buffer).into(), info.offset), inverted };
+        let begin = ConditionalRendering { location: (share::<Buffer>(info.buffer).into(), info.offset), inverted };
         push(buffer, Command::BeginConditionalRendering(Box::new(begin)));
     }
 

@@ -4,7 +4,7 @@
 use super::descriptor_write::{apply, elements_of};
 use super::pipeline_state::depth_bias;
 use super::recording::{push, record};
-use crate::command::{BindDescriptorSets, Command, Space, VertexBufferBinding};
+use crate::command::{BindDescriptorSets, BufferOrAddress, Command, VertexBufferBinding};
 use crate::ffi::handle::{get, optional, share};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
@@ -15,7 +15,7 @@ use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::descriptor_update::{UpdateTemplate, write};
 use crate::object::pipeline::Pipeline;
 use crate::object::pipeline_layout::PipelineLayout;
-use crate::object::pipeline_state::{DynamicState, Elements, Faces, decode};
+use crate::object::pipeline_state::{DynamicState, Faces, ListChange, decode};
 use ash::vk;
 use core::ffi::c_void;
 use smallvec::{SmallVec, smallvec};
@@ -194,8 +194,8 @@ unsafe fn bind_index_buffer(
 ) {
     // SAFETY: the valid usage of the command makes handles live.
     unsafe {
-        let place = Space::place(optional::<Buffer>(index_buffer), offset);
-        push(buffer, Command::BindIndexBuffer { place, size, index_bytes: index_bytes(ty) });
+        let location = BufferOrAddress::location(optional::<Buffer>(index_buffer), offset);
+        push(buffer, Command::BindIndexBuffer { location, size, index_bytes: index_bytes(ty) });
     }
 }
 
@@ -223,7 +223,7 @@ unsafe fn bind_vertex_buffers(
         let (buffers, offsets) = (slice(buffers, count), slice(offsets, count));
         let (sizes, strides) = (slice(sizes, count), slice(strides, count));
         let binding = |(i, b): (usize, &vk::Buffer)| VertexBufferBinding {
-            place: Space::place(optional::<Buffer>(*b), offsets.get(i).copied().unwrap_or(0)),
+            location: BufferOrAddress::location(optional::<Buffer>(*b), offsets.get(i).copied().unwrap_or(0)),
             size: sizes.get(i).copied().unwrap_or(vk::WHOLE_SIZE),
             stride: strides.get(i).map(|s| *s as u32),
         };
@@ -413,19 +413,19 @@ shims! {
     }
 
     fn cmd_set_viewport(buffer: vk::CommandBuffer, first: u32, count: u32, viewports: *const vk::Viewport) {
-        set(buffer, DynamicState::Viewport(Elements::From(first, slice(viewports, count).iter().map(decode::viewport).collect())));
+        set(buffer, DynamicState::Viewport(ListChange::From(first, slice(viewports, count).iter().map(decode::viewport).collect())));
     }
 
     fn cmd_set_scissor(buffer: vk::CommandBuffer, first: u32, count: u32, scissors: *const vk::Rect2D) {
-        set(buffer, DynamicState::Scissor(Elements::From(first, slice(scissors, count).iter().map(decode::scissor).collect())));
+        set(buffer, DynamicState::Scissor(ListChange::From(first, slice(scissors, count).iter().map(decode::scissor).collect())));
     }
 
     fn cmd_set_viewport_with_count(buffer: vk::CommandBuffer, count: u32, viewports: *const vk::Viewport) {
-        set(buffer, DynamicState::Viewport(Elements::All(slice(viewports, count).iter().map(decode::viewport).collect())));
+        set(buffer, DynamicState::Viewport(ListChange::All(slice(viewports, count).iter().map(decode::viewport).collect())));
     }
 
     fn cmd_set_scissor_with_count(buffer: vk::CommandBuffer, count: u32, scissors: *const vk::Rect2D) {
-        set(buffer, DynamicState::Scissor(Elements::All(slice(scissors, count).iter().map(decode::scissor).collect())));
+        set(buffer, DynamicState::Scissor(ListChange::All(slice(scissors, count).iter().map(decode::scissor).collect())));
     }
 
     fn cmd_set_line_width(buffer: vk::CommandBuffer, width: f32) {

@@ -8,13 +8,13 @@ use crate::fallible;
 use crate::ffi::handle::share;
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, V1_0, V1_3, ext, row};
+use crate::ffi::table::{CommandRow, Requirement, V1_0, V1_3, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::image::Image;
 use ash::vk;
 use core::ffi::c_void;
 
-const COPY2: Need = ext("VK_KHR_copy_commands2");
+const COPY2: Requirement = ext("VK_KHR_copy_commands2");
 
 /// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
@@ -160,14 +160,14 @@ shims! {
         regions: *const vk::BufferImageCopy,
     ) {
         let regions = fallible::to_vec(slice(regions, count))?;
-        push(buffer, Command::CopyBufferToImage { space: share::<Buffer>(src).into(), image: share::<Image>(dst), regions });
+        push(buffer, Command::CopyBufferToImage { base: share::<Buffer>(src).into(), image: share::<Image>(dst), regions });
     }
 
     fn cmd_copy_buffer_to_image2(buffer: vk::CommandBuffer, info: *const vk::CopyBufferToImageInfo2<'_>) {
         let i = &*info;
         let regions = fallible::collect(slice(i.p_regions, i.region_count).iter().map(buffer_image_copy))?;
-        let space = share::<Buffer>(i.src_buffer).into();
-        push(buffer, Command::CopyBufferToImage { space, image: share::<Image>(i.dst_image), regions });
+        let base = share::<Buffer>(i.src_buffer).into();
+        push(buffer, Command::CopyBufferToImage { base, image: share::<Image>(i.dst_image), regions });
     }
 
     fn cmd_copy_image_to_buffer(
@@ -179,14 +179,14 @@ shims! {
         regions: *const vk::BufferImageCopy,
     ) {
         let regions = fallible::to_vec(slice(regions, count))?;
-        push(buffer, Command::CopyImageToBuffer { image: share::<Image>(src), space: share::<Buffer>(dst).into(), regions });
+        push(buffer, Command::CopyImageToBuffer { image: share::<Image>(src), base: share::<Buffer>(dst).into(), regions });
     }
 
     fn cmd_copy_image_to_buffer2(buffer: vk::CommandBuffer, info: *const vk::CopyImageToBufferInfo2<'_>) {
         let i = &*info;
         let regions = fallible::collect(slice(i.p_regions, i.region_count).iter().map(buffer_image_copy))?;
-        let space = share::<Buffer>(i.dst_buffer).into();
-        push(buffer, Command::CopyImageToBuffer { image: share::<Image>(i.src_image), space, regions });
+        let base = share::<Buffer>(i.dst_buffer).into();
+        push(buffer, Command::CopyImageToBuffer { image: share::<Image>(i.src_image), base, regions });
     }
 
     fn cmd_update_buffer(buffer: vk::CommandBuffer, dst: vk::Buffer, offset: u64, size: u64, data: *const c_void) {

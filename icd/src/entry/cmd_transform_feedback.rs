@@ -2,17 +2,17 @@
 //! queries of a stream.
 
 use super::recording::push;
-use crate::command::{Command, DrawIndirectByteCount, FeedbackCounters, FeedbackRange, Space};
+use crate::command::{BufferOrAddress, Command, DrawIndirectByteCount, FeedbackCounters, FeedbackRange};
 use crate::fallible;
 use crate::ffi::handle::{optional, share};
 use crate::ffi::pointer::slice;
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, ext, row};
+use crate::ffi::table::{CommandRow, Requirement, ext, row};
 use crate::object::buffer::Buffer;
 use crate::object::query::QueryPool;
 use ash::vk;
 
-const FEEDBACK: Need = ext("VK_EXT_transform_feedback");
+const FEEDBACK: Requirement = ext("VK_EXT_transform_feedback");
 
 /// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
@@ -52,7 +52,7 @@ unsafe fn counters(
     let counter = |(i, buffer): (usize, &vk::Buffer)| {
         // SAFETY: the valid usage of the command makes the handle null or live.
         let buffer = unsafe { optional::<Buffer>(*buffer) };
-        buffer.map(|buffer| (Space::Buffer(buffer), offsets.get(i).copied().unwrap_or(0)))
+        buffer.map(|buffer| (BufferOrAddress::Buffer(buffer), offsets.get(i).copied().unwrap_or(0)))
     };
     let counters = fallible::collect(buffers.iter().enumerate().map(counter))?;
     Ok(Box::new(FeedbackCounters { first, counters }))
@@ -69,7 +69,7 @@ shims! {
     ) {
         let (offsets, sizes) = (slice(offsets, count), slice(sizes, count));
         let range = |(i, buffer): (usize, &vk::Buffer)| FeedbackRange {
-            place: (share::<Buffer>(*buffer).into(), offsets.get(i).copied().unwrap_or(0)),
+            location: (share::<Buffer>(*buffer).into(), offsets.get(i).copied().unwrap_or(0)),
             size: sizes.get(i).copied().unwrap_or(vk::WHOLE_SIZE),
         };
         let ranges = fallible::collect(slice(buffers, count).iter().enumerate().map(range))?;

@@ -101,7 +101,7 @@ shims! {
         // Only pipelines need a descriptor set layout.
         device.compiler.expect_stages();
         let made = set_layout(&*info).inspect_err(|&e| {
-            device.unsupported(match e {
+            device.report_unsupported(match e {
                 vk::Result::ERROR_FEATURE_NOT_PRESENT => "vkCreateDescriptorSetLayout: a type of descriptor that is not supported",
                 _ => "vkCreateDescriptorSetLayout: the descriptors take more than 2 GiB, or there is no memory for the layout",
             });
@@ -138,7 +138,7 @@ shims! {
         let info = &*info;
         let sets = slice(info.p_set_layouts, info.set_layout_count).iter().map(|l| optional::<SetLayout>(*l)).collect();
         let made = PipelineLayout::new(sets).map_err(|e| {
-            device.unsupported(&format!("vkCreatePipelineLayout: {e}"));
+            device.report_unsupported(&format!("vkCreatePipelineLayout: {e}"));
             vk::Result::from(e)
         })?;
         *layout = handle::create(Arc::new(made), memory)?;

@@ -9,11 +9,11 @@ use crate::device::Device;
 use crate::ffi::handle::{address, dispatchable, get, share};
 use crate::ffi::pointer::slice;
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, ext, row};
+use crate::ffi::table::{CommandRow, Requirement, ext, row};
 use crate::object::bind_point::BindPoint;
 use crate::object::buffer::Buffer;
 use crate::object::descriptor::{SetLayout, kind_of};
-use crate::object::descriptor_buffer::{Living, Packed};
+use crate::object::descriptor_buffer::{DescriptorNames, PackedDescriptor};
 use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::image::format_of;
 use crate::object::pipeline_layout::PipelineLayout;
@@ -23,7 +23,7 @@ use core::ffi::c_void;
 use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
-const DESCRIPTOR_BUFFER: Need = ext("VK_EXT_descriptor_buffer");
+const DESCRIPTOR_BUFFER: Requirement = ext("VK_EXT_descriptor_buffer");
 
 /// Rows of this family in the command table.
 #[rustfmt::skip]
@@ -46,7 +46,10 @@ pub const COMMANDS: &[CommandRow] = &[
 ///
 /// # Safety
 /// `info` is valid with its pointers and handles.
-unsafe fn packed(living: &Living, info: &vk::DescriptorGetInfoEXT<'_>) -> Option<Packed> {
+unsafe fn packed_descriptor(
+    descriptor_names: &DescriptorNames,
+    info: &vk::DescriptorGetInfoEXT<'_>,
+) -> Option<PackedDescriptor> {
     use vk::DescriptorType as T;
     let kind = kind_of(info.ty)?;
     // SAFETY: `info` is valid with its pointers and handles; the type says which member the union
@@ -54,14 +57,14 @@ unsafe fn packed(living: &Living, info: &vk::DescriptorGetInfoEXT<'_>) -> Option
     let image = |image: *const vk::DescriptorImageInfo, has_sampler: bool| unsafe {
         let (view, sampler) =
             image.as_ref().map_or((0, 0), |i| (address(i.image_view.as_raw()), address(i.sampler.as_raw())));
-        let sampler = if has_sampler { living.sampler_name(sampler) } else { 0 };
-        Packed::image(kind, living.view_name(view), sampler)
+        let sampler = if has_sampler { descriptor_names.sampler_name(sampler) } else { 0 };
+        PackedDescriptor::image(kind, descriptor_names.view_name(view), sampler)
     };
     // SAFETY: `info` is valid with its pointers; null is the null descriptor.
     let buffer = |address: *const vk::DescriptorAddressInfoEXT<'_>| unsafe {
         let texels = matches!(kind, DescriptorKind::UniformTexelBuffer | DescriptorKind::StorageTexelBuffer);
-        address.as_ref().map_or(Packed::default(), |a| {
-            Packed::buffer(kind, a.address, a.range, format_of(a.format).ok().filter(|_| texels))
+        address.as_ref().map_or(PackedDescriptor::default(), |a| {
+            PackedDescriptor::buffer(kind, a.address, a.range, format_of(a.format).ok().filter(|_| texels))
         })
     };
     // SAFETY: `info` is valid with its pointers and handles; the type says which member the union
@@ -70,7 +73,7 @@ unsafe fn packed(living: &Living, info: &vk::DescriptorGetInfoEXT<'_>) -> Option
         Some(match info.ty {
             T::SAMPLER => {
                 let sampler = info.data.p_sampler.as_ref().map_or(0, |s| address(s.as_raw()));
-                Packed::image(kind, 0, living.sampler_name(sampler))
+                PackedDescriptor::image(kind, 0, descriptor_names.sampler_name(sampler))
             }
             T::COMBINED_IMAGE_SAMPLER => image(info.data.p_combined_image_sampler, true),
             T::SAMPLED_IMAGE => image(info.data.p_sampled_image, false),
@@ -89,7 +92,7 @@ unsafe fn packed(living: &Living, info: &vk::DescriptorGetInfoEXT<'_>) -> Option
 ///
 /// # Safety
 /// `data` has space for the bytes.
-unsafe fn give(data: *mut c_void, number: u64) {
+unsafe fn write_capture_data(data: *mut c_void, number: u64) {
     // SAFETY: `data` has space for the bytes, as the `# Safety` section demands.
     unsafe { data.cast::<[u8; CAPTURED_DATA]>().write(number.to_le_bytes()) };
 }
@@ -153,7 +156,7 @@ shims! {
     }
 
     fn get_descriptor(device: vk::Device, info: *const vk::DescriptorGetInfoEXT<'_>, size: usize, out: *mut c_void) {
-        let bytes = packed(&dispatchable::<Device>(device).living, &*info).unwrap_or_default().to_bytes();
+        let bytes = packed_descriptor(&dispatchable::<Device>(device).descriptor_names, &*info).unwrap_or_default().to_bytes();
         std::ptr::copy_nonoverlapping(bytes.as_ptr(), out.cast(), size.min(bytes.len()));
     }
 
@@ -217,7 +220,7 @@ shims! {
         data: *mut c_void,
     ) -> VkResult {
         let buffer = get::<Buffer>((*info).buffer);
-        give(data, if buffer.is_sparse { buffer.memory().address as u64 } else { 0 });
+        write_capture_data(data, if buffer.is_sparse { buffer.memory().address as u64 } else { 0 });
         Ok(())
     }
 
@@ -226,7 +229,7 @@ shims! {
         _info: *const vk::ImageCaptureDescriptorDataInfoEXT<'_>,
         data: *mut c_void,
     ) -> VkResult {
-        give(data, 0);
+        write_capture_data(data, 0);
         Ok(())
     }
 
@@ -235,7 +238,7 @@ shims! {
         info: *const vk::ImageViewCaptureDescriptorDataInfoEXT<'_>,
         data: *mut c_void,
     ) -> VkResult {
-        give(data, dispatchable::<Device>(device).living.view_name(address((*info).image_view.as_raw())));
+        write_capture_data(data, dispatchable::<Device>(device).descriptor_names.view_name(address((*info).image_view.as_raw())));
         Ok(())
     }
 
@@ -244,7 +247,7 @@ shims! {
         info: *const vk::SamplerCaptureDescriptorDataInfoEXT<'_>,
         data: *mut c_void,
     ) -> VkResult {
-        give(data, dispatchable::<Device>(device).living.sampler_name(address((*info).sampler.as_raw())));
+        write_capture_data(data, dispatchable::<Device>(device).descriptor_names.sampler_name(address((*info).sampler.as_raw())));
         Ok(())
     }
 }

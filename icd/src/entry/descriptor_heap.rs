@@ -11,17 +11,17 @@ use crate::device::Device;
 use crate::ffi::handle::{address, dispatchable, get};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, ext, row};
-use crate::object::descriptor_heap::{DescriptorHeaps, HeapKind, SeenView, ViewKey};
+use crate::ffi::table::{CommandRow, Requirement, ext, row};
+use crate::object::descriptor_heap::{DescriptorHeaps, HeapKind, HeapView, ViewKey};
 use crate::object::image::format_of;
-use crate::object::sampler::{Sampler, YcbcrConversion};
+use crate::object::sampler::{Sampler, SamplerYcbcrConversion};
 use base::abi::DESCRIPTOR_SIZE;
 use base::shader::{EmbeddedSampler, HeapIndex, HeapMapping, HeapPlace, MappingSource, Stage};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use vk::Handle;
 
-const DESCRIPTOR_HEAP: Need = ext("VK_EXT_descriptor_heap");
+const DESCRIPTOR_HEAP: Requirement = ext("VK_EXT_descriptor_heap");
 
 /// Rows of this family in the command table.
 #[rustfmt::skip]
@@ -38,7 +38,7 @@ pub const COMMANDS: &[CommandRow] = &[
 ];
 
 /// Value of VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT.
-const PIPELINE_OF_HEAP: u64 = 1 << 36;
+const DESCRIPTOR_HEAP_BIT: u64 = 1 << 36;
 
 // Descriptors.
 
@@ -46,7 +46,7 @@ const PIPELINE_OF_HEAP: u64 = 1 << 36;
 ///
 /// # Safety
 /// `info` is valid with its pointers and handles.
-unsafe fn packed(
+unsafe fn packed_descriptor(
     (device, heaps): (&Device, &DescriptorHeaps),
     info: &vk::ResourceDescriptorInfoEXT<'_>,
 ) -> Result<[u64; 2], vk::Result> {
@@ -74,7 +74,7 @@ unsafe fn packed(
             let storage = info.ty == T::STORAGE_IMAGE;
             // SAFETY: the description of the view is valid with its chain and handles.
             let (key, make) = unsafe { (view_key(view, storage), || view_of(view)) };
-            let seen = if storage { SeenView::Storage } else { SeenView::Sampled };
+            let seen = if storage { HeapView::Storage } else { HeapView::Sampled };
             [heaps.view(key, || make().map(seen))?, 0]
         }
         _ => [0; 2],
@@ -113,7 +113,7 @@ unsafe fn view_key(info: &vk::ImageViewCreateInfo<'_>, storage: bool) -> ViewKey
     words.extend(sliced.map_or([0, u32::MAX], |s| [s.slice_offset, s.slice_count]));
     if let Some(info) = conversion {
         // SAFETY: the conversion is not null, so it is live.
-        let conversion = unsafe { get::<YcbcrConversion>(info.conversion) };
+        let conversion = unsafe { get::<SamplerYcbcrConversion>(info.conversion) };
         words.extend(format!("{:?}", conversion.conversion).bytes().map(u32::from));
     }
     // SAFETY: the image is live or null, as the `# Safety` section demands.
@@ -166,10 +166,10 @@ pub unsafe fn inherit(buffer: vk::CommandBuffer, info: &vk::CommandBufferInherit
 ///
 /// # Safety
 /// The chain is valid.
-pub unsafe fn is_of_heap(chain: *const std::ffi::c_void) -> bool {
+pub unsafe fn uses_heap(chain: *const std::ffi::c_void) -> bool {
     // SAFETY: the chain is valid, as the `# Safety` section demands.
     let flags = unsafe { find::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(chain) };
-    flags.is_some_and(|flags| flags.flags.as_raw() & PIPELINE_OF_HEAP != 0)
+    flags.is_some_and(|flags| flags.flags.as_raw() & DESCRIPTOR_HEAP_BIT != 0)
 }
 
 /// Returns the mappings in a stage's chain, and the samplers that these embed.
@@ -311,7 +311,7 @@ shims! {
         let device = dispatchable::<Device>(device);
         let heaps = heaps_of(device)?;
         for (info, to) in slice(resources, count).iter().zip(slice(descriptors, count)) {
-            write(to, packed((device, heaps), info)?);
+            write(to, packed_descriptor((device, heaps), info)?);
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::ffi::handle::get;
 use crate::ffi::pointer::find;
 use crate::object::buffer::{Buffer, BufferView};
 use crate::object::descriptor_pool::DescriptorSet;
-use crate::object::descriptor_update::{Elements, UpdateTemplate, write};
+use crate::object::descriptor_update::{DescriptorSource, UpdateTemplate, write};
 use crate::object::image::ImageView;
 use crate::object::sampler::Sampler;
 use ash::vk::{self, Handle};
@@ -32,7 +32,7 @@ impl RawElements {
     }
 }
 
-impl Elements for RawElements {
+impl DescriptorSource for RawElements {
     fn ty(&self) -> vk::DescriptorType {
         self.ty
     }

@@ -8,10 +8,10 @@ use crate::device::instance::{Instance, PhysicalDevice};
 use crate::fallible;
 use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle::{self, dispatchable};
-use crate::ffi::known::{self, PrivateDataSlot};
+use crate::ffi::object_data::{self, PrivateDataSlot};
 use crate::ffi::pointer::{c_string, slice, string, write_array};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Level, Need, V1_0, V1_1, V1_3, ext, row};
+use crate::ffi::table::{CommandRow, DispatchLevel, Requirement, V1_0, V1_1, V1_3, ext, row};
 use ash::vk;
 use core::ffi::{CStr, c_char};
 use std::sync::Arc;
@@ -103,17 +103,17 @@ pub const COMMANDS: &[CommandRow] = &[
 
 /// Returns true if a name is usable on a device. Instance extensions with device commands (debug
 /// utils) count too.
-fn enabled(device: &Device, need: Need) -> bool {
+fn enabled(device: &Device, need: Requirement) -> bool {
     match need {
-        Need::Core(version) => {
+        Requirement::Core(version) => {
             version <= crate::caps::API_VERSION.min(device.instance.api_version.max(vk::API_VERSION_1_0))
         }
-        Need::Extension(name) => device.has_extension(name) || device.instance.has_extension(name),
+        Requirement::Extension(name) => device.has_extension(name) || device.instance.has_extension(name),
     }
 }
 
 /// Reports to the application what its vkCreateDevice requested and the driver does not have.
-fn refuse(instance: &Instance, missing: impl std::fmt::Display + Into<vk::Result>) -> vk::Result {
+fn report_missing(instance: &Instance, missing: impl std::fmt::Display + Into<vk::Result>) -> vk::Result {
     let message = format!("vkCreateDevice: {missing}");
     instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", &message);
     missing.into()
@@ -135,7 +135,7 @@ fn queues_of(infos: &[vk::DeviceQueueCreateInfo<'_>]) -> Result<Vec<(u32, u32)>,
 }
 
 /// Returns the reason why no code could run, if there is one.
-fn no_code() -> Option<&'static str> {
+fn missing_code_support() -> Option<&'static str> {
     if !jit::host::is_known() {
         return Some("vkCreateDevice: the driver needs an AArch64 processor, or an x86-64 one with SSE4.1");
     }
@@ -157,13 +157,13 @@ unsafe fn set_name(object: u64, name: *const c_char) -> Result<(), vk::Result> {
     }
     // SAFETY: the object is live and the name null or a C string, as the `# Safety` section
     // demands.
-    unsafe { known::set_name(handle::address(object), string(name)) }
+    unsafe { object_data::set_name(handle::address(object), string(name)) }
 }
 
 shims! {
     fn get_device_proc_addr(device: vk::Device, name: *const c_char) -> vk::PFN_vkVoidFunction {
         let (row, need) = table::find(c_string(name)?.to_bytes())?;
-        (row.level == Level::Device && enabled(dispatchable::<Device>(device), need)).then_some(row.function)
+        (row.level == DispatchLevel::Device && enabled(dispatchable::<Device>(device), need)).then_some(row.function)
     }
 
     fn create_device(
@@ -178,22 +178,22 @@ shims! {
         let instance = physical.instance().ok_or(vk::Result::ERROR_INITIALIZATION_FAILED)?;
         // This is not reported when the instance is made: no messenger exists yet, and reading the
         // environment takes longer than all the rest.
-        if let Some(message) = crate::caps::conformance::ignored() {
+        if let Some(message) = crate::caps::conformance::ignored_reason() {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::WARNING, "GRUS-environment", message);
         }
         let extensions = crate::caps::enable_device(names.iter().map(|n| CStr::from_ptr(*n)));
-        let extensions = extensions.map_err(|missing| refuse(&instance, missing))?;
-        let features = crate::caps::enable_features(info).map_err(|missing| refuse(&instance, missing))?;
+        let extensions = extensions.map_err(|missing| report_missing(&instance, missing))?;
+        let features = crate::caps::enable_features(info).map_err(|missing| report_missing(&instance, missing))?;
         let replays = [Feature::bufferDeviceAddressCaptureReplay, Feature::descriptorBufferCaptureReplay];
         if replays.into_iter().any(|feature| features.has(feature)) {
-            physical.heap.be_the_same();
+            physical.heap.request_replay_addresses();
         }
         let infos = slice(info.p_queue_create_infos, info.queue_create_info_count);
         let queues = queues_of(infos).map_err(|(message, error)| {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
             error
         })?;
-        if let Some(message) = no_code() {
+        if let Some(message) = missing_code_support() {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
             return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
         }
@@ -203,8 +203,8 @@ shims! {
     }
 
     fn destroy_device(device: vk::Device, allocator: *const vk::AllocationCallbacks<'_>) {
-        if let Some(device) = handle::destroy_dispatchable::<Device>(device, Callbacks::of(allocator)) {
-            if !device.sync.is_at_home() {
+        if let Some(device) = handle::destroy_dispatchable::<Device>(device, Callbacks::from_raw(allocator)) {
+            if !device.sync.is_in_own_process() {
                 // In a child of the device's process the device's threads do not exist, so that
                 // they cannot be joined; the memory ends with the child.
                 return core::mem::forget(device);

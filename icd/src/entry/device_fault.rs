@@ -6,11 +6,11 @@ use crate::device::fault::{Cause, Fault};
 use crate::ffi::handle::dispatchable;
 use crate::ffi::pointer::slice_mut;
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, ext, row};
+use crate::ffi::table::{CommandRow, Requirement, ext, row};
 use ash::vk;
 use core::ffi::c_char;
 
-const KHR: Need = ext("VK_KHR_device_fault");
+const KHR: Requirement = ext("VK_KHR_device_fault");
 
 /// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[

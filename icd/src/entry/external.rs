@@ -10,9 +10,9 @@ use crate::ffi::pointer::find;
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, ext, row};
 use crate::object::memory::Memory;
-use crate::object::semaphore::{Fence, Handle, Semaphore};
-use crate::os::arena::Addresses;
-use crate::os::backing::{Backing, Given, Pages};
+use crate::object::semaphore::{Fence, Semaphore, SyncHandleType};
+use crate::os::arena::AddressRequest;
+use crate::os::backing::{Backing, MemoryFdKind, Pages};
 use crate::os::descriptor;
 use ash::vk;
 use base::abi::BUFFER_BYTES;
@@ -92,16 +92,17 @@ pub unsafe fn exported_types(
     let semaphores =
         external::SEMAPHORE_TYPES.iter().fold(vk::ExternalSemaphoreHandleTypeFlags::empty(), |all, ty| all | *ty);
     let fences = external::FENCE_TYPES.iter().fold(vk::ExternalFenceHandleTypeFlags::empty(), |all, ty| all | *ty);
-    let known = external::memory_types().contains(buffer | image)
+    let is_supported = external::memory_types().contains(buffer | image)
         && external::exportable_memory_types().contains(memory)
         && semaphores.contains(semaphore)
         && fences.contains(fence);
-    if known {
+    if is_supported {
         return Ok(ExportedTypes { memory: buffer | image | memory, semaphore, fence });
     }
     let types = (buffer | image | memory).as_raw() | semaphore.as_raw() | fence.as_raw();
-    device
-        .unsupported(&format!("{command}: external handles of these types are not supported (handleTypes {types:#x})"));
+    device.report_unsupported(&format!(
+        "{command}: external handles of these types are not supported (handleTypes {types:#x})"
+    ));
     Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)
 }
 
@@ -130,7 +131,7 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
         let memory = Memory::import(&device.heap, info.allocation_size, import.fd, kind, addresses);
         let memory = memory.inspect_err(|&error| {
             if error == vk::Result::ERROR_INVALID_EXTERNAL_HANDLE {
-                device.misuse(
+                device.report_invalid_usage(
                     "vkAllocateMemory: the descriptor has no allocationSize bytes that can be mapped in pages and stay",
                 );
             }
@@ -140,7 +141,7 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
         return Ok(memory);
     }
     if let Some(import) = host {
-        is_known(
+        check_handle_type(
             device,
             "vkAllocateMemory",
             import.handle_type == vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT,
@@ -152,15 +153,15 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
         let aligned = (range.address as u64).is_multiple_of(external::HOST_POINTER_ALIGNMENT)
             && range.size.is_multiple_of(BUFFER_BYTES);
         if !aligned || range.address.is_null() || range.size == 0 {
-            device.misuse(
+            device.report_invalid_usage(
                 "vkAllocateMemory: memory of the host is imported from the beginning of a page on (minImportedHostPointerAlignment), 16 bytes at least",
             );
             return Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE);
         }
-        return Ok(Memory::of_host(&device.heap, range));
+        return Ok(Memory::from_host(&device.heap, range));
     }
     let twice = types.are_shared() || info.memory_type_index == SPARSE_MEMORY_TYPE;
-    let backing = if twice { Backing::Memfd } else { Backing::usual() };
+    let backing = if twice { Backing::Memfd } else { Backing::default_kind() };
     Memory::allocate(&device.heap, info.allocation_size, backing, addresses)
 }
 
@@ -168,7 +169,7 @@ pub unsafe fn allocate(device: &Device, info: &vk::MemoryAllocateInfo<'_>) -> Re
 ///
 /// # Safety
 /// `p_next` is a valid chain.
-unsafe fn addresses_of(p_next: *const c_void) -> Addresses {
+unsafe fn addresses_of(p_next: *const c_void) -> AddressRequest {
     // SAFETY: `p_next` is a valid chain, as the `# Safety` section requires.
     let (flags, opaque) = unsafe {
         (
@@ -177,20 +178,20 @@ unsafe fn addresses_of(p_next: *const c_void) -> Addresses {
                 .map_or(0, |info| info.opaque_capture_address),
         )
     };
-    Addresses::captured(flags.contains(vk::MemoryAllocateFlags::DEVICE_ADDRESS_CAPTURE_REPLAY), opaque)
+    AddressRequest::from_capture(flags.contains(vk::MemoryAllocateFlags::DEVICE_ADDRESS_CAPTURE_REPLAY), opaque)
 }
 
 /// Fails with VK_ERROR_INVALID_EXTERNAL_HANDLE and a message if the handle type is not known.
-fn is_known(device: &Device, command: &str, known: bool) -> Result<(), vk::Result> {
-    if known {
+fn check_handle_type(device: &Device, command: &str, is_supported: bool) -> Result<(), vk::Result> {
+    if is_supported {
         return Ok(());
     }
-    device.unsupported(&format!("{command}: there are no external handles of this type"));
+    device.report_unsupported(&format!("{command}: there are no external handles of this type"));
     Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)
 }
 
 /// Transfers a descriptor to the application.
-fn give(file: File) -> i32 {
+fn into_fd(file: File) -> i32 {
     file.into_raw_fd()
 }
 
@@ -204,7 +205,7 @@ shims! {
     fn get_memory_fd(device: vk::Device, info: *const vk::MemoryGetFdInfoKHR<'_>, fd: *mut i32) -> VkResult {
         let info = &*info;
         let kind = memory_handle(dispatchable::<Device>(device), "vkGetMemoryFdKHR", info.handle_type)?;
-        *fd = give(get::<Memory>(info.memory).export(kind)?);
+        *fd = into_fd(get::<Memory>(info.memory).export(kind)?);
         Ok(())
     }
 
@@ -216,8 +217,8 @@ shims! {
     ) -> VkResult {
         // The query is about handles that the driver did not make.
         let foreign = ty == vk::ExternalMemoryHandleTypeFlags::DMA_BUF_EXT;
-        is_known(dispatchable::<Device>(device), "vkGetMemoryFdPropertiesKHR", foreign)?;
-        Pages::import(fd, Given::DmaBuf, 0).ok_or(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)?;
+        check_handle_type(dispatchable::<Device>(device), "vkGetMemoryFdPropertiesKHR", foreign)?;
+        Pages::import(fd, MemoryFdKind::DmaBuf, 0).ok_or(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)?;
         (*out).memory_type_bits = FOREIGN_TYPES;
         Ok(())
     }
@@ -229,7 +230,7 @@ shims! {
         out: *mut vk::MemoryHostPointerPropertiesEXT<'_>,
     ) -> VkResult {
         let host = ty == vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
-        is_known(dispatchable::<Device>(device), "vkGetMemoryHostPointerPropertiesEXT", host)?;
+        check_handle_type(dispatchable::<Device>(device), "vkGetMemoryHostPointerPropertiesEXT", host)?;
         (*out).memory_type_bits = FOREIGN_TYPES;
         Ok(())
     }
@@ -238,9 +239,9 @@ shims! {
         let (device, info) = (dispatchable::<Device>(device), &*info);
         let semaphore = get::<Semaphore>(info.semaphore);
         *fd = match semaphore_handle(device, "vkGetSemaphoreFdKHR", info.handle_type)? {
-            Handle::Opaque => give(semaphore.export()?),
-            Handle::SyncFile => {
-                semaphore.copy_out(&device.sync);
+            SyncHandleType::Opaque => into_fd(semaphore.export()?),
+            SyncHandleType::SyncFile => {
+                semaphore.export_state(&device.sync);
                 SIGNALED
             }
         };
@@ -251,16 +252,16 @@ shims! {
         let (device, info) = (dispatchable::<Device>(device), &*info);
         let handle = semaphore_handle(device, "vkImportSemaphoreFdKHR", info.handle_type)?;
         let temporary = info.flags.contains(vk::SemaphoreImportFlags::TEMPORARY);
-        get::<Semaphore>(info.semaphore).import(info.fd, handle, temporary || handle == Handle::SyncFile)
+        get::<Semaphore>(info.semaphore).import(info.fd, handle, temporary || handle == SyncHandleType::SyncFile)
     }
 
     fn get_fence_fd(device: vk::Device, info: *const vk::FenceGetFdInfoKHR<'_>, fd: *mut i32) -> VkResult {
         let (device, info) = (dispatchable::<Device>(device), &*info);
         let fence = get::<Fence>(info.fence);
         *fd = match fence_handle(device, "vkGetFenceFdKHR", info.handle_type)? {
-            Handle::Opaque => give(fence.export()?),
-            Handle::SyncFile => {
-                fence.copy_out(&device.sync);
+            SyncHandleType::Opaque => into_fd(fence.export()?),
+            SyncHandleType::SyncFile => {
+                fence.export_state(&device.sync);
                 SIGNALED
             }
         };
@@ -271,25 +272,41 @@ shims! {
         let (device, info) = (dispatchable::<Device>(device), &*info);
         let handle = fence_handle(device, "vkImportFenceFdKHR", info.handle_type)?;
         let temporary = info.flags.contains(vk::FenceImportFlags::TEMPORARY);
-        get::<Fence>(info.fence).import(info.fd, handle, temporary || handle == Handle::SyncFile)
+        get::<Fence>(info.fence).import(info.fd, handle, temporary || handle == SyncHandleType::SyncFile)
     }
 }
 
-fn memory_handle(device: &Device, command: &str, ty: vk::ExternalMemoryHandleTypeFlags) -> Result<Given, vk::Result> {
-    is_known(device, command, FILES.contains(ty) && external::memory_types().contains(ty))?;
-    Ok(if ty == vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD { Given::File } else { Given::DmaBuf })
+fn memory_handle(
+    device: &Device,
+    command: &str,
+    ty: vk::ExternalMemoryHandleTypeFlags,
+) -> Result<MemoryFdKind, vk::Result> {
+    check_handle_type(device, command, FILES.contains(ty) && external::memory_types().contains(ty))?;
+    Ok(if ty == vk::ExternalMemoryHandleTypeFlags::OPAQUE_FD { MemoryFdKind::File } else { MemoryFdKind::DmaBuf })
 }
 
 fn semaphore_handle(
     device: &Device,
     command: &str,
     ty: vk::ExternalSemaphoreHandleTypeFlags,
-) -> Result<Handle, vk::Result> {
-    is_known(device, command, external::SEMAPHORE_TYPES.contains(&ty))?;
-    Ok(if ty == vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD { Handle::Opaque } else { Handle::SyncFile })
+) -> Result<SyncHandleType, vk::Result> {
+    check_handle_type(device, command, external::SEMAPHORE_TYPES.contains(&ty))?;
+    Ok(if ty == vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD {
+        SyncHandleType::Opaque
+    } else {
+        SyncHandleType::SyncFile
+    })
 }
 
-fn fence_handle(device: &Device, command: &str, ty: vk::ExternalFenceHandleTypeFlags) -> Result<Handle, vk::Result> {
-    is_known(device, command, external::FENCE_TYPES.contains(&ty))?;
-    Ok(if ty == vk::ExternalFenceHandleTypeFlags::OPAQUE_FD { Handle::Opaque } else { Handle::SyncFile })
+fn fence_handle(
+    device: &Device,
+    command: &str,
+    ty: vk::ExternalFenceHandleTypeFlags,
+) -> Result<SyncHandleType, vk::Result> {
+    check_handle_type(device, command, external::FENCE_TYPES.contains(&ty))?;
+    Ok(if ty == vk::ExternalFenceHandleTypeFlags::OPAQUE_FD {
+        SyncHandleType::Opaque
+    } else {
+        SyncHandleType::SyncFile
+    })
 }

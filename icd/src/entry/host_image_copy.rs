@@ -6,13 +6,13 @@ use crate::device::Device;
 use crate::ffi::handle::{dispatchable, get};
 use crate::ffi::pointer::slice;
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, V1_4, ext, row};
+use crate::ffi::table::{CommandRow, Requirement, V1_4, ext, row};
 use crate::object::image::Image;
 use ash::vk;
 use base::mem::{ImageMemory, MemoryRange};
 use core::ffi::c_void;
 
-const HOST_COPY: Need = ext("VK_EXT_host_image_copy");
+const HOST_COPY: Requirement = ext("VK_EXT_host_image_copy");
 
 /// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
@@ -30,7 +30,7 @@ struct MemoryRegion {
 
 /// Direction of such a copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum To {
+enum CopyDirection {
     Image,
     Memory,
 }
@@ -56,15 +56,15 @@ fn region(
 /// Returns the image's memory; a copy of an image without memory is refused.
 fn bound(device: &Device, command: &str, image: &Image) -> Result<ImageMemory, vk::Result> {
     image.memory().ok_or_else(|| {
-        device.misuse(&format!("{command}: an image has no memory"));
+        device.report_invalid_usage(&format!("{command}: an image has no memory"));
         vk::Result::ERROR_MEMORY_MAP_FAILED
     })
 }
 
 /// Reports a region that reaches outside its image. As on the queue, nothing outside is accessed.
-fn fits(device: &Device, command: &str, number: usize, inside: bool) {
+fn report_outside(device: &Device, command: &str, number: usize, inside: bool) {
     if !inside {
-        device.misuse(&format!("{command}: region {number} reaches outside of its image"));
+        device.report_invalid_usage(&format!("{command}: region {number} reaches outside of its image"));
     }
 }
 
@@ -75,20 +75,20 @@ fn copy(
     image: &Image,
     flags: vk::HostImageCopyFlagsEXT,
     regions: impl Iterator<Item = MemoryRegion>,
-    to: To,
+    to: CopyDirection,
 ) -> Result<(), vk::Result> {
     let memory = bound(device, command, image)?;
     for (number, MemoryRegion { pointer, region: r }) in regions.enumerate() {
         let inside = bounds::has_box(&image.layout, &r.image_subresource, r.image_offset, r.image_extent);
-        fits(device, command, number, inside);
+        report_outside(device, command, number, inside);
         let host = |size| MemoryRange { address: pointer.cast(), size };
         if flags.contains(vk::HostImageCopyFlagsEXT::MEMCPY) {
             let mut at = 0;
             for piece in image.subresources(&memory, &r.image_subresource) {
                 let here = MemoryRange { address: pointer.cast::<u8>().wrapping_add(at as usize), size: piece.size };
                 match to {
-                    To::Image => transfer::copy_memory(here, piece),
-                    To::Memory => transfer::copy_memory(piece, here),
+                    CopyDirection::Image => transfer::copy_memory(here, piece),
+                    CopyDirection::Memory => transfer::copy_memory(piece, here),
                 }
                 at += piece.size;
             }
@@ -97,8 +97,8 @@ fn copy(
         // The region's rows limit the access to the application's memory.
         let host = host(bounds::rows_bytes(&image.layout, &r));
         match to {
-            To::Image => transfer::copy_memory_to_image(host, &memory, &r),
-            To::Memory => transfer::copy_image_to_memory(&memory, host, &r),
+            CopyDirection::Image => transfer::copy_memory_to_image(host, &memory, &r),
+            CopyDirection::Memory => transfer::copy_image_to_memory(&memory, host, &r),
         }
     }
     Ok(())
@@ -112,7 +112,7 @@ shims! {
         };
         let device: &Device = dispatchable::<Device>(device);
         let regions = slice(i.p_regions, i.region_count).iter().map(one);
-        copy((device, "vkCopyMemoryToImage"), get::<Image>(i.dst_image), i.flags, regions, To::Image)
+        copy((device, "vkCopyMemoryToImage"), get::<Image>(i.dst_image), i.flags, regions, CopyDirection::Image)
     }
 
     fn copy_image_to_memory(device: vk::Device, info: *const vk::CopyImageToMemoryInfoEXT<'_>) -> VkResult {
@@ -122,7 +122,7 @@ shims! {
         };
         let device: &Device = dispatchable::<Device>(device);
         let regions = slice(i.p_regions, i.region_count).iter().map(one);
-        copy((device, "vkCopyImageToMemory"), get::<Image>(i.src_image), i.flags, regions, To::Memory)
+        copy((device, "vkCopyImageToMemory"), get::<Image>(i.src_image), i.flags, regions, CopyDirection::Memory)
     }
 
     // Images of one layout are stored alike: with VK_HOST_IMAGE_COPY_MEMCPY it is the same copy.
@@ -139,7 +139,7 @@ shims! {
                 dst_offset: r.dst_offset,
                 extent: r.extent,
             };
-            fits(device, COMMAND, number, bounds::has_copy(src, dst, &r));
+            report_outside(device, COMMAND, number, bounds::has_copy(src, dst, &r));
             transfer::host_copy_image(&from, &to, &r);
         }
         Ok(())

@@ -3,7 +3,7 @@
 use crate::device::instance::Instance;
 use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle;
-use crate::ffi::messages::{Messenger, Report, Reporter};
+use crate::ffi::messages::{DebugReport, DebugReportCallback, Messenger};
 use crate::ffi::pointer::{slice, write_array};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_1, ext, row};
@@ -106,14 +106,14 @@ shims! {
         }
         let names = slice(info.pp_enabled_extension_names, info.enabled_extension_count);
         let extensions = crate::caps::enable_instance(names.iter().map(|n| CStr::from_ptr(*n)))?;
-        let memory = Callbacks::of(allocator);
+        let memory = Callbacks::from_raw(allocator);
         let new = Instance::new(api_version, extensions, memory);
         *instance = handle::create_dispatchable(new, memory)?;
         Ok(())
     }
 
     fn destroy_instance(instance: vk::Instance, allocator: *const vk::AllocationCallbacks<'_>) {
-        drop(handle::destroy_dispatchable::<Instance>(instance, Callbacks::of(allocator)));
+        drop(handle::destroy_dispatchable::<Instance>(instance, Callbacks::from_raw(allocator)));
     }
 
     fn enumerate_physical_devices(instance: vk::Instance, count: *mut u32, data: *mut vk::PhysicalDevice) -> VkResult {
@@ -173,9 +173,9 @@ shims! {
         allocator: *const vk::AllocationCallbacks<'_>,
         callback: *mut vk::DebugReportCallbackEXT,
     ) -> VkResult {
-        let object = Arc::new(Reporter::new(&*info));
+        let object = Arc::new(DebugReportCallback::new(&*info));
         *callback = handle::create(object.clone(), handle::memory::<Instance>(instance, allocator))?;
-        handle::dispatchable::<Instance>(instance).messages.add_reporter(object);
+        handle::dispatchable::<Instance>(instance).messages.add_report_callback(object);
         Ok(())
     }
 
@@ -184,8 +184,8 @@ shims! {
         callback: vk::DebugReportCallbackEXT,
         allocator: *const vk::AllocationCallbacks<'_>,
     ) {
-        handle::dispatchable::<Instance>(instance).messages.remove_reporter(handle::address(vk::Handle::as_raw(callback)));
-        handle::destroy::<Reporter>(callback, handle::memory::<Instance>(instance, allocator));
+        handle::dispatchable::<Instance>(instance).messages.remove_report_callback(handle::address(vk::Handle::as_raw(callback)));
+        handle::destroy::<DebugReportCallback>(callback, handle::memory::<Instance>(instance, allocator));
     }
 
     fn debug_report_message(
@@ -199,7 +199,7 @@ shims! {
         message: *const c_char,
     ) {
         let [layer, message] = [layer, message].map(|text| if text.is_null() { c"" } else { CStr::from_ptr(text) });
-        let report = Report { flags, object: (ty, object), location, code, layer, message };
-        handle::dispatchable::<Instance>(instance).messages.report_to_reporters(&report);
+        let report = DebugReport { flags, object: (ty, object), location, code, layer, message };
+        handle::dispatchable::<Instance>(instance).messages.send_debug_report(&report);
     }
 }

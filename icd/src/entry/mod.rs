@@ -39,7 +39,7 @@ use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle;
 use crate::ffi::pointer::c_string;
 use crate::ffi::shim::guard;
-use crate::ffi::table::{Level, Need};
+use crate::ffi::table::{DispatchLevel, Requirement};
 use ash::vk::{self, Handle};
 use core::ffi::{CStr, c_char};
 
@@ -96,7 +96,7 @@ pub unsafe extern "system" fn vk_icdGetPhysicalDeviceProcAddr(
     name: *const c_char,
 ) -> vk::PFN_vkVoidFunction {
     // SAFETY: `instance` is null or live and `name` a C string, as the `# Safety` section demands.
-    guard(|| unsafe { instance_function(instance, c_string(name)?, |level| level == Level::PhysicalDevice) })
+    guard(|| unsafe { instance_function(instance, c_string(name)?, |level| level == DispatchLevel::PhysicalDevice) })
 }
 
 /// Returns the allocator for a child of a device: the one that its command received, else the
@@ -117,23 +117,24 @@ unsafe fn memory_of(device: vk::Device, given: *const vk::AllocationCallbacks<'_
 unsafe fn instance_function(
     instance: vk::Instance,
     name: &CStr,
-    wanted: impl Fn(Level) -> bool,
+    wanted: impl Fn(DispatchLevel) -> bool,
 ) -> vk::PFN_vkVoidFunction {
     let (row, need) = table::find(name.to_bytes())?;
     let visible = match row.level {
-        Level::Global => matches!(need, Need::Core(version) if version <= crate::caps::API_VERSION),
+        DispatchLevel::Global => matches!(need, Requirement::Core(version) if version <= crate::caps::API_VERSION),
         _ if instance.is_null() => false,
         level => {
             // SAFETY: commands of this level need an instance, so `instance` is live.
             let instance = unsafe { handle::dispatchable::<crate::device::instance::Instance>(instance) };
             match need {
                 // Device commands of a newer core version may still be enabled on the device.
-                Need::Core(version) => {
-                    version <= instance.api_version || (level == Level::Device && version <= crate::caps::API_VERSION)
+                Requirement::Core(version) => {
+                    version <= instance.api_version
+                        || (level == DispatchLevel::Device && version <= crate::caps::API_VERSION)
                 }
-                Need::Extension(extension) => {
+                Requirement::Extension(extension) => {
                     instance.has_extension(extension)
-                        || (level != Level::Instance && crate::caps::has_device_extension(extension))
+                        || (level != DispatchLevel::Instance && crate::caps::has_device_extension(extension))
                 }
             }
         }

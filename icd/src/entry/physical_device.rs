@@ -3,14 +3,14 @@
 use crate::caps::{self, newer};
 use crate::ffi::pointer::{find, find_mut, write_array, write_each};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, V1_0, V1_1, V1_3, ext, row};
+use crate::ffi::table::{CommandRow, Requirement, V1_0, V1_1, V1_3, ext, row};
 use crate::object::memory::Heap;
 use ash::vk;
 use std::ffi::c_void;
 
 type Physical = vk::PhysicalDevice;
 
-const PROPERTIES2: Need = ext("VK_KHR_get_physical_device_properties2");
+const PROPERTIES2: Requirement = ext("VK_KHR_get_physical_device_properties2");
 
 /// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[

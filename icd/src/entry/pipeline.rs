@@ -2,7 +2,6 @@
 
 use super::memory_of;
 use super::pipeline_info;
-use crate::backend::pipeline_cache::PipelineCache;
 use crate::device::Device;
 use crate::fallible;
 use crate::ffi::allocator::Callbacks;
@@ -10,8 +9,9 @@ use crate::ffi::handle::{self, dispatchable, get, optional};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, row};
-use crate::object::pipeline::{CreatedPipeline, Failure, Pipeline, PipelineBuilder};
+use crate::object::pipeline::{CreatedPipeline, Pipeline, PipelineBuilder, PipelineError};
 use crate::object::shader_module::ShaderModule;
+use crate::shader_compiler::pipeline_cache::PipelineCache;
 use ash::vk;
 use core::ffi::c_void;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ unsafe fn create_all<T>(
     infos: &[T],
     pipelines: *mut vk::Pipeline,
     flags_and_chain: impl Fn(&T) -> (vk::PipelineCreateFlags, *const c_void),
-    create: impl Fn(PipelineBuilder<'_>, &T) -> Result<CreatedPipeline, Failure>,
+    create: impl Fn(PipelineBuilder<'_>, &T) -> Result<CreatedPipeline, PipelineError>,
 ) -> Result<(), vk::Result> {
     let mut result = Ok(());
     let mut stopped = false;
@@ -62,12 +62,12 @@ unsafe fn create_all<T>(
         let created =
             create(PipelineBuilder { compiler: &device.compiler, linker: &device.linker, cache, flags }, info).map_err(
                 |failure| {
-                    failure.message.iter().for_each(|message| device.unsupported(message));
+                    failure.message.iter().for_each(|message| device.report_unsupported(message));
                     failure.result
                 },
             );
         let mut stages = Vec::new();
-        let created = created.inspect(|created| device.faults.note(&created.pipeline.program));
+        let created = created.inspect(|created| device.faults.register(&created.pipeline.program));
         match created.and_then(|created| Ok((handle::create(created.pipeline, memory)?, created.feedback))) {
             Ok((pipeline, feedback)) => (*out, stages) = (pipeline, feedback),
             Err(error) => {
@@ -81,7 +81,7 @@ unsafe fn create_all<T>(
         // SAFETY: the chain of each info is valid, as the `# Safety` section demands.
         if let Some(feedback) = unsafe { find::<vk::PipelineCreationFeedbackCreateInfo<'_>>(chain) } {
             // SAFETY: the structure's pointers are valid outputs of the application.
-            unsafe { answer(feedback, began, &stages) };
+            unsafe { write_feedback(feedback, began, &stages) };
         }
     }
     result
@@ -91,7 +91,7 @@ unsafe fn create_all<T>(
 ///
 /// # Safety
 /// The structure's pointers are valid for writing.
-unsafe fn answer(
+unsafe fn write_feedback(
     feedback: &vk::PipelineCreationFeedbackCreateInfo<'_>,
     began: Instant,
     stages: &[vk::PipelineCreationFeedback],

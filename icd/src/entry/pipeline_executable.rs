@@ -1,18 +1,18 @@
 //! VK_KHR_pipeline_executable_properties: the code that a pipeline has (`backend::inspect`).
 
-use crate::backend::inspect::{Executable, Statistic};
 use crate::caps::copy_str;
 use crate::device::Device;
 use crate::ffi::handle::{dispatchable, get};
 use crate::ffi::pointer::fill_array;
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, ext, row};
+use crate::ffi::table::{CommandRow, Requirement, ext, row};
 use crate::object::pipeline::Pipeline;
+use crate::shader_compiler::inspect::{Executable, Statistic};
 use ash::vk;
 use jit::backend::Text;
 use std::sync::Arc;
 
-const EXECUTABLE: Need = ext("VK_KHR_pipeline_executable_properties");
+const EXECUTABLE: Requirement = ext("VK_KHR_pipeline_executable_properties");
 const TEXTS: vk::PipelineCreateFlags = vk::PipelineCreateFlags::CAPTURE_INTERNAL_REPRESENTATIONS_KHR;
 const STATISTICS: vk::PipelineCreateFlags = vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR;
 
@@ -93,9 +93,9 @@ shims! {
 
 /// Returns a pipeline's executables, with texts if it captures them.
 fn executables(device: &Device, pipeline: &Pipeline) -> Result<Arc<[Executable]>, vk::Result> {
-    let made = device.inspected.executables(pipeline.program.stages().code(), pipeline.flags.contains(TEXTS));
-    made.map_err(|error| {
-        device.unsupported(&format!("a pipeline's executables: {error}"));
+    let executables = device.executables.of_pipeline(pipeline.program.stages().code(), pipeline.flags.contains(TEXTS));
+    executables.map_err(|error| {
+        device.report_unsupported(&format!("a pipeline's executables: {error}"));
         vk::Result::ERROR_OUT_OF_HOST_MEMORY
     })
 }
@@ -104,7 +104,9 @@ fn executables(device: &Device, pipeline: &Pipeline) -> Result<Arc<[Executable]>
 fn captured(device: &Device, pipeline: &Pipeline, flag: vk::PipelineCreateFlags) -> bool {
     let captured = pipeline.flags.contains(flag);
     if !captured {
-        device.misuse(&format!("a pipeline's executables are asked for what needs {flag:?} at its creation"));
+        device.report_invalid_usage(&format!(
+            "a pipeline's executables are asked for what needs {flag:?} at its creation"
+        ));
     }
     captured
 }

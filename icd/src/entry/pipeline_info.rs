@@ -6,11 +6,11 @@ use crate::caps::properties::{SIZED_STAGES, SUBGROUP_SIZE};
 use crate::fallible;
 use crate::ffi::handle;
 use crate::ffi::pointer::{find, slice, string};
-use crate::object::pipeline::{Failure, GraphicsCreateInfo, StageCreateInfo};
+use crate::object::pipeline::{GraphicsCreateInfo, PipelineError, StageCreateInfo};
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::shader_module::ShaderModule;
 use ash::vk;
-use base::shader::{PipelineType, Side, Stage};
+use base::shader::{PipelineType, Stage, StageIoKind};
 use jit::spirv::{SUBGROUP_SIZES, Specialization};
 use std::sync::Arc;
 
@@ -18,18 +18,21 @@ use std::sync::Arc;
 ///
 /// # Safety
 /// `info` is valid with its chains and handles.
-pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>, heaps: bool) -> Result<GraphicsCreateInfo, Failure> {
-    let refuse = |message: &str| Failure::unsupported("graphics pipeline", message);
+pub unsafe fn graphics(
+    info: &vk::GraphicsPipelineCreateInfo<'_>,
+    heaps: bool,
+) -> Result<GraphicsCreateInfo, PipelineError> {
+    let refuse = |message: &str| PipelineError::unsupported("graphics pipeline", message);
     // SAFETY: the chain of `info` is valid, as the `# Safety` section demands.
-    let of_heap = heaps && unsafe { descriptor_heap::is_of_heap(info.p_next) };
+    let of_heap = heaps && unsafe { descriptor_heap::uses_heap(info.p_next) };
     // SAFETY: `info` is valid with its chains, as the `# Safety` section demands.
     let state = unsafe { pipeline_state::decode(info) }.map_err(|message| refuse(&message))?;
     // SAFETY: `info` is valid, so that it has this many stages.
     let infos = unsafe { slice(info.p_stages, info.stage_count) };
     let stages = infos.iter().map(|stage| {
-        let kind = Stage::of_flag_bit(stage.stage.as_raw(), PipelineType::Graphics)
+        let kind = Stage::from_flag_bit(stage.stage.as_raw(), PipelineType::Graphics)
             .ok_or_else(|| refuse(&format!("shader stage {:?} is not supported", stage.stage)))?;
-        if kind.row().inputs == Side::Interpolated && state.discards() {
+        if kind.row().inputs == StageIoKind::Interpolated && state.discards() {
             return Ok(None);
         }
         // SAFETY: each stage of `info` is valid with its chain and handle.
@@ -48,16 +51,16 @@ pub unsafe fn graphics(info: &vk::GraphicsPipelineCreateInfo<'_>, heaps: bool) -
 pub unsafe fn compute(
     info: &vk::ComputePipelineCreateInfo<'_>,
     heaps: bool,
-) -> Result<(StageCreateInfo, Arc<PipelineLayout>), Failure> {
+) -> Result<(StageCreateInfo, Arc<PipelineLayout>), PipelineError> {
     // SAFETY: `info` is valid with its chains and handles, as the `# Safety` section demands.
     unsafe {
         let mut stage = [Some(stage_of(&info.stage, Stage::Compute)?)];
-        let layout = match heaps && descriptor_heap::is_of_heap(info.p_next) {
+        let layout = match heaps && descriptor_heap::uses_heap(info.p_next) {
             true => heap_layout(std::slice::from_ref(&info.stage), &mut stage)?,
             false => layout(info.layout),
         };
         let [stage] = stage;
-        let stage = stage.ok_or_else(|| Failure::unsupported("compute pipeline", "there is no stage"))?;
+        let stage = stage.ok_or_else(|| PipelineError::unsupported("compute pipeline", "there is no stage"))?;
         Ok((stage, layout))
     }
 }
@@ -78,7 +81,7 @@ unsafe fn heap_layout(
         stage.heap = Some(mappings);
         all.push((stage.stage, samplers));
     }
-    PipelineLayout::of_heap(all).map(Arc::new)
+    PipelineLayout::for_heap(all).map(Arc::new)
 }
 
 /// Returns the layout, or an empty one for null.
@@ -94,7 +97,10 @@ unsafe fn layout(layout: vk::PipelineLayout) -> Arc<PipelineLayout> {
 ///
 /// # Safety
 /// `info` is valid with its chain and handle.
-unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -> Result<StageCreateInfo, Failure> {
+unsafe fn stage_of(
+    info: &vk::PipelineShaderStageCreateInfo<'_>,
+    stage: Stage,
+) -> Result<StageCreateInfo, PipelineError> {
     // SAFETY: the module is null or live, as the `# Safety` section demands.
     let module = unsafe { handle::optional::<ShaderModule>(info.module) };
     let words: Arc<[u32]> = match &module {
@@ -104,7 +110,8 @@ unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -
             // library).
             // SAFETY: the chain is valid, as the `# Safety` section demands.
             let inline = unsafe { find::<vk::ShaderModuleCreateInfo<'_>>(info.p_next) };
-            let inline = inline.ok_or_else(|| Failure::unsupported("pipeline", "a stage has no shader module"))?;
+            let inline =
+                inline.ok_or_else(|| PipelineError::unsupported("pipeline", "a stage has no shader module"))?;
             // SAFETY: the structure is an element of the valid chain, so that its code has this
             // size.
             fallible::shared(unsafe { slice(inline.p_code, (inline.code_size / 4) as u32) })?
@@ -119,7 +126,7 @@ unsafe fn stage_of(info: &vk::PipelineShaderStageCreateInfo<'_>, stage: Stage) -
     let sizes = if any { SUBGROUP_SIZES } else { SUBGROUP_SIZE..=SUBGROUP_SIZE };
     if !subgroup_size.is_power_of_two() || !sizes.contains(&subgroup_size) {
         let message = format!("subgroups of {subgroup_size} in {:?}, there are those of {sizes:?}", info.stage);
-        return Err(Failure::unsupported("pipeline", &message));
+        return Err(PipelineError::unsupported("pipeline", &message));
     }
     // SAFETY: `info` is valid, so its specialisation is null or valid.
     let entries = unsafe { specialization(info.p_specialization_info) }?;

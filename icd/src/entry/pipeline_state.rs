@@ -3,7 +3,7 @@
 
 use crate::ffi::pointer::{find, slice};
 use crate::object::pipeline_state::{
-    BlendAttachments, CreateInfo, GraphicsState, RenderingFormats, Row, StateMask, VertexInput, ViewportState,
+    BlendAttachments, CreateInfo, GraphicsState, RenderingFormats, StateMask, StateRow, VertexInput, ViewportState,
     decode as values,
 };
 use ash::vk::{self, Handle};
@@ -47,11 +47,11 @@ unsafe fn structures<'a>(
         let tessellation = if tessellates { info.p_tessellation_state.as_ref() } else { None };
         let chain = r.map_or(std::ptr::null(), |r| r.p_next);
         let discards =
-            r.is_some_and(|r| r.rasterizer_discard_enable != 0) && !dynamic.has(Row::RasterizerDiscardEnable);
+            r.is_some_and(|r| r.rasterizer_discard_enable != 0) && !dynamic.has(StateRow::RasterizerDiscardEnable);
         let mut structures = CreateInfo {
             discards,
             // If all of it is dynamic, all of it is ignored.
-            vertex_input: if meshes || dynamic.has(Row::VertexInput) {
+            vertex_input: if meshes || dynamic.has(StateRow::VertexInput) {
                 None
             } else {
                 info.p_vertex_input_state.as_ref().map(|v| vertex_input(v))
@@ -123,9 +123,9 @@ unsafe fn sample_locations(
     dynamic: StateMask,
 ) -> (bool, SampleLocations) {
     let enable = state.sample_locations_enable != 0;
-    let matters = enable || dynamic.has(Row::SampleLocationsEnable);
+    let matters = enable || dynamic.has(StateRow::SampleLocationsEnable);
     let info = &state.sample_locations_info;
-    if !matters || dynamic.has(Row::SampleLocations) {
+    if !matters || dynamic.has(StateRow::SampleLocations) {
         return (enable, values::CENTRES);
     }
     // SAFETY: the structure is valid, and its locations are not ignored.
@@ -182,13 +182,13 @@ unsafe fn vertex_input<'a>(v: &vk::PipelineVertexInputStateCreateInfo<'a>) -> Ve
 /// # Safety
 /// The structure is valid; ignored pointers of dynamic state are not read.
 unsafe fn viewport<'a>(v: &vk::PipelineViewportStateCreateInfo<'a>, dynamic: StateMask) -> ViewportState<'a> {
-    let count = |row: Row, n: u32| if dynamic.has(row) { 0 } else { n.min(MAX_VIEWPORTS as u32) };
+    let count = |row: StateRow, n: u32| if dynamic.has(row) { 0 } else { n.min(MAX_VIEWPORTS as u32) };
     // SAFETY: the structure is valid, as the `# Safety` section demands; lists that are dynamic
     // have a count of 0 and are not read.
     unsafe {
         ViewportState {
-            viewports: slice(v.p_viewports, count(Row::Viewport, v.viewport_count)),
-            scissors: slice(v.p_scissors, count(Row::Scissor, v.scissor_count)),
+            viewports: slice(v.p_viewports, count(StateRow::Viewport, v.viewport_count)),
+            scissors: slice(v.p_scissors, count(StateRow::Scissor, v.scissor_count)),
         }
     }
 }

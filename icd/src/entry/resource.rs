@@ -12,11 +12,11 @@ use crate::ffi::pointer::{find, find_mut, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, V1_4, ext, row};
 use crate::object::buffer::{Buffer, BufferView};
-use crate::object::descriptor_buffer::Name;
+use crate::object::descriptor_buffer::DescriptorName;
 use crate::object::image::{Image, ImageView, format_of};
 use crate::object::memory::Memory;
 use crate::object::query::QueryPool;
-use crate::object::sampler::{Sampler, YcbcrConversion};
+use crate::object::sampler::{Sampler, SamplerYcbcrConversion};
 use crate::object::sparse::SPARSE_BLOCK;
 use ash::vk::{self, Handle};
 use base::format::MAX_PLANES;
@@ -148,7 +148,7 @@ pub const COMMANDS: &[CommandRow] = &[
 ];
 
 /// Upper bound of the size of a buffer in bytes, exclusive.
-const MOST: u64 = 1 << 47;
+const MAX_BUFFER_SIZE: u64 = 1 << 47;
 
 /// Longest time for which an allocation without free memory waits for submissions whose end
 /// releases memory that was freed meanwhile.
@@ -239,7 +239,7 @@ fn map(memory: &Memory, offset: u64, size: u64) -> Result<*mut c_void, vk::Resul
 ///
 /// # Safety
 /// The chain is valid.
-unsafe fn tell_status(chain: *const c_void, bound: Result<(), vk::Result>) -> Result<(), vk::Result> {
+unsafe fn store_status(chain: *const c_void, bound: Result<(), vk::Result>) -> Result<(), vk::Result> {
     // SAFETY: the chain is valid, as the `# Safety` section requires.
     unsafe {
         if let Some(status) = find::<vk::BindMemoryStatusKHR<'_>>(chain) {
@@ -270,7 +270,7 @@ unsafe fn image_of(info: &vk::ImageCreateInfo<'_>) -> Result<Image, vk::Result> 
         let planes = unsafe { slice(explicit.p_plane_layouts, explicit.drm_format_modifier_plane_count) };
         let rows: Vec<_> = planes.iter().take(MAX_PLANES + 1).map(|plane| (plane.offset, plane.row_pitch)).collect();
         let linear = explicit.drm_format_modifier == modifiers::LINEAR;
-        let laid_out = if linear { image.with_rows(&rows) } else { None };
+        let laid_out = if linear { image.with_plane_pitches(&rows) } else { None };
         return laid_out.ok_or(vk::Result::ERROR_INVALID_DRM_FORMAT_MODIFIER_PLANE_LAYOUT_EXT);
     }
     // A valid list contains the only modifier that exists.
@@ -289,7 +289,7 @@ pub unsafe fn view_of(info: &vk::ImageViewCreateInfo<'_>) -> Result<ImageView, v
         let sliced = find::<vk::ImageViewSlicedCreateInfoEXT<'_>>(info.p_next).map(|s| (s.slice_offset, s.slice_count));
         let conversion =
             find::<vk::SamplerYcbcrConversionInfo<'_>>(info.p_next).filter(|info| !info.conversion.is_null());
-        let conversion = conversion.map(|info| &get::<YcbcrConversion>(info.conversion).conversion);
+        let conversion = conversion.map(|info| &get::<SamplerYcbcrConversion>(info.conversion).conversion);
         let in_bytes = find::<vk::ImageViewASTCDecodeModeEXT<'_>>(info.p_next)
             .is_some_and(|mode| mode.decode_mode == vk::Format::R8G8B8A8_UNORM);
         ImageView::new(share::<Image>(info.image), info, min_lod, sliced, conversion, in_bytes)
@@ -307,14 +307,14 @@ unsafe fn retire<T: Send + Sync + 'static>(device: vk::Device, object: Arc<T>) {
 
 shims! {
     fn allocate_memory(device: vk::Device, info: *const vk::MemoryAllocateInfo<'_>, allocator: Allocator<'_>, memory: *mut vk::DeviceMemory) -> VkResult {
-        let lent = memory_of(device, allocator);
+        let callbacks = memory_of(device, allocator);
         let device = dispatchable::<Device>(device);
         let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
         let made = allocate(device, &*info);
         // Freed memory may still wait for the end of a submission.
         let again = made.as_ref().is_err_and(|error| *error == out) && device.heap.executions.settle(SUBMISSION_TIME);
         let made = if again { allocate(device, &*info) } else { made };
-        *memory = handle::create(Arc::new(made?), lent)?;
+        *memory = handle::create(Arc::new(made?), callbacks)?;
         Ok(())
     }
 
@@ -326,9 +326,9 @@ shims! {
             let device = dispatchable::<Device>(device);
             if let Some(heaps) = &device.heaps {
                 let all = memory.range(0, memory.size());
-                all.into_iter().for_each(|range| heaps.forget_memory(&device.heap, range));
+                all.into_iter().for_each(|range| heaps.remove_memory(&device.heap, range));
             }
-            memory.leave();
+            memory.allow_address_reuse();
         }
         handle::destroy::<Memory>(memory, memory_of(device, allocator));
     }
@@ -362,25 +362,25 @@ shims! {
     }
 
     fn create_buffer(device: vk::Device, info: *const vk::BufferCreateInfo<'_>, allocator: Allocator<'_>, buffer: *mut vk::Buffer) -> VkResult {
-        let lent = memory_of(device, allocator);
+        let callbacks = memory_of(device, allocator);
         let (device, info) = (dispatchable::<Device>(device), &*info);
         exported_types(device, "vkCreateBuffer", info.p_next)?;
-        if info.size >= MOST {
-            device.unsupported("vkCreateBuffer: the size is more than any buffer can have");
+        if info.size >= MAX_BUFFER_SIZE {
+            device.report_unsupported("vkCreateBuffer: the size is more than any buffer can have");
             return Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY);
         }
         let replayed = find::<vk::BufferDeviceAddressCreateInfoEXT<'_>>(info.p_next).map_or(0, |i| i.device_address);
         if replayed != 0 {
-            device.unsupported("vkCreateBuffer: VkBufferDeviceAddressCreateInfoEXT::deviceAddress asks for VK_EXT_buffer_device_address's bufferDeviceAddressCaptureReplay");
+            device.report_unsupported("vkCreateBuffer: VkBufferDeviceAddressCreateInfoEXT::deviceAddress asks for VK_EXT_buffer_device_address's bufferDeviceAddressCaptureReplay");
             return Err(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS);
         }
         let opaque = find::<vk::BufferOpaqueCaptureAddressCreateInfo<'_>>(info.p_next).map(|i| i.opaque_capture_address);
         let opaque = opaque.filter(|&address| address != 0).or_else(|| captured_data(info.p_next)).unwrap_or(0);
         let object = Buffer::new(info, opaque);
         if object.is_sparse {
-            object.place(&device.heap)?;
+            object.reserve_addresses(&device.heap)?;
         }
-        *buffer = handle::create(Arc::new(object), lent)?;
+        *buffer = handle::create(Arc::new(object), callbacks)?;
         Ok(())
     }
 
@@ -412,7 +412,7 @@ shims! {
         let mut all = Ok(());
         for info in slice(infos, count) {
             let bound = get::<Buffer>(info.buffer).bind(share::<Memory>(info.memory), info.memory_offset);
-            all = all.and(tell_status(info.p_next, bound));
+            all = all.and(store_status(info.p_next, bound));
         }
         all
     }
@@ -420,7 +420,7 @@ shims! {
     fn get_buffer_device_address(device: vk::Device, info: *const vk::BufferDeviceAddressInfo<'_>) -> u64 {
         let (device, address) = (dispatchable::<Device>(device), get::<Buffer>((*info).buffer).memory().address as u64);
         if device.heap.is_imported(address) {
-            device.unsupported(
+            device.report_unsupported(
                 "vkGetBufferDeviceAddress: the buffer lies in imported memory of the host: commands take the address, pointers of shaders read 0 there",
             );
         }
@@ -449,23 +449,23 @@ shims! {
     }
 
     fn create_image(device: vk::Device, info: *const vk::ImageCreateInfo<'_>, allocator: Allocator<'_>, image: *mut vk::Image) -> VkResult {
-        let lent = memory_of(device, allocator);
+        let callbacks = memory_of(device, allocator);
         let device = dispatchable::<Device>(device);
         exported_types(device, "vkCreateImage", (*info).p_next)?;
         let object = image_of(&*info).inspect_err(|e| {
-            device.unsupported(&format!("vkCreateImage: {e:?}: the image is not one of those that vkGetPhysicalDeviceImageFormatProperties2 allows"));
+            device.report_unsupported(&format!("vkCreateImage: {e:?}: the image is not one of those that vkGetPhysicalDeviceImageFormatProperties2 allows"));
         })?;
         if object.is_sparse {
-            object.place(&device.heap)?;
+            object.reserve_addresses(&device.heap)?;
         }
-        *image = handle::create(Arc::new(object), lent)?;
+        *image = handle::create(Arc::new(object), callbacks)?;
         Ok(())
     }
 
     fn destroy_image(device: vk::Device, image: vk::Image, allocator: Allocator<'_>) {
         let heap = &dispatchable::<Device>(device).heap;
         let heaps = dispatchable::<Device>(device).heaps.iter();
-        heaps.for_each(|heaps| heaps.forget_image(heap, handle::address(image.as_raw())));
+        heaps.for_each(|heaps| heaps.remove_image(heap, handle::address(image.as_raw())));
         optional::<Image>(image).iter().for_each(|image| image.end());
         handle::destroy::<Image>(image, memory_of(device, allocator));
     }
@@ -508,7 +508,7 @@ shims! {
                 Some(plane) => image.bind_plane(plane.plane_aspect, memory, offset),
                 None => image.bind(memory, offset),
             });
-            all = all.and(tell_status(info.p_next, bound));
+            all = all.and(store_status(info.p_next, bound));
         }
         all
     }
@@ -548,15 +548,15 @@ shims! {
         let object = view_of(&*info)?;
         let object = Arc::new(object);
         let replayed = (*info).flags.contains(vk::ImageViewCreateFlags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT);
-        let name = Name::of(replayed, captured_data((*info).p_next));
-        let (living, raw) = (&dispatchable::<Device>(device).living, handle::raw(&object));
-        living.note_view(&object, name)?;
-        *view = handle::create(object, memory_of(device, allocator)).inspect_err(|_| living.forget_view(raw))?;
+        let name = DescriptorName::requested(replayed, captured_data((*info).p_next));
+        let (descriptor_names, raw) = (&dispatchable::<Device>(device).descriptor_names, handle::raw(&object));
+        descriptor_names.record_view(&object, name)?;
+        *view = handle::create(object, memory_of(device, allocator)).inspect_err(|_| descriptor_names.remove_view(raw))?;
         Ok(())
     }
 
     fn destroy_image_view(device: vk::Device, view: vk::ImageView, allocator: Allocator<'_>) {
-        dispatchable::<Device>(device).living.forget_view(handle::address(view.as_raw()));
+        dispatchable::<Device>(device).descriptor_names.remove_view(handle::address(view.as_raw()));
         optional::<ImageView>(view).into_iter().for_each(|view| retire(device, view));
         handle::destroy::<ImageView>(view, memory_of(device, allocator));
     }
@@ -564,15 +564,15 @@ shims! {
     fn create_sampler(device: vk::Device, info: *const vk::SamplerCreateInfo<'_>, allocator: Allocator<'_>, sampler: *mut vk::Sampler) -> VkResult {
         let object = Arc::new(Sampler::new(sampler_of(&*info)));
         let replayed = (*info).flags.contains(vk::SamplerCreateFlags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT);
-        let name = Name::of(replayed, captured_data((*info).p_next));
-        let (living, raw) = (&dispatchable::<Device>(device).living, handle::raw(&object));
-        living.note_sampler(&object, name)?;
-        *sampler = handle::create(object, memory_of(device, allocator)).inspect_err(|_| living.forget_sampler(raw))?;
+        let name = DescriptorName::requested(replayed, captured_data((*info).p_next));
+        let (descriptor_names, raw) = (&dispatchable::<Device>(device).descriptor_names, handle::raw(&object));
+        descriptor_names.record_sampler(&object, name)?;
+        *sampler = handle::create(object, memory_of(device, allocator)).inspect_err(|_| descriptor_names.remove_sampler(raw))?;
         Ok(())
     }
 
     fn destroy_sampler(device: vk::Device, sampler: vk::Sampler, allocator: Allocator<'_>) {
-        dispatchable::<Device>(device).living.forget_sampler(handle::address(sampler.as_raw()));
+        dispatchable::<Device>(device).descriptor_names.remove_sampler(handle::address(sampler.as_raw()));
         optional::<Sampler>(sampler).into_iter().for_each(|sampler| retire(device, sampler));
         handle::destroy::<Sampler>(sampler, memory_of(device, allocator));
     }
@@ -585,7 +585,7 @@ shims! {
     ) -> VkResult {
         *conversion = vk::SamplerYcbcrConversion::null();
         let Some(object) = conversion_of(&*info) else {
-            dispatchable::<Device>(device).unsupported("vkCreateSamplerYcbcrConversion: the format does not support the conversion");
+            dispatchable::<Device>(device).report_unsupported("vkCreateSamplerYcbcrConversion: the format does not support the conversion");
             return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
         };
         *conversion = handle::create(Arc::new(object), memory_of(device, allocator))?;
@@ -593,7 +593,7 @@ shims! {
     }
 
     fn destroy_sampler_ycbcr_conversion(device: vk::Device, conversion: vk::SamplerYcbcrConversion, allocator: Allocator<'_>) {
-        handle::destroy::<YcbcrConversion>(conversion, memory_of(device, allocator));
+        handle::destroy::<SamplerYcbcrConversion>(conversion, memory_of(device, allocator));
     }
 
     fn create_query_pool(device: vk::Device, info: *const vk::QueryPoolCreateInfo<'_>, allocator: Allocator<'_>, pool: *mut vk::QueryPool) -> VkResult {

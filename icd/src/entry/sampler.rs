@@ -2,10 +2,10 @@
 
 use crate::ffi::pointer::find;
 use crate::object::image::{format_of, swizzle};
-use crate::object::sampler::YcbcrConversion;
+use crate::object::sampler::SamplerYcbcrConversion;
 use ash::vk;
 use base::abi;
-use texture::{Conversion, Model};
+use texture::{YcbcrConversion, YcbcrModel};
 
 /// Returns the sampler of a create info.
 ///
@@ -62,17 +62,17 @@ fn border_color(
 }
 
 /// Returns the conversion of a create info; `None` for one that is not supported.
-pub fn conversion_of(info: &vk::SamplerYcbcrConversionCreateInfo<'_>) -> Option<YcbcrConversion> {
+pub fn conversion_of(info: &vk::SamplerYcbcrConversionCreateInfo<'_>) -> Option<SamplerYcbcrConversion> {
     format_of(info.format)
         .ok()
-        .filter(|format| YcbcrConversion::has(*format) && info.force_explicit_reconstruction == 0)?;
-    let model = usize::try_from(info.ycbcr_model.as_raw()).ok().and_then(|model| Model::ALL.get(model))?;
-    let conversion = Conversion {
+        .filter(|format| SamplerYcbcrConversion::has(*format) && info.force_explicit_reconstruction == 0)?;
+    let model = usize::try_from(info.ycbcr_model.as_raw()).ok().and_then(|model| YcbcrModel::ALL.get(model))?;
+    let conversion = YcbcrConversion {
         model: *model,
         narrow: info.ycbcr_range == vk::SamplerYcbcrRange::ITU_NARROW,
         components: swizzle(&info.components),
         cosited: [info.x_chroma_offset, info.y_chroma_offset].map(|at| at == vk::ChromaLocation::COSITED_EVEN),
         linear: info.chroma_filter == vk::Filter::LINEAR,
     };
-    Some(YcbcrConversion { conversion })
+    Some(SamplerYcbcrConversion { conversion })
 }

@@ -14,7 +14,7 @@ use crate::object::buffer::Buffer;
 use crate::object::image::Image;
 use crate::object::memory::Memory;
 use crate::object::semaphore::{Fence, Semaphore};
-use crate::object::sparse::{Bind, SPARSE_BLOCK, SparseRange};
+use crate::object::sparse::{SPARSE_BLOCK, SparseBind, SparseRange};
 use ash::vk;
 use std::sync::Arc;
 
@@ -46,9 +46,9 @@ fn sparse_requirements(image: &Image) -> impl Iterator<Item = vk::SparseImageMem
         let residency = plane.residency?;
         Some(vk::SparseImageMemoryRequirements {
             format_properties: sparse_properties(plane.aspect, plane.format, residency.cell),
-            image_mip_tail_first_lod: residency.tail_level,
-            image_mip_tail_size: residency.tail_size,
-            image_mip_tail_offset: residency.tail_offset,
+            image_mip_tail_first_lod: residency.mip_tail_level,
+            image_mip_tail_size: residency.mip_tail_size,
+            image_mip_tail_offset: residency.mip_tail_offset,
             image_mip_tail_stride: plane.layer_stride,
         })
     })
@@ -56,16 +56,17 @@ fn sparse_requirements(image: &Image) -> impl Iterator<Item = vk::SparseImageMem
 
 /// Bindings of one batch, in order.
 #[derive(Default)]
-struct Binds {
-    list: Vec<Bind>,
+struct SparseBindList {
+    list: Vec<SparseBind>,
     /// Message about a bind that is invalid.
-    misuse: Option<&'static str>,
+    invalid_usage: Option<&'static str>,
 }
 
-impl Binds {
-    fn push(&mut self, bind: Bind) -> Result<(), vk::Result> {
+impl SparseBindList {
+    fn push(&mut self, bind: SparseBind) -> Result<(), vk::Result> {
         if bind.granules().is_none() {
-            self.misuse = Some("vkQueueBindSparse: a binding is not of whole blocks, or not inside of its resource");
+            self.invalid_usage =
+                Some("vkQueueBindSparse: a binding is not of whole blocks, or not inside of its resource");
             return Ok(());
         }
         fallible::push(&mut self.list, bind)
@@ -81,7 +82,7 @@ impl Binds {
         binds: &[vk::SparseMemoryBind],
     ) -> Result<(), vk::Result> {
         let Some(range) = range else {
-            self.misuse = Some("vkQueueBindSparse: a resource was not created to be sparse");
+            self.invalid_usage = Some("vkQueueBindSparse: a resource was not created to be sparse");
             return Ok(());
         };
         for bind in binds {
@@ -89,7 +90,7 @@ impl Binds {
             let memory = unsafe { optional::<Memory>(bind.memory) }.map(|memory| (memory, bind.memory_offset));
             // Images have no metadata to bind.
             if !bind.flags.contains(vk::SparseMemoryBindFlags::METADATA) {
-                self.push(Bind { range: range.clone(), offset: bind.resource_offset, bytes: bind.size, memory })?;
+                self.push(SparseBind { range: range.clone(), offset: bind.resource_offset, bytes: bind.size, memory })?;
             }
         }
         Ok(())
@@ -104,7 +105,7 @@ impl Binds {
         for bind in binds {
             let plane = image.layout.plane_of(bind.subresource.aspect_mask.as_raw());
             let (Some(range), Some(residency)) = (image.sparse(), image.layout.planes()[plane].residency) else {
-                self.misuse = Some("vkQueueBindSparse: an image was not created for sparse residency");
+                self.invalid_usage = Some("vkQueueBindSparse: an image was not created for sparse residency");
                 return Ok(());
             };
             // SAFETY: the handle is live or null, as the `# Safety` section requires.
@@ -122,11 +123,12 @@ impl Binds {
                 let cell = |at| image.layout.cell(plane, level, layer, at);
                 let at = cell(last).and(cell([first[0], last[1], last[2]]));
                 let Some(at) = at else {
-                    self.misuse = Some("vkQueueBindSparse: a binding is of blocks that the image's level has not");
+                    self.invalid_usage =
+                        Some("vkQueueBindSparse: a binding is of blocks that the image's level has not");
                     break;
                 };
                 let memory = memory.clone().map(|memory| (memory, bind.memory_offset + row * row_bytes));
-                self.push(Bind { range: range.clone(), offset: at, bytes: row_bytes, memory })?;
+                self.push(SparseBind { range: range.clone(), offset: at, bytes: row_bytes, memory })?;
             }
         }
         Ok(())
@@ -134,12 +136,12 @@ impl Binds {
 
     fn work(self) -> Work {
         Box::new(move |device, queue| {
-            if let Some(misuse) = self.misuse {
-                device.misuse(misuse);
+            if let Some(invalid_usage) = self.invalid_usage {
+                device.report_invalid_usage(invalid_usage);
             }
-            let suits = |bind: &Bind| bind.memory.as_ref().is_none_or(|(memory, _)| memory.suits_sparse());
+            let suits = |bind: &SparseBind| bind.memory.as_ref().is_none_or(|(memory, _)| memory.supports_sparse());
             if !self.list.iter().all(suits) {
-                device.misuse(
+                device.report_invalid_usage(
                     "vkQueueBindSparse: memory is of a type that memoryTypeBits of the resource excludes: its pages are moved, which takes time",
                 );
             }
@@ -157,8 +159,8 @@ impl Binds {
 ///
 /// # Safety
 /// `info` is valid, and its handles are live.
-unsafe fn binds_of(info: &vk::BindSparseInfo<'_>) -> Result<Binds, vk::Result> {
-    let mut binds = Binds::default();
+unsafe fn binds_of(info: &vk::BindSparseInfo<'_>) -> Result<SparseBindList, vk::Result> {
+    let mut binds = SparseBindList::default();
     // SAFETY: `info` is valid and its handles are live, as the `# Safety` section requires.
     unsafe {
         for buffer in slice(info.p_buffer_binds, info.buffer_bind_count) {

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::*;
-use crate::ffi::table::{CommandRow, Need};
+use crate::ffi::table::{CommandRow, Requirement};
 
 /// Tables of all families.
 pub static TABLES: [&[CommandRow]; 25] = [
@@ -40,7 +40,7 @@ const WSI: &[CommandRow] = crate::wsi::COMMANDS;
 /// A name: the position of its text and its length (0 in a free slot), and the position of its row:
 /// table, row, number among the row's names.
 #[derive(Clone, Copy)]
-struct Name {
+struct NameSlot {
     text: u16,
     length: u8,
     table: u8,
@@ -50,7 +50,7 @@ struct Name {
 
 /// Number of slots, more than twice the number of names.
 const SLOTS: usize = 2048;
-const FREE: Name = Name { text: 0, length: 0, table: 0, row: 0, number: 0 };
+const FREE_SLOT: NameSlot = NameSlot { text: 0, length: 0, table: 0, row: 0, number: 0 };
 
 /// Names by their hash, in the next free slot, and their texts.
 ///
@@ -61,7 +61,7 @@ const FREE: Name = Name { text: 0, length: 0, table: 0, row: 0, number: 0 };
 /// between two of the pieces (16 pages of 4 KiB) in which the system reads the file.
 #[repr(align(0x4000))]
 struct Index {
-    slots: [Name; SLOTS],
+    slots: [NameSlot; SLOTS],
     text: [u8; TEXT],
 }
 
@@ -71,7 +71,7 @@ static INDEX: Index = index();
 const TEXT: usize = 1 << 15;
 
 const fn index() -> Index {
-    let mut index = Index { slots: [FREE; SLOTS], text: [0; TEXT] };
+    let mut index = Index { slots: [FREE_SLOT; SLOTS], text: [0; TEXT] };
     let (mut count, mut text, mut table) = (0, 0, 0);
     while table < TABLES.len() {
         let mut row = 0;
@@ -87,7 +87,7 @@ const fn index() -> Index {
                 assert!(!name.is_empty() && name.len() < 256, "a name's length is a byte");
                 let (length, begin) = (name.len() as u8, text as u16);
                 index.slots[slot] =
-                    Name { text: begin, length, table: table as u8, row: row as u8, number: number as u8 };
+                    NameSlot { text: begin, length, table: table as u8, row: row as u8, number: number as u8 };
                 let mut i = 0;
                 while i < name.len() {
                     index.text[text + i] = name[i];
@@ -108,11 +108,11 @@ const fn index() -> Index {
 /// the last of which may overlap the one before it. (Hashing byte by byte is a long chain of
 /// products, which takes a sixth of the time of an instance.)
 const fn slot_of(name: &[u8]) -> usize {
-    const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
+    const HASH_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
     let (mut hash, mut at) = (name.len() as u64, 0);
     while at < name.len() {
         let begin = if at + 8 > name.len() { name.len().saturating_sub(8) } else { at };
-        hash = (hash ^ hash >> 29 ^ word(name, begin)).wrapping_mul(ODD);
+        hash = (hash ^ hash >> 29 ^ word(name, begin)).wrapping_mul(HASH_MULTIPLIER);
         at += 8;
     }
     (hash >> (u64::BITS - SLOTS.trailing_zeros())) as usize
@@ -138,17 +138,17 @@ const fn word(name: &[u8], begin: usize) -> u64 {
 /// It is inlined into its callers, which are placed beside the other code that runs at the start
 /// (`vk_icdNegotiateLoaderICDInterfaceVersion`).
 #[inline(always)]
-pub fn find(name: &[u8]) -> Option<(&'static CommandRow, Need)> {
+pub fn find(name: &[u8]) -> Option<(&'static CommandRow, Requirement)> {
     let mut slot = slot_of(name);
     loop {
-        let known = INDEX.slots[slot];
-        if known.length == 0 {
+        let slot_name = INDEX.slots[slot];
+        if slot_name.length == 0 {
             return None;
         }
-        let text = usize::from(known.text);
-        if &INDEX.text[text..text + usize::from(known.length)] == name {
-            let row = &TABLES[usize::from(known.table)][usize::from(known.row)];
-            return Some((row, row.names[usize::from(known.number)].1));
+        let text = usize::from(slot_name.text);
+        if &INDEX.text[text..text + usize::from(slot_name.length)] == name {
+            let row = &TABLES[usize::from(slot_name.table)][usize::from(slot_name.row)];
+            return Some((row, row.names[usize::from(slot_name.number)].1));
         }
         slot = (slot + 1) % SLOTS;
     }
@@ -168,7 +168,7 @@ mod tests {
                 let (found, with) = find(name.as_bytes()).expect("a row");
                 assert!(core::ptr::eq(found.names, row.names) && with == *need, "{name}");
                 assert!(seen.insert(*name), "{name} has two rows");
-                if let Need::Extension(extension) = need {
+                if let Requirement::Extension(extension) = need {
                     assert!(extension.starts_with("VK_"), "{name}: {extension}");
                 }
             }

@@ -26,7 +26,7 @@ impl Callbacks {
     /// # Safety
     /// The structure is null or valid.
     #[inline(always)]
-    pub unsafe fn of(callbacks: *const vk::AllocationCallbacks<'_>) -> Option<Callbacks> {
+    pub unsafe fn from_raw(callbacks: *const vk::AllocationCallbacks<'_>) -> Option<Callbacks> {
         // SAFETY: the structure is null or valid, as the `# Safety` section demands.
         let callbacks = unsafe { callbacks.as_ref() }?;
         let (allocation, free) = (callbacks.pfn_allocation?, callbacks.pfn_free?);
@@ -37,7 +37,9 @@ impl Callbacks {
     pub fn allocate(&self, layout: Layout, scope: vk::SystemAllocationScope) -> Result<NonNull<u8>, vk::Result> {
         let user_data = self.user_data as *mut c_void;
         // SAFETY: the application gave this function for allocations with these arguments.
-        let block = base::fp::outside(|| unsafe { (self.allocation)(user_data, layout.size(), layout.align(), scope) });
+        let block = base::fp::with_caller_environment(|| unsafe {
+            (self.allocation)(user_data, layout.size(), layout.align(), scope)
+        });
         NonNull::new(block.cast()).ok_or(vk::Result::ERROR_OUT_OF_HOST_MEMORY)
     }
 
@@ -49,6 +51,6 @@ impl Callbacks {
         let user_data = self.user_data as *mut c_void;
         // SAFETY: the application gave this function for memory of a compatible allocator, which
         // the `# Safety` section demands.
-        base::fp::outside(|| unsafe { (self.free)(user_data, block.cast()) });
+        base::fp::with_caller_environment(|| unsafe { (self.free)(user_data, block.cast()) });
     }
 }

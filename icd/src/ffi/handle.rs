@@ -2,16 +2,16 @@
 //!
 //! A non-dispatchable handle is the address of an `Arc`'s content and owns one reference. A
 //! dispatchable handle is the address of a [`Dispatchable`], whose first word belongs to the
-//! loader. Names and private data of a handle are removed with it ([`forget`]).
+//! loader. Names and private data of a handle are removed with it ([`remove`]).
 //!
 //! If the application gives an allocator, a handle's memory comes from it ([`super::allocator`])
 //! from its creation to its destruction. For a dispatchable handle this is the [`Allocation`]. For
-//! another one it is a [`Cell`] with the content's address; the handle is then the address of the
-//! cell, with [`IN_CELL`]. The content is the driver's own in any case: other objects own
+//! another one it is a [`HandleBox`] with the content's address; the handle is then the address of
+//! the cell, with [`BOX_BIT`]. The content is the driver's own in any case: other objects own
 //! references and may drop them when no command with the allocator runs.
 
 use super::allocator::Callbacks;
-use super::known::forget;
+use super::object_data;
 use ash::vk::{self, Handle};
 use std::alloc::Layout;
 use std::mem::offset_of;
@@ -23,49 +23,49 @@ use std::sync::Arc;
 const ICD_LOADER_MAGIC: usize = 0x01CD_C0DE;
 
 /// Scope of an object's handle, for the application's allocator.
-const OF_OBJECT: vk::SystemAllocationScope = vk::SystemAllocationScope::OBJECT;
+const OBJECT_SCOPE: vk::SystemAllocationScope = vk::SystemAllocationScope::OBJECT;
 
 /// An object behind a non-dispatchable handle.
 pub trait Object: Send + Sync + Sized + 'static {
     /// Type of the object's handles.
     type Handle: Handle + Copy;
     /// Lifetime of the handle's memory, for the application's allocator.
-    const SCOPE: vk::SystemAllocationScope = OF_OBJECT;
+    const SCOPE: vk::SystemAllocationScope = OBJECT_SCOPE;
 }
 
 /// A handle in the application's memory.
 #[repr(C)]
-struct Cell {
+struct HandleBox {
     /// Address of the `Arc`'s content.
     object: u64,
 }
 
-/// Bit of a handle's number that marks it as a [`Cell`]'s address. Contents of `Arc`s never have
-/// it, because counters lie before them.
-const IN_CELL: u64 = 1;
+/// Bit of a handle's number that marks it as a [`HandleBox`]'s address. Contents of `Arc`s never
+/// have it, because counters lie before them.
+const BOX_BIT: u64 = 1;
 
 /// Makes a handle that owns one reference, as the last step of a creation. The handle is in
 /// `memory`, if there is an allocator. If an allocation failed during the creation, the object is
 /// dropped and an error returned.
 pub fn create<T: Object>(object: Arc<T>, memory: Option<Callbacks>) -> Result<T::Handle, vk::Result> {
     crate::fallible::check()?;
-    let cell = memory.map(|memory| new_cell(memory, T::SCOPE)).transpose()?;
+    let handle_box = memory.map(|memory| allocate_box(memory, T::SCOPE)).transpose()?;
     let object = Arc::into_raw(object) as u64;
-    Ok(T::Handle::from_raw(cell.map_or(object, |cell| put(cell, object))))
+    Ok(T::Handle::from_raw(handle_box.map_or(object, |handle_box| fill_box(handle_box, object))))
 }
 
-/// Allocates a cell, apart from the path without an allocator.
+/// Allocates a handle box, apart from the path without an allocator.
 #[cold]
-fn new_cell(memory: Callbacks, scope: vk::SystemAllocationScope) -> Result<NonNull<Cell>, vk::Result> {
-    Ok(memory.allocate(Layout::new::<Cell>(), scope)?.cast())
+fn allocate_box(memory: Callbacks, scope: vk::SystemAllocationScope) -> Result<NonNull<HandleBox>, vk::Result> {
+    Ok(memory.allocate(Layout::new::<HandleBox>(), scope)?.cast())
 }
 
-/// Writes an object's address to a cell and returns its handle.
+/// Writes an object's address to a handle box and returns its handle.
 #[cold]
-fn put(cell: NonNull<Cell>, object: u64) -> u64 {
-    // SAFETY: `cell` is new memory of this size and alignment.
-    unsafe { cell.write(Cell { object }) };
-    cell.as_ptr() as u64 | IN_CELL
+fn fill_box(handle_box: NonNull<HandleBox>, object: u64) -> u64 {
+    // SAFETY: `handle_box` is new memory of this size and alignment.
+    unsafe { handle_box.write(HandleBox { object }) };
+    handle_box.as_ptr() as u64 | BOX_BIT
 }
 
 /// Returns the handle of an object that has one, if the handle is not in the application's memory;
@@ -80,11 +80,11 @@ pub fn raw<T>(object: &Arc<T>) -> u64 {
 /// # Safety
 /// The handle is live, or null.
 pub unsafe fn address(handle: u64) -> u64 {
-    if handle & IN_CELL == 0 {
+    if handle & BOX_BIT == 0 {
         return handle;
     }
     // SAFETY: the handle is live and marked as the address of a cell.
-    unsafe { (*((handle & !IN_CELL) as *const Cell)).object }
+    unsafe { (*((handle & !BOX_BIT) as *const HandleBox)).object }
 }
 
 /// Returns the object behind a handle.
@@ -130,10 +130,10 @@ pub unsafe fn destroy<T: Object>(handle: T::Handle, memory: Option<Callbacks>) {
     if number != 0 {
         // SAFETY: the handle is not null, so it is live.
         let object = unsafe { address(number) };
-        forget(object);
-        if number & IN_CELL != 0 {
+        object_data::remove(object);
+        if number & BOX_BIT != 0 {
             // SAFETY: the cell belongs to this handle, which is not used again.
-            unsafe { give_back((number & !IN_CELL) as *mut Cell, memory) };
+            unsafe { free((number & !BOX_BIT) as *mut HandleBox, memory) };
         }
         // SAFETY: the handle owns this reference and is not used again.
         drop(unsafe { Arc::from_raw(object as *const T) });
@@ -145,7 +145,7 @@ pub unsafe fn destroy<T: Object>(handle: T::Handle, memory: Option<Callbacks>) {
 /// # Safety
 /// The memory was allocated by a compatible allocator and is not used any more.
 #[cold]
-unsafe fn give_back<T>(block: *mut T, memory: Option<Callbacks>) {
+unsafe fn free<T>(block: *mut T, memory: Option<Callbacks>) {
     if let Some(memory) = memory {
         // SAFETY: the memory is from a compatible allocator and not used any more, as the
         // `# Safety` section demands.
@@ -160,7 +160,7 @@ pub struct Dispatchable<T> {
     /// Allocator of objects that are made with this handle and have none of their own.
     memory: Option<Callbacks>,
     /// True if the allocation is from this allocator, or from one that is compatible.
-    is_lent: bool,
+    is_app_allocated: bool,
     object: Arc<T>,
 }
 
@@ -172,11 +172,11 @@ pub struct Dispatchable<T> {
 /// valid.
 pub unsafe fn memory<T: DispatchableObject>(
     parent: T::Handle,
-    given: *const vk::AllocationCallbacks<'_>,
+    allocator: *const vk::AllocationCallbacks<'_>,
 ) -> Option<Callbacks> {
     // SAFETY: `parent` is live and the callbacks are null or valid, as the `# Safety` section
     // demands.
-    unsafe { Callbacks::of(given).or_else(|| (*(parent.as_raw() as *const Dispatchable<T>)).memory) }
+    unsafe { Callbacks::from_raw(allocator).or_else(|| (*(parent.as_raw() as *const Dispatchable<T>)).memory) }
 }
 
 /// A [`Dispatchable`] as it is allocated. Loaders before 1.4.345 may read the first word of a
@@ -185,7 +185,7 @@ pub unsafe fn memory<T: DispatchableObject>(
 /// must not be there.
 #[repr(C)]
 struct Allocation<T> {
-    for_the_allocator: [usize; 2],
+    allocator_words: [usize; 2],
     dispatchable: Dispatchable<T>,
 }
 
@@ -194,7 +194,7 @@ pub trait DispatchableObject: Send + Sync + Sized + 'static {
     /// Type of the object's handles.
     type Handle: Handle + Copy;
     /// Lifetime of the handle's memory, for the application's allocator.
-    const SCOPE: vk::SystemAllocationScope = OF_OBJECT;
+    const SCOPE: vk::SystemAllocationScope = OBJECT_SCOPE;
 }
 
 /// Makes a dispatchable handle, by the rules of [`create`].
@@ -207,9 +207,9 @@ pub fn create_dispatchable<T: DispatchableObject>(
 ) -> Result<T::Handle, vk::Result> {
     crate::fallible::check()?;
     if let Some(memory) = memory {
-        return lent_dispatchable(object, memory);
+        return app_allocated_dispatchable(object, memory);
     }
-    let handle = inner_dispatchable(object, None);
+    let handle = driver_allocated_dispatchable(object, None);
     crate::fallible::check().inspect_err(|_| {
         // SAFETY: the handle was just made and not passed on.
         drop(unsafe { destroy_dispatchable::<T>(handle, None) });
@@ -219,7 +219,10 @@ pub fn create_dispatchable<T: DispatchableObject>(
 
 /// Makes a dispatchable handle in the application's memory.
 #[cold]
-fn lent_dispatchable<T: DispatchableObject>(object: Arc<T>, memory: Callbacks) -> Result<T::Handle, vk::Result> {
+fn app_allocated_dispatchable<T: DispatchableObject>(
+    object: Arc<T>,
+    memory: Callbacks,
+) -> Result<T::Handle, vk::Result> {
     let allocation = memory.allocate(Layout::new::<Allocation<T>>(), T::SCOPE)?.cast::<Allocation<T>>();
     // SAFETY: this is new memory of this size and alignment.
     unsafe { allocation.write(Allocation::new(object, Some(memory), true)) };
@@ -227,9 +230,9 @@ fn lent_dispatchable<T: DispatchableObject>(object: Arc<T>, memory: Callbacks) -
 }
 
 impl<T> Allocation<T> {
-    fn new(object: Arc<T>, memory: Option<Callbacks>, is_lent: bool) -> Allocation<T> {
-        let dispatchable = Dispatchable { loader_data: ICD_LOADER_MAGIC, memory, is_lent, object };
-        Allocation { for_the_allocator: [0; 2], dispatchable }
+    fn new(object: Arc<T>, memory: Option<Callbacks>, is_app_allocated: bool) -> Allocation<T> {
+        let dispatchable = Dispatchable { loader_data: ICD_LOADER_MAGIC, memory, is_app_allocated, object };
+        Allocation { allocator_words: [0; 2], dispatchable }
     }
 }
 
@@ -237,7 +240,7 @@ fn handle_of<T: DispatchableObject>(allocation: *mut Allocation<T>) -> T::Handle
     T::Handle::from_raw(allocation as u64 + offset_of!(Allocation<T>, dispatchable) as u64)
 }
 
-fn inner_dispatchable<T: DispatchableObject>(object: Arc<T>, memory: Option<Callbacks>) -> T::Handle {
+fn driver_allocated_dispatchable<T: DispatchableObject>(object: Arc<T>, memory: Option<Callbacks>) -> T::Handle {
     handle_of(Box::into_raw(Box::new(Allocation::new(object, memory, false))))
 }
 
@@ -251,28 +254,29 @@ pub unsafe fn dispatchable<'a, T: DispatchableObject>(handle: T::Handle) -> &'a 
     unsafe { &(*(handle.as_raw() as *const Dispatchable<T>)).object }
 }
 
-/// Frees the memory of a dispatchable handle and returns its object; `None` for null. `given` is an
-/// allocator that is compatible with the one that the handle was made with, if the command has one.
+/// Frees the memory of a dispatchable handle and returns its object; `None` for null. `allocator`
+/// is an allocator that is compatible with the one that the handle was made with, if the command
+/// has one.
 ///
 /// # Safety
 /// The handle is null, or the requirements of [`dispatchable`] hold; the handle is not used again.
 pub unsafe fn destroy_dispatchable<T: DispatchableObject>(
     handle: T::Handle,
-    given: Option<Callbacks>,
+    allocator: Option<Callbacks>,
 ) -> Option<Arc<T>> {
     if handle.as_raw() == 0 {
         return None;
     }
-    forget(handle.as_raw());
+    object_data::remove(handle.as_raw());
     let allocation = (handle.as_raw() - offset_of!(Allocation<T>, dispatchable) as u64) as *mut Allocation<T>;
     // SAFETY: the allocation was made by `Box::into_raw`, or is in the application's memory if
-    // `is_lent`; the handle is not used again.
+    // `is_app_allocated`; the handle is not used again.
     unsafe {
-        if !(*allocation).dispatchable.is_lent {
+        if !(*allocation).dispatchable.is_app_allocated {
             return Some(Box::from_raw(allocation).dispatchable.object);
         }
         let Dispatchable { memory, object, .. } = allocation.read().dispatchable;
-        give_back(allocation, given.or(memory));
+        free(allocation, allocator.or(memory));
         Some(object)
     }
 }
@@ -315,7 +319,7 @@ pub struct OwnedDispatchable<T: DispatchableObject>(T::Handle);
 impl<T: DispatchableObject> OwnedDispatchable<T> {
     /// Makes a handle, whose children may have memory of this allocator.
     pub fn new(object: Arc<T>, memory: Option<Callbacks>) -> OwnedDispatchable<T> {
-        OwnedDispatchable(inner_dispatchable(object, memory))
+        OwnedDispatchable(driver_allocated_dispatchable(object, memory))
     }
     /// Returns the object.
     #[cfg(test)]

@@ -11,11 +11,11 @@ use std::sync::{Arc, OnceLock};
 #[derive(Default)]
 pub struct Messages {
     messengers: RwLock<Vec<Arc<Messenger>>>,
-    reporters: RwLock<Vec<Arc<Reporter>>>,
+    report_callbacks: RwLock<Vec<Arc<DebugReportCallback>>>,
 }
 
 /// A message of VK_EXT_debug_report.
-pub struct Report<'a> {
+pub struct DebugReport<'a> {
     /// Severity of the message.
     pub flags: vk::DebugReportFlagsEXT,
     /// Object that the message concerns.
@@ -57,27 +57,27 @@ impl Messages {
     }
 
     /// Adds a callback of VK_EXT_debug_report.
-    pub fn add_reporter(&self, reporter: Arc<Reporter>) {
-        self.reporters.write().push(reporter);
+    pub fn add_report_callback(&self, reporter: Arc<DebugReportCallback>) {
+        self.report_callbacks.write().push(reporter);
     }
 
     /// Removes a callback by its handle.
-    pub fn remove_reporter(&self, reporter: u64) {
-        self.reporters.write().retain(|r| handle::raw(r) != reporter);
+    pub fn remove_report_callback(&self, reporter: u64) {
+        self.report_callbacks.write().retain(|r| handle::raw(r) != reporter);
     }
 
     /// Implements `vkDebugReportMessageEXT`, for the callbacks of that extension.
-    pub fn report_to_reporters(&self, report: &Report<'_>) {
+    pub fn send_debug_report(&self, report: &DebugReport<'_>) {
         // The list is cloned, because a callback may create or destroy others.
-        let reporters = self.reporters.read().clone();
-        for reporter in reporters {
+        let report_callbacks = self.report_callbacks.read().clone();
+        for reporter in report_callbacks {
             let Some(callback) = reporter.callback else { continue };
             if reporter.flags.intersects(report.flags) {
                 let (ty, object) = report.object;
                 let (layer, message) = (report.layer.as_ptr(), report.message.as_ptr());
                 // SAFETY: the application gave this callback for reports; the texts live during the
                 // call.
-                base::fp::outside(|| unsafe {
+                base::fp::with_caller_environment(|| unsafe {
                     let data = reporter.user_data as *mut _;
                     callback(report.flags, ty, object, report.location, report.code, layer, message, data);
                 });
@@ -98,14 +98,14 @@ impl Messages {
         if *LOG.get_or_init(|| std::env::var_os("GRUS_LOG").is_some()) {
             eprintln!("grus: {id}: {message}");
         }
-        if self.messengers.read().is_empty() && self.reporters.read().is_empty() {
+        if self.messengers.read().is_empty() && self.report_callbacks.read().is_empty() {
             return;
         }
         let text = |s: &str| CString::new(s.replace('\0', " ")).unwrap_or_default();
         let (id, message) = (text(id), text(message));
         let (object_type, object_handle) = object.unwrap_or((vk::ObjectType::UNKNOWN, 0));
         let flags = SEVERITIES.iter().find(|(of, _)| severity.contains(*of)).map(|(_, flags)| *flags);
-        self.report_to_reporters(&Report {
+        self.send_debug_report(&DebugReport {
             flags: flags.unwrap_or_default(),
             object: (reported_type(object_type), object_handle),
             location: 0,
@@ -134,7 +134,7 @@ impl Messages {
             if messenger.severities.intersects(severity) && messenger.types.intersects(types) {
                 // SAFETY: the application gave this callback for messages; the data lives during
                 // the call.
-                base::fp::outside(|| unsafe {
+                base::fp::with_caller_environment(|| unsafe {
                     callback(severity, types, data, messenger.user_data as *mut _);
                 });
             }
@@ -170,17 +170,17 @@ impl Messenger {
 }
 
 /// `VkDebugReportCallbackEXT`.
-pub struct Reporter {
+pub struct DebugReportCallback {
     flags: vk::DebugReportFlagsEXT,
     callback: vk::PFN_vkDebugReportCallbackEXT,
     user_data: usize,
 }
 
-impl Reporter {
+impl DebugReportCallback {
     /// Creates a callback. Without a function, which is invalid, it receives nothing.
-    pub fn new(info: &vk::DebugReportCallbackCreateInfoEXT<'_>) -> Reporter {
-        Reporter { flags: info.flags, callback: info.pfn_callback, user_data: info.p_user_data as usize }
+    pub fn new(info: &vk::DebugReportCallbackCreateInfoEXT<'_>) -> DebugReportCallback {
+        DebugReportCallback { flags: info.flags, callback: info.pfn_callback, user_data: info.p_user_data as usize }
     }
 }
 
-handle::objects! { Object: Messenger => DebugUtilsMessengerEXT, Reporter => DebugReportCallbackEXT }
+handle::objects! { Object: Messenger => DebugUtilsMessengerEXT, DebugReportCallback => DebugReportCallbackEXT }

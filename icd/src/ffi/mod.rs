@@ -9,10 +9,10 @@
 
 pub mod allocator;
 pub mod handle;
-pub mod known;
 pub mod messages;
+pub mod object_data;
 pub mod pointer;
 pub mod shim;
 pub mod table;
 
-handle::objects! { Object: known::PrivateDataSlot => PrivateDataSlot }
+handle::objects! { Object: object_data::PrivateDataSlot => PrivateDataSlot }

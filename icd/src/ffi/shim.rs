@@ -28,7 +28,7 @@ impl OnPanic for vk::Result {
 /// calls would have to wait for.
 #[inline(always)]
 pub fn guard<R: OnPanic>(body: impl FnOnce() -> R) -> R {
-    let _environment = base::fp::Environment::enter();
+    let _environment = base::fp::FpEnvironment::enter();
     base::alloc::begin();
     catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|payload| R::on_panic(panicked(payload)))
 }

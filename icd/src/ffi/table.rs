@@ -5,7 +5,7 @@ use ash::vk;
 
 /// Handle on which a command is dispatched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Level {
+pub enum DispatchLevel {
     /// No handle: available from a null instance.
     Global,
     /// A `VkInstance`.
@@ -18,7 +18,7 @@ pub enum Level {
 
 /// Requirement for a name to be visible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Need {
+pub enum Requirement {
     /// A core version.
     Core(u32),
     /// An extension.
@@ -26,18 +26,18 @@ pub enum Need {
 }
 
 /// Requirement of Vulkan 1.0.
-pub const V1_0: Need = Need::Core(vk::API_VERSION_1_0);
+pub const V1_0: Requirement = Requirement::Core(vk::API_VERSION_1_0);
 /// Requirement of Vulkan 1.1.
-pub const V1_1: Need = Need::Core(vk::API_VERSION_1_1);
+pub const V1_1: Requirement = Requirement::Core(vk::API_VERSION_1_1);
 /// Requirement of Vulkan 1.2.
-pub const V1_2: Need = Need::Core(vk::API_VERSION_1_2);
+pub const V1_2: Requirement = Requirement::Core(vk::API_VERSION_1_2);
 /// Requirement of Vulkan 1.3.
-pub const V1_3: Need = Need::Core(vk::API_VERSION_1_3);
+pub const V1_3: Requirement = Requirement::Core(vk::API_VERSION_1_3);
 /// Requirement of Vulkan 1.4, which ash does not know.
-pub const V1_4: Need = Need::Core(vk::make_api_version(0, 1, 4, 0));
+pub const V1_4: Requirement = Requirement::Core(vk::make_api_version(0, 1, 4, 0));
 /// Returns the requirement of an extension.
-pub const fn ext(name: &'static str) -> Need {
-    Need::Extension(name)
+pub const fn ext(name: &'static str) -> Requirement {
+    Requirement::Extension(name)
 }
 
 /// Pointer to any command, before a caller casts it to its type.
@@ -46,9 +46,9 @@ pub type Function = unsafe extern "system" fn();
 /// A command.
 pub struct CommandRow {
     /// Dispatch level of the command.
-    pub level: Level,
+    pub level: DispatchLevel,
     /// Core name and aliases, each with its requirement.
-    pub names: &'static [(&'static str, Need)],
+    pub names: &'static [(&'static str, Requirement)],
     /// Shim of the command.
     pub function: Function,
 }
@@ -58,7 +58,7 @@ pub struct CommandRow {
 macro_rules! row {
     ($level:ident, $shim:path as $ty:ty, $($name:ident: $need:expr),+ $(,)?) => {
         $crate::ffi::table::CommandRow {
-            level: $crate::ffi::table::Level::$level,
+            level: $crate::ffi::table::DispatchLevel::$level,
             names: &[$((stringify!($name), $need)),+],
             // SAFETY: function pointers have one representation; callers cast back to the command's
             // type.

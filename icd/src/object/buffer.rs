@@ -2,7 +2,7 @@
 
 use super::memory::{Binding, Heap};
 use super::sparse::SparseRange;
-use crate::os::arena::Addresses;
+use crate::os::arena::AddressRequest;
 use ash::vk;
 use base::abi;
 use base::format::Format;
@@ -16,7 +16,7 @@ pub struct Buffer {
     /// True if the buffer was created with VK_BUFFER_CREATE_SPARSE_BINDING_BIT.
     pub is_sparse: bool,
     /// Addresses that the create info requests.
-    addresses: Addresses,
+    addresses: AddressRequest,
     binding: OnceLock<Binding>,
 }
 
@@ -27,12 +27,12 @@ impl Buffer {
         use vk::BufferCreateFlags as Flags;
         let again = Flags::DEVICE_ADDRESS_CAPTURE_REPLAY | Flags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT;
         let again = info.flags.intersects(again);
-        let addresses = Addresses::captured(again, opaque);
+        let addresses = AddressRequest::from_capture(again, opaque);
         Buffer { size: info.size, is_sparse, addresses, binding: OnceLock::new() }
     }
 
     /// Gives a sparse buffer its addresses, once. Fails as [`Heap::sparse`] does.
-    pub fn place(&self, heap: &Arc<Heap>) -> Result<(), vk::Result> {
+    pub fn reserve_addresses(&self, heap: &Arc<Heap>) -> Result<(), vk::Result> {
         self.set(Binding::sparse(heap, self.size, self.addresses)?)
     }
 
@@ -46,8 +46,8 @@ impl Buffer {
     pub fn bind(&self, memory: Arc<super::memory::Memory>, offset: u64) -> Result<(), vk::Result> {
         let binding = Binding::new(memory, offset, self.size)?;
         match self.addresses {
-            Addresses::At(address) if binding.range().is_none_or(|range| range.address as u64 != address) => {
-                Err(self.addresses.refusal())
+            AddressRequest::Exact(address) if binding.range().is_none_or(|range| range.address as u64 != address) => {
+                Err(self.addresses.failure())
             }
             _ => self.set(binding),
         }
@@ -82,7 +82,7 @@ impl Buffer {
     /// Returns the descriptor of a range, or the null descriptor if no byte of it is inside.
     pub fn descriptor(&self, offset: u64, size: u64) -> Option<abi::BufferDescriptor> {
         let range = self.range(offset, size);
-        let described = !range.address.is_null() && has_promised_bytes(range.address, self.size - offset);
+        let described = !range.address.is_null() && has_guaranteed_bytes(range.address, self.size - offset);
         described.then_some(abi::BufferDescriptor { address: range.address, range: range.size })
     }
 }
@@ -91,7 +91,7 @@ impl Buffer {
 /// an address with `left` bytes of its buffer behind it. Imported memory of the application ends at
 /// a multiple of this number. Only an address that is not a multiple, which valid usage excludes,
 /// can therefore have fewer bytes.
-pub fn has_promised_bytes(address: *const u8, left: u64) -> bool {
+pub fn has_guaranteed_bytes(address: *const u8, left: u64) -> bool {
     left >= abi::BUFFER_BYTES || (address as u64).is_multiple_of(abi::BUFFER_BYTES)
 }
 
@@ -107,7 +107,7 @@ impl BufferView {
         let range = buffer.range(offset, size);
         let mut view = texture::buffer_view(range, format);
         if let (Some(sparse), true) = (buffer.sparse(), view.texels > 0) {
-            texture::tell_residency(&mut view, sparse.piece().residency(offset));
+            texture::set_residency(&mut view, sparse.piece().residency(offset));
         }
         BufferView { view: Box::new(view) }
     }

@@ -2,11 +2,11 @@
 //!
 //! Any code may write there, including shaders, and memory that was not written has undefined
 //! contents. A descriptor there is therefore not an address that generated code could follow. It is
-//! a description ([`Packed`]), from which a set of the driver's own is materialized before it is
-//! used (`command/execute/descriptor_buffer.rs`).
+//! a description ([`PackedDescriptor`]), from which a set of the driver's own is materialized
+//! before it is used (`command/execute/descriptor_buffer.rs`).
 //!
 //! Addresses are then looked up in the heap, and views and samplers by their names among the live
-//! ones ([`Living`]). Names are handles, or numbers if another process must find the same
+//! ones ([`DescriptorNames`]). Names are handles, or numbers if another process must find the same
 //! descriptors again. A descriptor that is not found is a null descriptor. The elements of a
 //! binding have the offsets that they have in a set.
 
@@ -28,32 +28,32 @@ use std::sync::{Arc, Weak};
 /// second one has the format and the range of a buffer, or the name of a sampler. Addresses and
 /// handles are those of a process: 47 bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Packed([u64; 2]);
+pub struct PackedDescriptor([u64; 2]);
 
-const KIND: u32 = 56;
-const FORMAT: u32 = 48;
-const BELOW_KIND: u64 = (1 << KIND) - 1;
-const BELOW_FORMAT: u64 = (1 << FORMAT) - 1;
+const KIND_SHIFT: u32 = 56;
+const FORMAT_SHIFT: u32 = 48;
+const BELOW_KIND_MASK: u64 = (1 << KIND_SHIFT) - 1;
+const BELOW_FORMAT_MASK: u64 = (1 << FORMAT_SHIFT) - 1;
 
-impl Packed {
+impl PackedDescriptor {
     /// Describes a buffer, or a texel buffer with its format.
-    pub fn buffer(kind: DescriptorKind, address: u64, range: u64, format: Option<Format>) -> Packed {
+    pub fn buffer(kind: DescriptorKind, address: u64, range: u64, format: Option<Format>) -> PackedDescriptor {
         let format = u64::from(format.unwrap_or_default().0);
-        Packed::new(kind, address, range.min(BELOW_FORMAT) | format << FORMAT)
+        PackedDescriptor::new(kind, address, range.min(BELOW_FORMAT_MASK) | format << FORMAT_SHIFT)
     }
 
     /// Describes an image, a sampler or both, by their names; 0 stands for none.
-    pub fn image(kind: DescriptorKind, view: u64, sampler: u64) -> Packed {
-        Packed::new(kind, view, sampler)
+    pub fn image(kind: DescriptorKind, view: u64, sampler: u64) -> PackedDescriptor {
+        PackedDescriptor::new(kind, view, sampler)
     }
 
-    fn new(kind: DescriptorKind, first: u64, second: u64) -> Packed {
-        Packed([first & BELOW_KIND | (kind as u64 + 1) << KIND, second])
+    fn new(kind: DescriptorKind, first: u64, second: u64) -> PackedDescriptor {
+        PackedDescriptor([first & BELOW_KIND_MASK | (kind as u64 + 1) << KIND_SHIFT, second])
     }
 
     /// Reads a descriptor from memory.
-    pub fn from_bytes(bytes: [u8; DESCRIPTOR_SIZE]) -> Packed {
-        Packed(std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|j| bytes[8 * i + j]))))
+    pub fn from_bytes(bytes: [u8; DESCRIPTOR_SIZE]) -> PackedDescriptor {
+        PackedDescriptor(std::array::from_fn(|i| u64::from_le_bytes(std::array::from_fn(|j| bytes[8 * i + j]))))
     }
 
     /// Returns the bytes of a descriptor for memory.
@@ -63,44 +63,44 @@ impl Packed {
 
     /// Returns true if the descriptor is of this kind.
     pub fn is(self, kind: DescriptorKind) -> bool {
-        self.0[0] >> KIND == kind as u64 + 1
+        self.0[0] >> KIND_SHIFT == kind as u64 + 1
     }
 
     /// Returns address and range of a buffer, and the format of a texel buffer.
     pub fn as_buffer(self) -> (u64, u64, Format) {
-        (self.0[0] & BELOW_KIND, self.0[1] & BELOW_FORMAT, Format((self.0[1] >> FORMAT) as u16))
+        (self.0[0] & BELOW_KIND_MASK, self.0[1] & BELOW_FORMAT_MASK, Format((self.0[1] >> FORMAT_SHIFT) as u16))
     }
 
     /// Returns the names of a view and a sampler.
     pub fn as_image(self) -> (u64, u64) {
-        (self.0[0] & BELOW_KIND, self.0[1])
+        (self.0[0] & BELOW_KIND_MASK, self.0[1])
     }
 }
 
 /// Name by which descriptors refer to a view or a sampler (descriptorBufferCaptureReplay).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Name {
+pub enum DescriptorName {
     /// The handle.
     Handle,
     /// A new number, which can be requested in another process.
     New,
     /// This number of an earlier run.
-    Again(u64),
+    Replayed(u64),
 }
 
-impl Name {
+impl DescriptorName {
     /// Returns the name that a creation requests; `captured` is the data of an earlier run.
-    pub fn of(replayed: bool, captured: Option<u64>) -> Name {
+    pub fn requested(replayed: bool, captured: Option<u64>) -> DescriptorName {
         match captured {
-            Some(name) => Name::Again(name),
-            None if replayed => Name::New,
-            None => Name::Handle,
+            Some(name) => DescriptorName::Replayed(name),
+            None if replayed => DescriptorName::New,
+            None => DescriptorName::Handle,
         }
     }
 }
 
 /// Live objects of one kind by name. Names are handles, which are even, or odd numbers.
-struct Names<T> {
+struct NameTable<T> {
     by_name: HashMap<u64, Weak<T>>,
     /// Names that are not handles, by handle.
     numbers: HashMap<u64, u64>,
@@ -108,22 +108,22 @@ struct Names<T> {
     next: u64,
 }
 
-impl<T> Default for Names<T> {
-    fn default() -> Names<T> {
-        Names { by_name: HashMap::new(), numbers: HashMap::new(), next: 1 }
+impl<T> Default for NameTable<T> {
+    fn default() -> NameTable<T> {
+        NameTable { by_name: HashMap::new(), numbers: HashMap::new(), next: 1 }
     }
 }
 
-impl<T> Names<T> {
+impl<T> NameTable<T> {
     /// Records an object. Fails with VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS if the name is not
     /// valid or another object has it.
-    fn note(&mut self, object: &Arc<T>, name: Name) -> Result<(), vk::Result> {
+    fn insert(&mut self, object: &Arc<T>, name: DescriptorName) -> Result<(), vk::Result> {
         let handle = handle::raw(object);
         let name = match name {
-            Name::Handle => handle,
-            Name::New => self.next,
-            Name::Again(name) => {
-                let free = name & 1 == 1 && name < BELOW_FORMAT && !self.by_name.contains_key(&name);
+            DescriptorName::Handle => handle,
+            DescriptorName::New => self.next,
+            DescriptorName::Replayed(name) => {
+                let free = name & 1 == 1 && name < BELOW_FORMAT_MASK && !self.by_name.contains_key(&name);
                 Some(name).filter(|_| free).ok_or(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS)?
             }
         };
@@ -139,7 +139,7 @@ impl<T> Names<T> {
         self.numbers.get(&handle).copied().unwrap_or(handle)
     }
 
-    fn forget(&mut self, handle: u64) {
+    fn remove(&mut self, handle: u64) {
         let name = self.numbers.remove(&handle).unwrap_or(handle);
         self.by_name.remove(&name);
     }
@@ -151,35 +151,35 @@ impl<T> Names<T> {
 
 /// Live views and samplers by name. They are recorded only if there may be descriptors in buffers.
 #[derive(Default)]
-pub struct Living {
-    wanted: bool,
+pub struct DescriptorNames {
+    is_enabled: bool,
     /// True once an object has a name that is not its handle; until then no name is looked up.
     numbered: AtomicBool,
-    views: RwLock<Names<ImageView>>,
-    samplers: RwLock<Names<Sampler>>,
+    views: RwLock<NameTable<ImageView>>,
+    samplers: RwLock<NameTable<Sampler>>,
 }
 
-impl Living {
-    /// Creates the lists. `wanted` is true if there may be descriptors in buffers.
-    pub fn new(wanted: bool) -> Living {
-        Living { wanted, ..Living::default() }
+impl DescriptorNames {
+    /// Creates the lists. `is_enabled` is true if there may be descriptors in buffers.
+    pub fn new(is_enabled: bool) -> DescriptorNames {
+        DescriptorNames { is_enabled, ..DescriptorNames::default() }
     }
 
     /// Records a new view. Fails with VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS if it cannot have
     /// this name.
-    pub fn note_view(&self, view: &Arc<ImageView>, name: Name) -> Result<(), vk::Result> {
+    pub fn record_view(&self, view: &Arc<ImageView>, name: DescriptorName) -> Result<(), vk::Result> {
         self.numbering(name);
-        if self.wanted { self.views.write().note(view, name) } else { Ok(()) }
+        if self.is_enabled { self.views.write().insert(view, name) } else { Ok(()) }
     }
 
-    /// Records a new sampler. Fails as [`Living::note_view`] does.
-    pub fn note_sampler(&self, sampler: &Arc<Sampler>, name: Name) -> Result<(), vk::Result> {
+    /// Records a new sampler. Fails as [`DescriptorNames::record_view`] does.
+    pub fn record_sampler(&self, sampler: &Arc<Sampler>, name: DescriptorName) -> Result<(), vk::Result> {
         self.numbering(name);
-        if self.wanted { self.samplers.write().note(sampler, name) } else { Ok(()) }
+        if self.is_enabled { self.samplers.write().insert(sampler, name) } else { Ok(()) }
     }
 
-    fn numbering(&self, name: Name) {
-        if name != Name::Handle {
+    fn numbering(&self, name: DescriptorName) {
+        if name != DescriptorName::Handle {
             self.numbered.store(true, Ordering::Relaxed);
         }
     }
@@ -191,16 +191,16 @@ impl Living {
     }
 
     /// Removes a view whose handle is destroyed.
-    pub fn forget_view(&self, view: u64) {
-        if self.wanted {
-            self.views.write().forget(view);
+    pub fn remove_view(&self, view: u64) {
+        if self.is_enabled {
+            self.views.write().remove(view);
         }
     }
 
     /// Removes a sampler whose handle is destroyed.
-    pub fn forget_sampler(&self, sampler: u64) {
-        if self.wanted {
-            self.samplers.write().forget(sampler);
+    pub fn remove_sampler(&self, sampler: u64) {
+        if self.is_enabled {
+            self.samplers.write().remove(sampler);
         }
     }
 
@@ -230,41 +230,41 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_comes_out_again_and_garbage_is_of_no_kind() {
+    fn packed_descriptors_round_trip_and_garbage_has_no_kind() {
         let (address, range) = (0x7fff_1234_5678, 0x1_0000_0000);
         let format = Format::from_vk(37).unwrap();
-        let texels = Packed::buffer(DescriptorKind::StorageTexelBuffer, address, range, Some(format));
-        let texels = Packed::from_bytes(texels.to_bytes());
+        let texels = PackedDescriptor::buffer(DescriptorKind::StorageTexelBuffer, address, range, Some(format));
+        let texels = PackedDescriptor::from_bytes(texels.to_bytes());
         assert_eq!(texels.as_buffer(), (address, range, format));
         assert!(texels.is(DescriptorKind::StorageTexelBuffer) && !texels.is(DescriptorKind::UniformTexelBuffer));
-        let image = Packed::image(DescriptorKind::CombinedImageSampler, address, address + 8);
-        assert_eq!(Packed::from_bytes(image.to_bytes()).as_image(), (address, address + 8));
-        let living = Living::new(true);
+        let image = PackedDescriptor::image(DescriptorKind::CombinedImageSampler, address, address + 8);
+        assert_eq!(PackedDescriptor::from_bytes(image.to_bytes()).as_image(), (address, address + 8));
+        let descriptor_names = DescriptorNames::new(true);
         for garbage in [[0; 16], [0xcc; 16], [0xff; 16]] {
-            let garbage = Packed::from_bytes(garbage);
+            let garbage = PackedDescriptor::from_bytes(garbage);
             assert!(!garbage.is(DescriptorKind::Sampler) && !garbage.is(DescriptorKind::Mutable));
             let (view, sampler) = garbage.as_image();
-            assert!(living.view(view).is_none() && living.sampler(sampler).is_none());
+            assert!(descriptor_names.view(view).is_none() && descriptor_names.sampler(sampler).is_none());
         }
     }
 
     #[test]
-    fn a_name_is_one_object_s_and_comes_again() {
-        let mut names = Names::default();
+    fn a_name_belongs_to_one_object_and_can_be_requested_again() {
+        let mut names = NameTable::default();
         let [a, b, c] = [1u8, 2, 3].map(Arc::new);
         let invalid = Err(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS);
-        names.note(&a, Name::of(true, None)).expect("a name");
+        names.insert(&a, DescriptorName::requested(true, None)).expect("a name");
         let name = names.name(handle::raw(&a));
-        assert_eq!(names.note(&b, Name::Again(name)), invalid, "it has an object");
+        assert_eq!(names.insert(&b, DescriptorName::Replayed(name)), invalid, "it has an object");
         for wrong in [0, handle::raw(&a), 1 << 50 | 1, u64::MAX] {
-            assert_eq!(names.note(&b, Name::Again(wrong)), invalid, "{wrong:#x}");
+            assert_eq!(names.insert(&b, DescriptorName::Replayed(wrong)), invalid, "{wrong:#x}");
         }
-        names.note(&b, Name::of(false, None)).expect("a name");
+        names.insert(&b, DescriptorName::requested(false, None)).expect("a name");
         assert_eq!(names.name(handle::raw(&b)), handle::raw(&b));
-        names.forget(handle::raw(&a));
+        names.remove(handle::raw(&a));
         assert_eq!(names.get(name), None);
-        names.note(&c, Name::Again(name)).expect("a name");
-        names.note(&a, Name::New).expect("a name");
+        names.insert(&c, DescriptorName::Replayed(name)).expect("a name");
+        names.insert(&a, DescriptorName::New).expect("a name");
         let found = [name, name + 2, handle::raw(&b)].map(|name| names.get(name).map(|object| *object));
         assert_eq!(found, [Some(3), Some(1), Some(2)]);
         assert_eq!(names.get(name + 4), None);

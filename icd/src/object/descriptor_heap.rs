@@ -7,7 +7,7 @@
 use super::image::ImageView;
 use super::memory::Heap;
 use super::sampler::Sampler;
-use crate::backend::heap_table::HeapTable;
+use crate::shader_compiler::heap_table::HeapTable;
 use ash::vk;
 use base::abi::{self, HEAP_INDEX_BITS, HeapContext};
 use base::format::Format;
@@ -20,7 +20,7 @@ use texture::{buffer_view, default_sampler, null_view, zero_page};
 const SAMPLERS: usize = 1 << 16;
 /// Factor of the upper parts of words: they take all values of their bits before one repeats, and
 /// successive ones are far apart.
-const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+const WORD_MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Source of an image or texel buffer descriptor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -32,7 +32,7 @@ pub enum ViewKey {
 }
 
 /// Object that shaders see behind a descriptor.
-pub enum SeenView {
+pub enum HeapView {
     /// A view as a sampled image or an input attachment.
     Sampled(ImageView),
     /// A view as a storage image.
@@ -41,37 +41,44 @@ pub enum SeenView {
     Texels(Box<abi::ImageView>),
 }
 
-impl SeenView {
+impl HeapView {
     fn address(&self) -> *const u8 {
         match self {
-            SeenView::Sampled(view) => std::ptr::from_ref(view.view()).cast(),
-            SeenView::Storage(view) => std::ptr::from_ref(view.storage()).cast(),
-            SeenView::Texels(view) => (&raw const **view).cast(),
+            HeapView::Sampled(view) => std::ptr::from_ref(view.view()).cast(),
+            HeapView::Storage(view) => std::ptr::from_ref(view.storage()).cast(),
+            HeapView::Texels(view) => (&raw const **view).cast(),
         }
     }
 }
 
 /// Objects with their words.
-struct Known<K, T> {
+struct HeapObjects<K, T> {
     table: HeapTable,
     by_key: HashMap<K, (u64, T)>,
     /// Keys of the objects that end with an image or memory, by its handle or address.
-    of: BTreeMap<u64, Vec<K>>,
+    keys_by_owner: BTreeMap<u64, Vec<K>>,
     /// Used entries that are free again.
     free: Vec<u32>,
     used: usize,
     serial: u64,
 }
 
-impl<K: Clone + Eq + std::hash::Hash, T> Known<K, T> {
+impl<K: Clone + Eq + std::hash::Hash, T> HeapObjects<K, T> {
     fn new(count: usize, first: *const u8) -> Result<Self, vk::Result> {
         let table = HeapTable::new(count, first)?;
-        Ok(Known { table, by_key: HashMap::new(), of: BTreeMap::new(), free: Vec::new(), used: 1, serial: 0 })
+        Ok(HeapObjects {
+            table,
+            by_key: HashMap::new(),
+            keys_by_owner: BTreeMap::new(),
+            free: Vec::new(),
+            used: 1,
+            serial: 0,
+        })
     }
 
     fn word(
         &mut self,
-        (of, key): (u64, K),
+        (owner, key): (u64, K),
         make: impl FnOnce() -> Result<T, vk::Result>,
         address: impl Fn(&T) -> *const u8,
     ) -> Result<u64, vk::Result> {
@@ -88,19 +95,19 @@ impl<K: Clone + Eq + std::hash::Hash, T> Known<K, T> {
             None => return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY),
         };
         self.serial += 1;
-        let word = self.serial.wrapping_mul(SPREAD) << HEAP_INDEX_BITS | index as u64;
+        let word = self.serial.wrapping_mul(WORD_MULTIPLIER) << HEAP_INDEX_BITS | index as u64;
         self.table.set(index, word, address(&object));
-        self.of.entry(of).or_default().push(key.clone());
+        self.keys_by_owner.entry(owner).or_default().push(key.clone());
         self.by_key.insert(key, (word, object));
         Ok(word)
     }
 
     /// Removes the objects that end with these handles or addresses. Returns them, because an
     /// executing submission may still read them.
-    fn forget(&mut self, gone: std::ops::RangeInclusive<u64>) -> Vec<T> {
-        let of: Vec<u64> = self.of.range(gone).map(|(&of, _)| of).collect();
+    fn remove_owned_by(&mut self, removed: std::ops::RangeInclusive<u64>) -> Vec<T> {
+        let owners: Vec<u64> = self.keys_by_owner.range(removed).map(|(&owner, _)| owner).collect();
         let mut objects = Vec::new();
-        for key in of.iter().filter_map(|of| self.of.remove(of)).flatten() {
+        for key in owners.iter().filter_map(|owner| self.keys_by_owner.remove(owner)).flatten() {
             if let Some((word, object)) = self.by_key.remove(&key) {
                 let index = word & ((1 << HEAP_INDEX_BITS) - 1);
                 self.table.set(index as usize, 0, std::ptr::null());
@@ -121,8 +128,8 @@ impl<K: Clone + Eq + std::hash::Hash, T> Known<K, T> {
 
 /// Objects behind the descriptors of a device's heaps.
 pub struct DescriptorHeaps {
-    views: Mutex<Known<ViewKey, SeenView>>,
-    samplers: Mutex<Known<Vec<u32>, Sampler>>,
+    views: Mutex<HeapObjects<ViewKey, HeapView>>,
+    samplers: Mutex<HeapObjects<Vec<u32>, Sampler>>,
     /// Numbers of registered border colours.
     colors: Mutex<BTreeSet<u32>>,
 }
@@ -131,23 +138,23 @@ impl DescriptorHeaps {
     /// Creates tables without objects.
     pub fn new() -> Result<DescriptorHeaps, vk::Result> {
         Ok(DescriptorHeaps {
-            views: Mutex::new(Known::new(1 << HEAP_INDEX_BITS, std::ptr::from_ref(null_view()).cast())?),
-            samplers: Mutex::new(Known::new(SAMPLERS, std::ptr::from_ref(default_sampler()).cast())?),
+            views: Mutex::new(HeapObjects::new(1 << HEAP_INDEX_BITS, std::ptr::from_ref(null_view()).cast())?),
+            samplers: Mutex::new(HeapObjects::new(SAMPLERS, std::ptr::from_ref(default_sampler()).cast())?),
             colors: Mutex::default(),
         })
     }
 
     /// Returns the word of an image's view.
-    pub fn view(&self, key: ViewKey, make: impl FnOnce() -> Result<SeenView, vk::Result>) -> Result<u64, vk::Result> {
+    pub fn view(&self, key: ViewKey, make: impl FnOnce() -> Result<HeapView, vk::Result>) -> Result<u64, vk::Result> {
         let (ViewKey::Image(of, _) | ViewKey::Texels(_, of, _)) = key;
-        self.views.lock().word((of, key), make, SeenView::address)
+        self.views.lock().word((of, key), make, HeapView::address)
     }
 
     /// Returns the word of a texel buffer, or that of the null descriptor if the memory is not
     /// live.
     pub fn texels(&self, heap: &Heap, format: Format, address: u64, range: u64) -> Result<u64, vk::Result> {
-        let Some(memory) = heap.prefix(address, range).filter(|alive| alive.size > 0) else { return Ok(0) };
-        let make = || Ok(SeenView::Texels(Box::new(buffer_view(memory, format))));
+        let Some(memory) = heap.live_prefix(address, range).filter(|alive| alive.size > 0) else { return Ok(0) };
+        let make = || Ok(HeapView::Texels(Box::new(buffer_view(memory, format))));
         self.view(ViewKey::Texels(format, address, range), make)
     }
 
@@ -159,16 +166,16 @@ impl DescriptorHeaps {
 
     /// Removes the views of an image whose handle is destroyed. They are dropped when no executing
     /// submission can read them.
-    pub fn forget_image(&self, heap: &Heap, image: u64) {
-        let views = self.views.lock().forget(image..=image);
+    pub fn remove_image(&self, heap: &Heap, image: u64) {
+        let views = self.views.lock().remove_owned_by(image..=image);
         heap.executions.retire_described(views);
     }
 
     /// Removes the views of texel buffers in memory that is freed. They are dropped when no
     /// executing submission can read them.
-    pub fn forget_memory(&self, heap: &Heap, memory: MemoryRange) {
+    pub fn remove_memory(&self, heap: &Heap, memory: MemoryRange) {
         let first = memory.address as u64;
-        let views = self.views.lock().forget(first..=first.saturating_add(memory.size.saturating_sub(1)));
+        let views = self.views.lock().remove_owned_by(first..=first.saturating_add(memory.size.saturating_sub(1)));
         heap.executions.retire_described(views);
     }
 
@@ -230,23 +237,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_of_descriptions_and_do_not_come_again() {
-        let mut known: Known<u32, Box<u32>> = Known::new(4, std::ptr::null()).unwrap();
-        let word = |known: &mut Known<u32, Box<u32>>, key: u32| {
-            known.word((key.into(), key), || Ok(Box::new(key)), |object| (&raw const **object).cast())
+    fn equal_descriptions_have_equal_words_and_words_are_not_reused() {
+        let mut objects: HeapObjects<u32, Box<u32>> = HeapObjects::new(4, std::ptr::null()).unwrap();
+        let word = |objects: &mut HeapObjects<u32, Box<u32>>, key: u32| {
+            objects.word((key.into(), key), || Ok(Box::new(key)), |object| (&raw const **object).cast())
         };
-        let first = word(&mut known, 7).unwrap();
-        assert_eq!(word(&mut known, 7), Ok(first));
-        let second = word(&mut known, 8).unwrap();
-        assert!(first != second && first != 0 && word(&mut known, 9).is_ok());
-        assert_eq!(word(&mut known, 10), Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
-        known.forget(7..=7);
-        let again = word(&mut known, 7).unwrap();
+        let first = word(&mut objects, 7).unwrap();
+        assert_eq!(word(&mut objects, 7), Ok(first));
+        let second = word(&mut objects, 8).unwrap();
+        assert!(first != second && first != 0 && word(&mut objects, 9).is_ok());
+        assert_eq!(word(&mut objects, 10), Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY));
+        objects.remove_owned_by(7..=7);
+        let again = word(&mut objects, 7).unwrap();
         assert!(again != first && again & 0xff == first & 0xff, "another word in the same entry");
     }
 
     #[test]
-    fn colours_have_the_numbers_that_are_asked_for() {
+    fn colours_are_registered_with_the_requested_numbers() {
         let heaps = DescriptorHeaps::new().unwrap();
         assert_eq!(heaps.register_color(Some(0), 3), Ok(0));
         assert_eq!(heaps.register_color(None, 3), Ok(1));

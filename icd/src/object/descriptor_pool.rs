@@ -4,11 +4,11 @@
 //! There is a descriptor for every possible index: the elements, and a null descriptor behind a
 //! variable count and in place of an empty binding (`descriptor::Binding::bytes`).
 
-use super::buffer::has_promised_bytes;
+use super::buffer::has_guaranteed_bytes;
 use super::descriptor::{Binding, SetLayout};
-use crate::backend::set_memory::SetMemory;
 use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle::Owned;
+use crate::shader_compiler::set_memory::SetMemory;
 use ash::vk::{self, Handle};
 use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor, SetHeader};
 use base::shader::DescriptorKind;
@@ -102,7 +102,7 @@ impl DescriptorSet {
         };
         let left = end.saturating_sub(u64::from(dynamic_offset));
         let address = d.address.wrapping_add(dynamic_offset as usize);
-        if left == 0 || !has_promised_bytes(address, left) {
+        if left == 0 || !has_guaranteed_bytes(address, left) {
             return null_buffer();
         }
         BufferDescriptor { address, range: d.range.min(left) }
@@ -166,7 +166,7 @@ impl DescriptorPool {
             return Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY);
         }
         let set = Arc::new(DescriptorSet::new(layout, variable_count)?);
-        let reserved = base::alloc::optional(|| state.sets.try_reserve(1));
+        let reserved = base::alloc::without_reserve(|| state.sets.try_reserve(1));
         reserved.map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
         let set = Owned::new(set, self.memory)?;
         let handle = set.get();

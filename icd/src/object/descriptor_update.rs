@@ -12,7 +12,7 @@ use base::shader::DescriptorKind;
 use texture::{default_sampler, null_view};
 
 /// Source of the descriptors of a write, by number; null descriptors are `None`.
-pub trait Elements {
+pub trait DescriptorSource {
     /// Returns the type of the descriptors, for a mutable binding.
     fn ty(&self) -> vk::DescriptorType;
     /// Returns the buffer, offset and range of a buffer descriptor.
@@ -29,7 +29,7 @@ pub trait Elements {
 
 /// Writes `count` descriptors starting at (binding, element), rolling over into the following
 /// bindings.
-pub fn write(set: &DescriptorSet, binding: u32, element: u32, count: u32, from: &impl Elements) {
+pub fn write(set: &DescriptorSet, binding: u32, element: u32, count: u32, from: &impl DescriptorSource) {
     let layout = &set.layout;
     let (mut position, mut element, mut done) = (layout.position(binding), element, 0);
     while done < count {
@@ -50,7 +50,7 @@ pub fn write(set: &DescriptorSet, binding: u32, element: u32, count: u32, from: 
 }
 
 /// Writes one descriptor. It only reads the members that the binding's type has.
-fn write_one(set: &DescriptorSet, b: &Binding, element: u32, from: &impl Elements, i: u32) {
+fn write_one(set: &DescriptorSet, b: &Binding, element: u32, from: &impl DescriptorSource, i: u32) {
     let at = b.offset as usize + element as usize * b.stride();
     let kind = match b.kind {
         DescriptorKind::Mutable => kind_of(from.ty()).unwrap_or(DescriptorKind::Mutable),
@@ -94,7 +94,7 @@ fn buffer_descriptor(info: Option<(&Buffer, u64, u64)>) -> (BufferDescriptor, u6
 fn image_descriptor(
     kind: DescriptorKind,
     immutable: Option<&Sampler>,
-    from: &impl Elements,
+    from: &impl DescriptorSource,
     i: u32,
 ) -> ImageDescriptor {
     let view = if kind == DescriptorKind::Sampler { None } else { from.view(i) };

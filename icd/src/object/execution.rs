@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 /// The submissions that execute, on all queues of the devices that share a heap.
 #[derive(Default)]
 pub struct Executions {
-    state: Mutex<State>,
+    state: Mutex<ExecutionState>,
     /// Notified when the last object that waited has been released.
     settled: Condvar,
     /// True while a submission executes. It is written under the lock. It is read without the lock
@@ -26,7 +26,7 @@ pub struct Executions {
 }
 
 #[derive(Default)]
-struct State {
+struct ExecutionState {
     /// Number of the submission that begins next.
     next: u64,
     /// Numbers of the submissions that execute.
@@ -95,7 +95,7 @@ impl Executions {
     }
 }
 
-impl State {
+impl ExecutionState {
     fn is_settled(&self) -> bool {
         self.waiting.is_empty() && self.releasing == 0
     }

@@ -54,7 +54,7 @@ impl Drop for HostMemory {
 impl HostRanges {
     /// Calls `add` with each part of some addresses that is imported memory, in ascending order.
     /// Ranges that overlap or touch each other are one part.
-    pub fn parts(&self, addresses: &Range<u64>, mut add: impl FnMut(Range<u64>)) {
+    pub fn live_parts(&self, addresses: &Range<u64>, mut add: impl FnMut(Range<u64>)) {
         let ranges = self.0.read();
         let mut open: Option<Range<u64>> = None;
         for &(first, end) in ranges.keys().take_while(|&&(first, _)| first < addresses.end) {
@@ -76,12 +76,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn imported_memory_is_known_as_long_as_it_lives() {
+    fn imported_memory_is_found_until_it_is_dropped() {
         let ranges = Arc::new(HostRanges::default());
         let new = |first: u64, size| HostMemory::new(&ranges, MemoryRange { address: first as *mut u8, size });
         let parts = |addresses: Range<u64>| {
             let mut parts = Vec::new();
-            ranges.parts(&addresses, |part| parts.push(part));
+            ranges.live_parts(&addresses, |part| parts.push(part));
             parts
         };
         assert!(parts(0..u64::MAX).is_empty());

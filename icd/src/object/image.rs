@@ -4,7 +4,7 @@ use super::memory::{Binding, Heap};
 use super::sparse::SparseRange;
 use crate::caps::limits::SAMPLE_COUNTS;
 use crate::caps::newer::IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR;
-use crate::os::arena::Addresses;
+use crate::os::arena::AddressRequest;
 use ash::vk;
 use base::abi::{self, Dim};
 use base::format::{Format, MAX_PLANES};
@@ -12,7 +12,7 @@ use base::image::{ImageDesc, ImageLayout, PlaneLayout};
 use base::mem::{ImageMemory, MemoryRange};
 use rasterizer::api::Attachment;
 use std::sync::{Arc, OnceLock};
-use texture::{Conversion, ConvertedView, converted_view};
+use texture::{ConvertedView, YcbcrConversion, converted_view};
 
 /// Aspects of an image with a DRM format modifier.
 const MEMORY_PLANES: [vk::ImageAspectFlags; MAX_PLANES] = [
@@ -35,13 +35,13 @@ pub struct Image {
     /// Bindings of the planes, or in the first element that of all planes.
     bindings: [OnceLock<Binding>; MAX_PLANES],
     /// Layout of a disjoint image, once bound.
-    placed: OnceLock<Arc<ImageLayout>>,
+    disjoint_layout: OnceLock<Arc<ImageLayout>>,
 }
 
 /// Returns true if the rows of the image should be laid out apart, because it is rendered to.
 /// Planes are excluded, because their rows may belong to an image of their own. Other images have
 /// contiguous rows, which transfers prefer.
-fn is_drawn_to(info: &vk::ImageCreateInfo<'_>, desc: &ImageDesc) -> bool {
+fn is_render_target(info: &vk::ImageCreateInfo<'_>, desc: &ImageDesc) -> bool {
     let drawn = info.usage.contains(vk::ImageUsageFlags::COLOR_ATTACHMENT) && desc.format.info().planes().len() == 1;
     drawn && info.tiling == vk::ImageTiling::OPTIMAL
 }
@@ -73,11 +73,11 @@ impl Image {
                 return Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED);
             }
             match info.tiling {
-                vk::ImageTiling::LINEAR => ImageLayout::in_tail(desc),
-                _ => ImageLayout::in_blocks(desc),
+                vk::ImageTiling::LINEAR => ImageLayout::new_sparse_mip_tail(desc),
+                _ => ImageLayout::new_sparse(desc),
             }
-        } else if is_drawn_to(info, &desc) {
-            ImageLayout::with_rows_apart(desc)
+        } else if is_render_target(info, &desc) {
+            ImageLayout::new_render_target(desc)
         } else {
             ImageLayout::new(desc)
         };
@@ -88,20 +88,20 @@ impl Image {
             is_sparse,
             aliases: info.flags.contains(IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR),
             bindings: Default::default(),
-            placed: OnceLock::new(),
+            disjoint_layout: OnceLock::new(),
         })
     }
 
     /// Returns the image with other plane layouts, given by the offset of the first texel and the
-    /// bytes between rows, as [`ImageLayout::with_rows`] does.
-    pub fn with_rows(self, rows: &[(u64, u64)]) -> Option<Image> {
-        let layout = Arc::new(self.layout.with_rows(rows)?);
+    /// bytes between rows, as [`ImageLayout::with_plane_pitches`] does.
+    pub fn with_plane_pitches(self, rows: &[(u64, u64)]) -> Option<Image> {
+        let layout = Arc::new(self.layout.with_plane_pitches(rows)?);
         Some(Image { layout, ..self })
     }
 
     /// Gives a sparse image its addresses, once. Fails with VK_ERROR_OUT_OF_DEVICE_MEMORY.
-    pub fn place(&self, heap: &Arc<Heap>) -> Result<(), vk::Result> {
-        self.set(0, Binding::sparse(heap, self.layout.size, Addresses::Any)?)
+    pub fn reserve_addresses(&self, heap: &Arc<Heap>) -> Result<(), vk::Result> {
+        self.set(0, Binding::sparse(heap, self.layout.size, AddressRequest::Any)?)
     }
 
     /// Returns the addresses of a sparse image.
@@ -111,7 +111,7 @@ impl Image {
 
     /// Implements `vkBindImageMemory`; refuses a second binding.
     pub fn bind(&self, memory: Arc<super::memory::Memory>, offset: u64) -> Result<(), vk::Result> {
-        self.bind_piece(0, memory, offset, self.layout.size)
+        self.bind_part(0, memory, offset, self.layout.size)
     }
 
     /// Binds the memory of a plane of a disjoint image; refuses a second binding.
@@ -122,10 +122,10 @@ impl Image {
         offset: u64,
     ) -> Result<(), vk::Result> {
         let plane = self.plane_index(aspect);
-        self.bind_piece(plane, memory, offset, self.layout.planes()[plane].size)
+        self.bind_part(plane, memory, offset, self.layout.planes()[plane].size)
     }
 
-    fn bind_piece(
+    fn bind_part(
         &self,
         plane: usize,
         memory: Arc<super::memory::Memory>,
@@ -165,7 +165,7 @@ impl Image {
         let base = addresses.into_iter().filter(|at| !at.is_null()).min()?;
         let place =
             || Arc::new(self.layout.with_planes_at(addresses.map(|at| (at as u64).saturating_sub(base as u64))));
-        Some(ImageMemory { base, layout: self.placed.get_or_init(place).clone() })
+        Some(ImageMemory { base, layout: self.disjoint_layout.get_or_init(place).clone() })
     }
 
     /// Returns the memory of the layers of a subresource, each in one piece, if the image has them;
@@ -207,13 +207,13 @@ impl Image {
     /// Returns the memory that a view of an aspect sees. A view of one of several planes sees that
     /// plane as an image of its own. A view of compressed blocks as texels of another format sees
     /// an image of those texels.
-    fn seen(&self, memory: ImageMemory, aspects: vk::ImageAspectFlags, format: Format) -> ImageMemory {
+    fn aspect_memory(&self, memory: ImageMemory, aspects: vk::ImageAspectFlags, format: Format) -> ImageMemory {
         let planes = vk::ImageAspectFlags::PLANE_0 | vk::ImageAspectFlags::PLANE_1 | vk::ImageAspectFlags::PLANE_2;
         let layout = &memory.layout;
         let seen = if aspects.intersects(planes) && layout.planes().len() > 1 {
-            layout.plane_alone(layout.plane_of(aspects.as_raw()))
+            layout.single_plane(layout.plane_of(aspects.as_raw()))
         } else if layout.desc.format.is_compressed() && !format.is_compressed() {
-            layout.of_blocks(format)
+            layout.as_block_texels(format)
         } else {
             return memory;
         };
@@ -229,7 +229,7 @@ pub fn format_of(format: vk::Format) -> Result<Format, vk::Result> {
 }
 
 /// Error for levels or layers that the image does not have, which no valid call requests.
-const OUTSIDE: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
+const OUT_OF_RANGE: vk::Result = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
 
 /// The constant VK_REMAINING_3D_SLICES_EXT.
 const REMAINING_SLICES: u32 = !0;
@@ -265,18 +265,18 @@ impl ImageView {
         info: &vk::ImageViewCreateInfo<'_>,
         min_lod: f32,
         sliced: Option<(u32, u32)>,
-        conversion: Option<&Conversion>,
+        conversion: Option<&YcbcrConversion>,
         in_bytes: bool,
     ) -> Result<ImageView, vk::Result> {
         let format = format_of(info.format)?;
         let memory = image.memory().ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
         let range = &info.subresource_range;
-        let memory = image.seen(memory, range.aspect_mask, format);
+        let memory = image.aspect_memory(memory, range.aspect_mask, format);
         let desc = memory.layout.desc;
         let slices = desc.dim == Dim::D3 && info.view_type != vk::ImageViewType::TYPE_3D;
         let (level, layer) = (range.base_mip_level, range.base_array_layer);
         if level >= desc.levels {
-            return Err(OUTSIDE);
+            return Err(OUT_OF_RANGE);
         }
         let levels =
             if range.level_count == vk::REMAINING_MIP_LEVELS { desc.levels - level } else { range.level_count };
@@ -295,7 +295,7 @@ impl ImageView {
         let beyond = |first: u32, count: u32, all: u32| first.checked_add(count).is_none_or(|end| end > all);
         let layers_beyond = dim != Dim::D3 && beyond(layer, layers, all_layers);
         if beyond(level, levels, desc.levels) || layers_beyond || layers == 0 || levels == 0 {
-            return Err(OUTSIDE);
+            return Err(OUT_OF_RANGE);
         }
         let request = texture::ViewRequest {
             memory: &memory,
@@ -313,20 +313,20 @@ impl ImageView {
             Some(conversion) => {
                 let mut converted = converted_view(&request, conversion);
                 if let Some(sparse) = image.sparse() {
-                    converted.tell_residency(sparse.piece().residency(0));
+                    converted.set_residency(sparse.piece().residency(0));
                 }
                 ShaderView::Converted(converted)
             }
             None => {
                 let mut view = Box::new(texture::image_view(&request));
                 if let (Some(sparse), true) = (image.sparse(), view.levels > 0) {
-                    texture::tell_residency(&mut view, sparse.piece().residency(0));
+                    texture::set_residency(&mut view, sparse.piece().residency(0));
                 }
                 ShaderView::Plain(view)
             }
         };
         let sliced = sliced.filter(|_| dim == Dim::D3 && levels == 1);
-        let sliced = sliced.map(|slices| some_slices(texture::image_view(&request), slices)).transpose()?;
+        let sliced = sliced.map(|slices| restrict_to_slices(texture::image_view(&request), slices)).transpose()?;
         let slices = desc.dim == Dim::D3;
         let target_layers = if dim == Dim::D3 { all_layers } else { layers };
         let attachment = Attachment { image: memory, format, level, base_layer: layer, layers: target_layers, slices };
@@ -364,12 +364,12 @@ impl ImageView {
 }
 
 /// Restricts a view to some slices of a volume, given by the first one and their number.
-fn some_slices(mut view: abi::ImageView, (first, count): (u32, u32)) -> Result<Box<abi::ImageView>, vk::Result> {
+fn restrict_to_slices(mut view: abi::ImageView, (first, count): (u32, u32)) -> Result<Box<abi::ImageView>, vk::Result> {
     let volume = &mut view.level[0];
     let rest = volume.depth.saturating_sub(first);
     let count = if count == REMAINING_SLICES { rest } else { count };
     if count == 0 || count > rest {
-        return Err(OUTSIDE);
+        return Err(OUT_OF_RANGE);
     }
     match volume.cell {
         0 => volume.offset += u64::from(first) * volume.slice_pitch,

@@ -3,7 +3,7 @@
 //!
 //! Bytes behind memory of the arena may be accessed (`base::abi::ADDRESS_TAIL`). There are none
 //! behind memory of the application. No access to a resource needs any, except those that a
-//! descriptor guarantees, and these lie inside (`buffer::has_promised_bytes`).
+//! descriptor guarantees, and these lie inside (`buffer::has_guaranteed_bytes`).
 //!
 //! Memory is referenced by its handle and by the bindings of living buffers and images, and by
 //! nothing else that persists. vkDestroyBuffer and vkDestroyImage end the binding
@@ -12,12 +12,12 @@
 //! soon as no submission that had begun before executes ([`super::execution`]).
 
 pub use super::heap::Heap;
-use super::heap::Reserved;
+use super::heap::HeapReservation;
 use super::host_memory::HostMemory;
 use super::sparse_range::SparseRange;
 use crate::fallible;
-use crate::os::arena::{Addresses, Arena, Piece};
-use crate::os::backing::{Backing, Given};
+use crate::os::arena::{AddressRequest, Arena, Piece};
+use crate::os::backing::{Backing, MemoryFdKind};
 use ash::vk;
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
@@ -27,7 +27,7 @@ use std::sync::{Arc, Weak};
 
 /// Object behind a `VkDeviceMemory`.
 pub struct Memory {
-    place: Place,
+    storage: MemoryStorage,
     /// Sparse resources that were bound to the memory: they show its pages, and must not do so
     /// after it is freed.
     bound: Mutex<Vec<Weak<SparseRange>>>,
@@ -36,19 +36,19 @@ pub struct Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         for range in self.bound.get_mut().drain(..).filter_map(|range| range.upgrade()) {
-            range.forget(std::ptr::from_ref(&self.place) as usize);
+            range.remove_memory(std::ptr::from_ref(&self.storage) as usize);
         }
-        if let Place::Arena(allocation) = self.take() {
+        if let MemoryStorage::Arena(allocation) = self.take() {
             // This comes before the check for executing submissions, so that later ones find no
             // live address in the memory.
-            allocation.piece.hide();
+            allocation.piece.mark_dead();
             let heap = allocation.reserved.heap.clone();
             heap.executions.retire(allocation);
         }
     }
 }
 
-enum Place {
+enum MemoryStorage {
     Arena(Allocation),
     /// Memory of the application, which the application keeps valid as long as this object lives.
     Host(HostMemory),
@@ -60,14 +60,21 @@ enum Place {
 struct Allocation {
     // This field is dropped first, because memory that counts as free can be allocated.
     piece: Piece,
-    reserved: Reserved,
+    reserved: HeapReservation,
 }
 
 impl Memory {
     /// Allocates `size` bytes of zeros. Fails with VK_ERROR_OUT_OF_DEVICE_MEMORY, or with
     /// VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS if the requested addresses are not available.
-    pub fn allocate(heap: &Arc<Heap>, size: u64, backing: Backing, addresses: Addresses) -> Result<Memory, vk::Result> {
-        Memory::place(heap, size, |arena, bytes| arena.allocate(bytes, backing, addresses).ok_or(addresses.refusal()))
+    pub fn allocate(
+        heap: &Arc<Heap>,
+        size: u64,
+        backing: Backing,
+        addresses: AddressRequest,
+    ) -> Result<Memory, vk::Result> {
+        Memory::allocate_with(heap, size, |arena, bytes| {
+            arena.allocate(bytes, backing, addresses).ok_or(addresses.failure())
+        })
     }
 
     /// Imports `size` bytes that [`Memory::export`] of this process or another one exported, or
@@ -77,20 +84,20 @@ impl Memory {
         heap: &Arc<Heap>,
         size: u64,
         fd: i32,
-        kind: Given,
-        addresses: Addresses,
+        kind: MemoryFdKind,
+        addresses: AddressRequest,
     ) -> Result<Memory, vk::Result> {
         let invalid = vk::Result::ERROR_INVALID_EXTERNAL_HANDLE;
-        Memory::place(heap, size, |arena, bytes| arena.import(fd, kind, bytes, addresses).ok_or(invalid))
+        Memory::allocate_with(heap, size, |arena, bytes| arena.import(fd, kind, bytes, addresses).ok_or(invalid))
     }
 
-    fn at(place: Place) -> Memory {
-        Memory { place, bound: Mutex::default() }
+    fn at(storage: MemoryStorage) -> Memory {
+        Memory { storage, bound: Mutex::default() }
     }
 
     /// Takes the memory out of an object that is being dropped.
-    fn take(&mut self) -> Place {
-        std::mem::replace(&mut self.place, Place::Released)
+    fn take(&mut self) -> MemoryStorage {
+        std::mem::replace(&mut self.storage, MemoryStorage::Released)
     }
 
     /// Releases the memory without waiting for executing submissions: the caller knows that none
@@ -99,74 +106,74 @@ impl Memory {
         drop(self.take());
     }
 
-    fn place(
+    fn allocate_with(
         heap: &Arc<Heap>,
         size: u64,
-        place: impl FnOnce(&Arc<Arena>, usize) -> Result<Piece, vk::Result>,
+        storage: impl FnOnce(&Arc<Arena>, usize) -> Result<Piece, vk::Result>,
     ) -> Result<Memory, vk::Result> {
         let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
         let reserved = heap.reserve(size).filter(|_| size != 0).ok_or(out)?;
         let bytes = usize::try_from(size).map_err(|_| out)?;
-        let piece = place(heap.arena().ok_or(out)?, bytes)?;
-        Ok(Memory::at(Place::Arena(Allocation { piece, reserved })))
+        let piece = storage(heap.arena().ok_or(out)?, bytes)?;
+        Ok(Memory::at(MemoryStorage::Arena(Allocation { piece, reserved })))
     }
 
     /// Creates memory of the application, which may be read and written as long as the object
     /// lives.
-    pub fn of_host(heap: &Arc<Heap>, range: MemoryRange) -> Memory {
-        Memory::at(Place::Host(HostMemory::new(&heap.hosts, range)))
+    pub fn from_host(heap: &Arc<Heap>, range: MemoryRange) -> Memory {
+        Memory::at(MemoryStorage::Host(HostMemory::new(&heap.host_ranges, range)))
     }
 
     /// Returns a descriptor of the memory, which was allocated for export. Fails with
     /// VK_ERROR_TOO_MANY_OBJECTS if the process may have no more descriptors, or if the memory is
     /// not of that kind.
-    pub fn export(&self, kind: Given) -> Result<File, vk::Result> {
-        let file = match &self.place {
-            Place::Arena(allocation) => allocation.piece.export(kind),
-            Place::Host(_) | Place::Released => None,
+    pub fn export(&self, kind: MemoryFdKind) -> Result<File, vk::Result> {
+        let file = match &self.storage {
+            MemoryStorage::Arena(allocation) => allocation.piece.export(kind),
+            MemoryStorage::Host(_) | MemoryStorage::Released => None,
         };
         file.ok_or(vk::Result::ERROR_TOO_MANY_OBJECTS)
     }
 
     /// Returns true if `memoryTypeBits` of sparse resources has the type of the memory.
-    pub fn suits_sparse(&self) -> bool {
-        matches!(&self.place, Place::Arena(allocation) if allocation.piece.is_shared())
+    pub fn supports_sparse(&self) -> bool {
+        matches!(&self.storage, MemoryStorage::Arena(allocation) if allocation.piece.is_shared())
     }
 
-    /// Shows the bytes from `offset` on in some granules of a sparse resource, until it is bound to
+    /// Maps the bytes from `offset` on in some granules of a sparse resource, until it is bound to
     /// other bytes or this memory is freed. Fails with VK_ERROR_OUT_OF_HOST_MEMORY. Fails with
     /// VK_ERROR_OUT_OF_DEVICE_MEMORY if the bytes are not inside, if sparse resources cannot use
     /// the memory's type, or if the kernel refuses (a process may have some 65,000 mappings).
-    pub fn show_in(
+    pub fn map_into(
         &self,
         range: &Arc<SparseRange>,
         granules: std::ops::Range<usize>,
         offset: u64,
     ) -> Result<usize, vk::Result> {
         let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
-        let Place::Arena(Allocation { piece, .. }) = &self.place else { return Err(out) };
+        let MemoryStorage::Arena(Allocation { piece, .. }) = &self.storage else { return Err(out) };
         let mut bound = self.bound.lock();
         if !bound.iter().any(|known| std::ptr::eq(known.as_ptr(), Arc::as_ptr(range))) {
             bound.retain(|known| known.strong_count() > 0);
             fallible::push(&mut bound, Arc::downgrade(range))?;
         }
         let shown = range.piece().bind(granules, piece, usize::try_from(offset).map_err(|_| out)?);
-        if shown { Ok(std::ptr::from_ref(&self.place) as usize) } else { Err(out) }
+        if shown { Ok(std::ptr::from_ref(&self.storage) as usize) } else { Err(out) }
     }
 
     /// Returns all bytes.
     fn all(&self) -> MemoryRange {
-        match &self.place {
-            Place::Arena(allocation) => allocation.piece.range(),
-            Place::Host(memory) => memory.range(),
-            Place::Released => MemoryRange::NULL,
+        match &self.storage {
+            MemoryStorage::Arena(allocation) => allocation.piece.range(),
+            MemoryStorage::Host(memory) => memory.range(),
+            MemoryStorage::Released => MemoryRange::NULL,
         }
     }
 
     /// Notes that the handle is destroyed: a request for its capture address gets the addresses.
-    pub fn leave(&self) {
-        if let Place::Arena(allocation) = &self.place {
-            allocation.piece.leave();
+    pub fn allow_address_reuse(&self) {
+        if let MemoryStorage::Arena(allocation) = &self.storage {
+            allocation.piece.allow_address_reuse();
         }
     }
 
@@ -191,11 +198,11 @@ pub struct Binding {
     range: MemoryRange,
     /// True after the resource's handle has been destroyed.
     ended: AtomicBool,
-    keeps: Mutex<Option<Keeps>>,
+    target: Mutex<Option<BindingTarget>>,
 }
 
 /// Object that a binding keeps alive.
-enum Keeps {
+enum BindingTarget {
     Memory { _memory: Arc<Memory> },
     Sparse(Arc<SparseRange>),
 }
@@ -205,19 +212,19 @@ impl Binding {
     /// inside the memory.
     pub fn new(memory: Arc<Memory>, offset: u64, bytes: u64) -> Result<Binding, vk::Result> {
         let range = memory.range(offset, bytes).ok_or(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY)?;
-        Ok(Binding::at(range, Keeps::Memory { _memory: memory }))
+        Ok(Binding::at(range, BindingTarget::Memory { _memory: memory }))
     }
 
     /// Binds `bytes` bytes of addresses whose memory can be exchanged. Fails as [`Heap::sparse`]
     /// does.
-    pub fn sparse(heap: &Arc<Heap>, bytes: u64, addresses: Addresses) -> Result<Binding, vk::Result> {
+    pub fn sparse(heap: &Arc<Heap>, bytes: u64, addresses: AddressRequest) -> Result<Binding, vk::Result> {
         let sparse = SparseRange::new(heap, bytes, addresses)?;
         let range = sparse.piece().range();
-        Ok(Binding::at(range, Keeps::Sparse(sparse)))
+        Ok(Binding::at(range, BindingTarget::Sparse(sparse)))
     }
 
-    fn at(range: MemoryRange, keeps: Keeps) -> Binding {
-        Binding { range, ended: AtomicBool::new(false), keeps: Mutex::new(Some(keeps)) }
+    fn at(range: MemoryRange, target: BindingTarget) -> Binding {
+        Binding { range, ended: AtomicBool::new(false), target: Mutex::new(Some(target)) }
     }
 
     /// Ends the binding because the resource's handle is destroyed. From now on there are no bytes,
@@ -225,8 +232,8 @@ impl Binding {
     /// bytes until it ends.
     pub fn end(&self) {
         self.ended.store(true, Ordering::Release);
-        let keeps = self.keeps.lock().take();
-        if let Some(Keeps::Sparse(range)) = keeps {
+        let target = self.target.lock().take();
+        if let Some(BindingTarget::Sparse(range)) = target {
             SparseRange::end(range);
         }
     }
@@ -238,9 +245,9 @@ impl Binding {
 
     /// Returns the addresses of a sparse resource.
     pub fn as_sparse(&self) -> Option<Arc<SparseRange>> {
-        match &*self.keeps.lock() {
-            Some(Keeps::Sparse(range)) => Some(range.clone()),
-            Some(Keeps::Memory { .. }) | None => None,
+        match &*self.target.lock() {
+            Some(BindingTarget::Sparse(range)) => Some(range.clone()),
+            Some(BindingTarget::Memory { .. }) | None => None,
         }
     }
 }
@@ -250,14 +257,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_of_the_host_holds_resources_up_to_its_end() {
+    fn host_memory_holds_resources_up_to_its_end() {
         let mut bytes = [0u8; 256];
         let heap = Arc::new(Heap::default());
         let range = MemoryRange { address: bytes.as_mut_ptr(), size: 256 };
-        let memory = || Arc::new(Memory::of_host(&heap, range));
+        let memory = || Arc::new(Memory::from_host(&heap, range));
         let bound = [(0, 256), (64, 192), (0, 257), (256, 1), (0, u64::MAX), (u64::MAX, 64)]
             .map(|(offset, size)| Binding::new(memory(), offset, size).is_ok());
         assert_eq!(bound, [true, true, false, false, false, false]);
-        assert_eq!(memory().export(Given::File).err(), Some(vk::Result::ERROR_TOO_MANY_OBJECTS));
+        assert_eq!(memory().export(MemoryFdKind::File).err(), Some(vk::Result::ERROR_TOO_MANY_OBJECTS));
     }
 }

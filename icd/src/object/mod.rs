@@ -1,6 +1,6 @@
 //! Objects behind the handles, one file per family. This is safe Rust over reference counts:
 //! `entry` decodes Vulkan's structures into the descriptions of which objects are made. Raw
-//! pointers stay there and in `ffi`, `os` and `backend`.
+//! pointers stay there and in `ffi`, `os` and `shader_compiler`.
 
 #![forbid(unsafe_code)]
 
@@ -12,12 +12,12 @@ pub mod descriptor_heap;
 pub mod descriptor_pool;
 pub mod descriptor_update;
 pub mod execution;
+pub mod external_sync;
 mod heap;
 mod host_memory;
 pub mod image;
 pub mod implicit;
 pub mod memory;
-pub mod others;
 pub mod payload;
 pub mod pipeline;
 pub mod pipeline_layout;
@@ -41,14 +41,14 @@ crate::ffi::handle::objects! { Object:
     image::Image => Image,
     image::ImageView => ImageView,
     sampler::Sampler => Sampler,
-    sampler::YcbcrConversion => SamplerYcbcrConversion,
+    sampler::SamplerYcbcrConversion => SamplerYcbcrConversion,
     descriptor::SetLayout => DescriptorSetLayout,
     descriptor_pool::DescriptorPool => DescriptorPool,
     descriptor_pool::DescriptorSet => DescriptorSet,
     descriptor_update::UpdateTemplate => DescriptorUpdateTemplate,
     pipeline_layout::PipelineLayout => PipelineLayout,
     shader_module::ShaderModule => ShaderModule,
-    crate::backend::pipeline_cache::PipelineCache => PipelineCache in CACHE,
+    crate::shader_compiler::pipeline_cache::PipelineCache => PipelineCache in CACHE,
     pipeline::Pipeline => Pipeline,
     render_pass::RenderPass => RenderPass,
     render_pass::Framebuffer => Framebuffer,

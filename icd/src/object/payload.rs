@@ -5,10 +5,10 @@
 //! temporary one that was imported ([`super::semaphore`]). Operations of a submission hold the
 //! payload that the object had when it was submitted.
 
-use super::others::Others;
+use super::external_sync::ExternalSync;
 use super::sync::Sync;
 use crate::os::descriptor;
-use crate::os::shared::Shared;
+use crate::os::shared_counter::SharedCounter;
 use ash::vk;
 use std::fs::File;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Kind of object to which a payload belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PayloadKind {
     /// A binary semaphore: a wait resets the signal.
     Binary = 1,
     /// A timeline semaphore.
@@ -25,75 +25,75 @@ pub enum Kind {
     Fence = 3,
 }
 
-enum State {
-    Own(AtomicU64),
-    Shared(Shared),
+enum PayloadState {
+    Local(AtomicU64),
+    Shared(SharedCounter),
     /// A sync file, which is signaled or not yet; this process does not signal it.
-    File(File),
+    SyncFile(File),
 }
 
 /// State of a fence or a semaphore.
 pub struct Payload {
     /// Kind of object that has the payload.
-    pub kind: Kind,
-    state: State,
+    pub kind: PayloadKind,
+    state: PayloadState,
 }
 
 impl Payload {
     /// Creates a number of this process.
-    pub fn new(kind: Kind, value: u64) -> Payload {
-        Payload { kind, state: State::Own(AtomicU64::new(value)) }
+    pub fn new(kind: PayloadKind, value: u64) -> Payload {
+        Payload { kind, state: PayloadState::Local(AtomicU64::new(value)) }
     }
 
     /// Creates a number that can be exported; `None` if the kernel refuses.
-    pub fn shared(kind: Kind, value: u64) -> Option<Payload> {
-        Some(Payload { kind, state: State::Shared(Shared::new(kind as u32, value)?) })
+    pub fn shared(kind: PayloadKind, value: u64) -> Option<Payload> {
+        Some(Payload { kind, state: PayloadState::Shared(SharedCounter::new(kind as u32, value)?) })
     }
 
     /// Imports what another [`Payload::shared`] of the kind exported; `None` if the descriptor is
     /// something else.
-    pub fn import(kind: Kind, fd: i32) -> Option<Payload> {
-        Some(Payload { kind, state: State::Shared(Shared::import(fd, kind as u32)?) })
+    pub fn import(kind: PayloadKind, fd: i32) -> Option<Payload> {
+        Some(Payload { kind, state: PayloadState::Shared(SharedCounter::import(fd, kind as u32)?) })
     }
 
     /// Imports a sync file, or for -1 a signaled state; `None` if there is no such descriptor. The
     /// descriptor is duplicated.
-    pub fn of_sync_file(kind: Kind, fd: i32) -> Option<Payload> {
+    pub fn from_sync_file(kind: PayloadKind, fd: i32) -> Option<Payload> {
         if fd == -1 {
             return Some(Payload::new(kind, 1));
         }
-        Some(Payload { kind, state: State::File(descriptor::duplicate(fd)?) })
+        Some(Payload { kind, state: PayloadState::SyncFile(descriptor::duplicate(fd)?) })
     }
 
     /// Returns a descriptor of the payload itself; `None` if it cannot be exported, or the process
     /// may have no more descriptors.
     pub fn export(&self) -> Option<File> {
-        if let State::Shared(shared) = &self.state { shared.export() } else { None }
+        if let PayloadState::Shared(shared) = &self.state { shared.export() } else { None }
     }
 
     /// Returns true if the payload can be exported.
     pub fn is_shared(&self) -> bool {
-        matches!(self.state, State::Shared(_))
+        matches!(self.state, PayloadState::Shared(_))
     }
 
     /// Returns the current value.
     pub fn value(&self) -> u64 {
         match &self.state {
-            State::Own(value) => value.load(Ordering::Acquire),
-            State::Shared(shared) => shared.value(),
-            State::File(file) => descriptor::is_signaled(file).into(),
+            PayloadState::Local(value) => value.load(Ordering::Acquire),
+            PayloadState::Shared(shared) => shared.value(),
+            PayloadState::SyncFile(file) => descriptor::is_signaled(file).into(),
         }
     }
 
     /// Sets the value and wakes waiting threads. A sync file does not change.
     pub fn set(&self, sync: &Sync, value: u64) {
         match &self.state {
-            State::Own(own) => sync.notify(|| own.store(value, Ordering::Release)),
-            State::Shared(shared) => {
+            PayloadState::Local(own) => sync.notify(|| own.store(value, Ordering::Release)),
+            PayloadState::Shared(shared) => {
                 shared.set(value);
                 sync.notify(|| ());
             }
-            State::File(_) => {}
+            PayloadState::SyncFile(_) => {}
         }
     }
 
@@ -101,11 +101,13 @@ impl Payload {
     /// caller holds the device's lock.
     pub fn try_wait(&self, value: u64) -> bool {
         match (&self.state, self.kind) {
-            (_, Kind::Timeline | Kind::Fence) => self.value() >= value,
-            (State::Own(own), Kind::Binary) => own.compare_exchange(1, 0, Ordering::AcqRel, Ordering::Acquire).is_ok(),
-            (State::Shared(shared), Kind::Binary) => shared.take(1, 0),
+            (_, PayloadKind::Timeline | PayloadKind::Fence) => self.value() >= value,
+            (PayloadState::Local(own), PayloadKind::Binary) => {
+                own.compare_exchange(1, 0, Ordering::AcqRel, Ordering::Acquire).is_ok()
+            }
+            (PayloadState::Shared(shared), PayloadKind::Binary) => shared.take(1, 0),
             // The payload ends with this wait.
-            (State::File(_), Kind::Binary) => self.value() == 1,
+            (PayloadState::SyncFile(_), PayloadKind::Binary) => self.value() == 1,
         }
     }
 }
@@ -123,34 +125,34 @@ pub struct Wait {
 pub struct Signal {
     payload: Arc<Payload>,
     value: u64,
-    given: bool,
+    is_signaled: bool,
 }
 
 impl Signal {
     /// Creates a signal and announces it to other processes that have the payload. `value` is for
     /// timeline semaphores.
     pub fn new(payload: Arc<Payload>, value: u64) -> Signal {
-        let value = if payload.kind == Kind::Timeline { value } else { 1 };
-        if let State::Shared(shared) = &payload.state {
+        let value = if payload.kind == PayloadKind::Timeline { value } else { 1 };
+        if let PayloadState::Shared(shared) = &payload.state {
             shared.promise(value);
         }
-        Signal { payload, value, given: false }
+        Signal { payload, value, is_signaled: false }
     }
 
     /// Gives the signal.
-    pub fn give(mut self, sync: &Sync) {
-        self.given = true;
+    pub fn signal_now(mut self, sync: &Sync) {
+        self.is_signaled = true;
         self.payload.set(sync, self.value);
     }
 }
 
 impl Drop for Signal {
     fn drop(&mut self) {
-        if let State::Shared(shared) = &self.payload.state {
-            if !self.given && shared.value() < self.value {
+        if let PayloadState::Shared(shared) = &self.payload.state {
+            if !self.is_signaled && shared.value() < self.value {
                 shared.set(self.value);
             }
-            shared.is_done();
+            shared.finish_promise();
         }
     }
 }
@@ -158,9 +160,9 @@ impl Drop for Signal {
 /// Waits until `ready` returns true, which depends on these payloads, as [`Sync::wait`] does.
 pub fn wait_for(sync: &Sync, timeout: u64, payloads: &[&Payload], ready: impl FnMut() -> bool) -> vk::Result {
     let shared = payloads.iter().filter_map(|payload| match &payload.state {
-        State::Shared(shared) => Some(shared),
+        PayloadState::Shared(shared) => Some(shared),
         _ => None,
     });
-    let files = payloads.iter().any(|payload| matches!(payload.state, State::File(_)));
-    sync.wait_with(timeout, &Others { shared: shared.collect(), files }, ready)
+    let files = payloads.iter().any(|payload| matches!(payload.state, PayloadState::SyncFile(_)));
+    sync.wait_with(timeout, &ExternalSync { shared: shared.collect(), files }, ready)
 }

@@ -1,15 +1,15 @@
 //! Pipelines: the way to make a program ([`BoundProgram`]) of stages and state at once. Creation
 //! refuses a pipeline with a message if a shader or a state is not supported; the code is made in
-//! the background ([`Compiler`](crate::backend::compiler::Compiler)).
+//! the background ([`Compiler`](crate::shader_compiler::compiler::Compiler)).
 
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::GraphicsState;
 use super::program::{BoundProgram, Linker, NamedObject, ProgramParts};
-use crate::backend::compile::StageRequest;
-use crate::backend::compiler::{CodeOrigin, Compiler, Refusal};
-use crate::backend::pipeline_cache::PipelineCache;
-use crate::backend::tiered::TieredCode;
-use crate::ffi::known;
+use crate::ffi::object_data;
+use crate::shader_compiler::compile::StageRequest;
+use crate::shader_compiler::compiler::{CodeOrigin, CompileError, Compiler};
+use crate::shader_compiler::pipeline_cache::PipelineCache;
+use crate::shader_compiler::tiered::TieredCode;
 use ash::vk;
 use base::shader::{HeapMapping, PipelineLayoutInfo, Stage};
 use jit::error::ErrorKind;
@@ -19,7 +19,7 @@ use std::time::Instant;
 
 /// Object behind a `VkPipeline`.
 pub struct Pipeline {
-    /// What draws or dispatches with the pipeline execute.
+    /// Program that draws or dispatches with the pipeline execute.
     pub program: Arc<BoundProgram>,
     /// Flags with which the pipeline was created.
     pub flags: vk::PipelineCreateFlags,
@@ -62,24 +62,24 @@ pub struct GraphicsCreateInfo {
 }
 
 /// Reason why there is no pipeline: the result of the call, and the message to the application.
-pub struct Failure {
+pub struct PipelineError {
     /// Result of the call.
     pub result: vk::Result,
     /// Message, if there is more to report.
     pub message: Option<String>,
 }
 
-impl Failure {
+impl PipelineError {
     /// Creates the failure that these calls may return if a shader cannot be compiled, or if a
     /// state is not supported; the message gives the reason.
-    pub fn unsupported(what: &str, message: &str) -> Failure {
-        Failure { result: vk::Result::ERROR_INVALID_SHADER_NV, message: Some(format!("{what}: {message}")) }
+    pub fn unsupported(what: &str, message: &str) -> PipelineError {
+        PipelineError { result: vk::Result::ERROR_INVALID_SHADER_NV, message: Some(format!("{what}: {message}")) }
     }
 }
 
-impl From<vk::Result> for Failure {
-    fn from(result: vk::Result) -> Failure {
-        Failure { result, message: None }
+impl From<vk::Result> for PipelineError {
+    fn from(result: vk::Result) -> PipelineError {
+        PipelineError { result, message: None }
     }
 }
 
@@ -109,7 +109,7 @@ fn join_patches(stages: &mut [Option<StageCreateInfo>]) {
 
 impl PipelineBuilder<'_> {
     /// Creates a graphics pipeline.
-    pub fn graphics(&self, info: GraphicsCreateInfo) -> Result<CreatedPipeline, Failure> {
+    pub fn graphics(&self, info: GraphicsCreateInfo) -> Result<CreatedPipeline, PipelineError> {
         let GraphicsCreateInfo { mut stages, state, layout } = info;
         join_patches(&mut stages);
         let (mut code, mut feedback) = (Vec::new(), Vec::new());
@@ -123,15 +123,19 @@ impl PipelineBuilder<'_> {
             feedback.push(answer);
         }
         let linked = self.linker.link(code);
-        let stages = linked.map_err(|error| Failure::unsupported("graphics pipeline", &error.to_string()))?;
+        let stages = linked.map_err(|error| PipelineError::unsupported("graphics pipeline", &error.to_string()))?;
         Ok(CreatedPipeline { pipeline: self.pipeline(ProgramParts { stages, layout, state: Some(state) }), feedback })
     }
 
     /// Creates a compute pipeline.
-    pub fn compute(&self, stage: StageCreateInfo, layout: Arc<PipelineLayout>) -> Result<CreatedPipeline, Failure> {
+    pub fn compute(
+        &self,
+        stage: StageCreateInfo,
+        layout: Arc<PipelineLayout>,
+    ) -> Result<CreatedPipeline, PipelineError> {
         let (code, answer) = self.compile(stage, &layout)?;
         let linked = self.linker.link(vec![code]);
-        let stages = linked.map_err(|error| Failure::unsupported("compute pipeline", &error.to_string()))?;
+        let stages = linked.map_err(|error| PipelineError::unsupported("compute pipeline", &error.to_string()))?;
         let pipeline = self.pipeline(ProgramParts { stages, layout, state: None });
         Ok(CreatedPipeline { pipeline, feedback: vec![answer] })
     }
@@ -148,7 +152,7 @@ impl PipelineBuilder<'_> {
         &self,
         info: StageCreateInfo,
         layout: &PipelineLayout,
-    ) -> Result<(Arc<TieredCode>, vk::PipelineCreationFeedback), Failure> {
+    ) -> Result<(Arc<TieredCode>, vk::PipelineCreationFeedback), PipelineError> {
         let began = Instant::now();
         let StageCreateInfo { stage, words, module, entry, specialization, heap } = info;
         let layout = match heap {
@@ -159,23 +163,23 @@ impl PipelineBuilder<'_> {
         let only_cached = self.flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
         let made = self.compiler.stage(request, self.cache, only_cached);
         let (code, origin) = made.map_err(|refusal| match refusal {
-            Refusal::CompileRequired => vk::Result::PIPELINE_COMPILE_REQUIRED.into(),
-            Refusal::OutOfMemory => vk::Result::ERROR_OUT_OF_HOST_MEMORY.into(),
-            Refusal::Shader(error) => {
-                let name = if module == 0 { String::new() } else { known::name(module) };
+            CompileError::CompileRequired => vk::Result::PIPELINE_COMPILE_REQUIRED.into(),
+            CompileError::OutOfMemory => vk::Result::ERROR_OUT_OF_HOST_MEMORY.into(),
+            CompileError::Shader(error) => {
+                let name = if module == 0 { String::new() } else { object_data::name(module) };
                 let what = format!("{stage:?} shader module {name}, entry point \"{entry}\"");
-                let failure = Failure::unsupported(&what, &error.to_string());
+                let failure = PipelineError::unsupported(&what, &error.to_string());
                 // A shader beyond a limit of the compiler is refused like an unsupported one. It
                 // would fail with more memory too, and engines take a memory error for the end of
                 // the device.
                 let memory = error.kind == ErrorKind::Memory;
                 let result = if memory { vk::Result::ERROR_OUT_OF_HOST_MEMORY } else { failure.result };
-                Failure { result, ..failure }
+                PipelineError { result, ..failure }
             }
         })?;
         let hit = match origin {
             CodeOrigin::Cache => vk::PipelineCreationFeedbackFlags::APPLICATION_PIPELINE_CACHE_HIT,
-            CodeOrigin::Living | CodeOrigin::Compiled => vk::PipelineCreationFeedbackFlags::empty(),
+            CodeOrigin::Shared | CodeOrigin::Compiled => vk::PipelineCreationFeedbackFlags::empty(),
         };
         let flags = vk::PipelineCreationFeedbackFlags::VALID | hit;
         Ok((code, vk::PipelineCreationFeedback { flags, duration: began.elapsed().as_nanos() as u64 }))

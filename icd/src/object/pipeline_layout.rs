@@ -23,7 +23,7 @@ pub struct PipelineLayout {
     pub dynamic_count: u32,
     /// True for a pipeline with VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT: its sets are its own
     /// embedded samplers, and no sets are bound.
-    pub of_heap: bool,
+    pub uses_heap: bool,
     null_sets: Vec<OnceLock<DescriptorSet>>,
     empty: OnceLock<DescriptorSet>,
 }
@@ -87,7 +87,7 @@ impl PipelineLayout {
             sets,
             dynamic_base,
             dynamic_count: dynamic,
-            of_heap: false,
+            uses_heap: false,
             null_sets,
             empty: OnceLock::new(),
         })
@@ -95,7 +95,7 @@ impl PipelineLayout {
 
     /// Creates the layout for stages with these embedded samplers: each stage has those of the set
     /// with its number.
-    pub fn of_heap(stages: Vec<(Stage, Vec<Arc<Sampler>>)>) -> Result<PipelineLayout, vk::Result> {
+    pub fn for_heap(stages: Vec<(Stage, Vec<Arc<Sampler>>)>) -> Result<PipelineLayout, vk::Result> {
         let mut sets = Vec::new();
         for (stage, immutable_samplers) in stages {
             let number = stage as usize;
@@ -110,7 +110,7 @@ impl PipelineLayout {
             };
             sets[number] = Some(Arc::new(SetLayout::new(vec![binding])?));
         }
-        Ok(PipelineLayout { of_heap: true, ..PipelineLayout::new(sets)? })
+        Ok(PipelineLayout { uses_heap: true, ..PipelineLayout::new(sets)? })
     }
 
     /// Returns a set of null descriptors, for a set number to which nothing compatible is bound.

@@ -10,7 +10,7 @@
 use super::bind_point::BindPoint;
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::GraphicsState;
-use crate::backend::tiered::TieredCode;
+use crate::shader_compiler::tiered::TieredCode;
 use base::shader::{CompiledStage, PipelineType};
 use parking_lot::Mutex;
 use rasterizer::api::{GraphicsStages, LinkError, link_compute};
@@ -20,7 +20,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
-/// What the commands of a bind point execute. A program does not change.
+/// Program that the commands of a bind point execute. A program does not change.
 pub struct BoundProgram {
     stages: Arc<LinkedStages>,
     layout: Arc<PipelineLayout>,
@@ -89,7 +89,7 @@ impl NamedObject {
 
 /// Stages that fit together, with their code.
 pub struct LinkedStages {
-    executable: Executable,
+    executable: ExecutableStages,
     /// Code of the stages, in the order of [`base::shader::Stage`].
     code: Vec<Arc<TieredCode>>,
     /// True if there is code of all stages, which stays so.
@@ -97,7 +97,7 @@ pub struct LinkedStages {
 }
 
 /// Linked stages as the rasterizer takes them. Each bind point has a variant.
-pub enum Executable {
+pub enum ExecutableStages {
     /// Stages of draws.
     Graphics(Arc<GraphicsStages>),
     /// The stage of dispatches.
@@ -109,15 +109,15 @@ impl LinkedStages {
         let stages = code.iter().map(TieredCode::stage);
         let kind = code.first().map_or(PipelineType::Graphics, |code| code.request().stage.row().pipeline);
         let executable = match kind {
-            PipelineType::Graphics => Executable::Graphics(Arc::new(GraphicsStages::new(stages)?)),
-            PipelineType::Compute => Executable::Compute(link_compute(stages)?),
+            PipelineType::Graphics => ExecutableStages::Graphics(Arc::new(GraphicsStages::new(stages)?)),
+            PipelineType::Compute => ExecutableStages::Compute(link_compute(stages)?),
         };
         Ok(LinkedStages { executable, code, ready: AtomicBool::new(false) })
     }
 
     /// Returns the stages as the rasterizer takes them.
     #[inline]
-    pub fn executable(&self) -> &Executable {
+    pub fn executable(&self) -> &ExecutableStages {
         &self.executable
     }
 
@@ -125,8 +125,8 @@ impl LinkedStages {
     #[inline]
     pub fn bind_point(&self) -> BindPoint {
         match self.executable {
-            Executable::Graphics(_) => BindPoint::Graphics,
-            Executable::Compute(_) => BindPoint::Compute,
+            ExecutableStages::Graphics(_) => BindPoint::Graphics,
+            ExecutableStages::Compute(_) => BindPoint::Compute,
         }
     }
 

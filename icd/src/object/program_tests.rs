@@ -4,10 +4,10 @@ use super::descriptor::{BindingInfo, SetLayout};
 use super::pipeline::{GraphicsCreateInfo, Pipeline, PipelineBuilder, StageCreateInfo};
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::{CreateInfo, GraphicsState, StateMask};
-use super::program::{Executable, LinkedStages, Linker, SWEEP};
-use crate::backend::compiler::Compiler;
-use crate::backend::tiered::{Policy, TieredCode};
+use super::program::{ExecutableStages, LinkedStages, Linker, SWEEP};
 use crate::ffi::handle;
+use crate::shader_compiler::compiler::Compiler;
+use crate::shader_compiler::tiered::{Policy, TieredCode};
 use ash::vk;
 use base::shader::Stage;
 use jit::spirv::Specialization;
@@ -32,7 +32,7 @@ impl Setup {
     fn new() -> Setup {
         let engine = Arc::new(Engine::new(1));
         let (busy, receive) = channel::<()>();
-        engine.pool().team().pool().expect("a thread").spawn(move || _ = receive.recv());
+        engine.pool().work_sharing().pool().expect("a thread").spawn(move || _ = receive.recv());
         let compiler = Compiler::new(Arc::default(), engine, Policy::Auto);
         Setup { compiler, linker: Linker::default(), busy: Some(busy) }
     }
@@ -121,7 +121,7 @@ fn the_same_stages_are_one_program_whatever_brought_them_together() {
     let different = setup.linker.link(vec![vertex.clone(), other]).expect("linked");
     assert!(!Arc::ptr_eq(&different, &bound));
     let alone = setup.linker.link(vec![vertex]).expect("linked");
-    let Executable::Graphics(stages) = alone.executable() else { panic!("not a draw's") };
+    let ExecutableStages::Graphics(stages) = alone.executable() else { panic!("not a draw's") };
     assert!(stages.fragment().is_none());
 }
 
@@ -132,7 +132,7 @@ fn dispatches_are_linked_likewise() {
     let [a, b] = [made(), made()].map(|made| made.map_err(|failure| failure.message).expect("a pipeline").pipeline);
     let bound = setup.linker.link(vec![setup.code(Stage::Compute, 0)]).expect("linked");
     assert!(Arc::ptr_eq(a.program.stages(), &bound) && Arc::ptr_eq(b.program.stages(), &bound));
-    assert!(matches!(bound.executable(), Executable::Compute(_)) && a.program.state().is_none());
+    assert!(matches!(bound.executable(), ExecutableStages::Compute(_)) && a.program.state().is_none());
 }
 
 #[test]

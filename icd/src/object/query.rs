@@ -19,9 +19,9 @@ pub enum Counters {
 }
 
 /// A type of queries, and the function that makes the counters of one.
-type Row = (vk::QueryType, fn() -> Counters);
+type QueryTypeRow = (vk::QueryType, fn() -> Counters);
 
-const TYPES: &[Row] = &[
+const QUERY_TYPES: &[QueryTypeRow] = &[
     (vk::QueryType::OCCLUSION, || Counters::Value(Arc::default())),
     (vk::QueryType::PIPELINE_STATISTICS, || Counters::Statistics(Arc::default())),
     (vk::QueryType::TIMESTAMP, || Counters::Value(Arc::default())),
@@ -92,7 +92,7 @@ impl Query {
 impl QueryPool {
     /// Creates a query pool; refuses types that the driver does not have.
     pub fn new(info: &vk::QueryPoolCreateInfo<'_>) -> Result<QueryPool, vk::Result> {
-        let row = TYPES.iter().find(|(query_type, _)| *query_type == info.query_type);
+        let row = QUERY_TYPES.iter().find(|(query_type, _)| *query_type == info.query_type);
         let counters = row.ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?.1;
         let queries = fallible::try_collect((0..info.query_count).map(|_| {
             // Each query needs a small allocation.

@@ -2,7 +2,7 @@
 
 use base::abi;
 use base::format::{Format, features};
-use texture::Conversion;
+use texture::YcbcrConversion;
 
 /// `VkSampler`.
 pub struct Sampler {
@@ -19,12 +19,12 @@ impl Sampler {
 
 /// `VkSamplerYcbcrConversion`. A sampler with a conversion is like any other: the view, which has
 /// the same conversion, performs it.
-pub struct YcbcrConversion {
+pub struct SamplerYcbcrConversion {
     /// All parameters but the format.
-    pub conversion: Conversion,
+    pub conversion: YcbcrConversion,
 }
 
-impl YcbcrConversion {
+impl SamplerYcbcrConversion {
     /// Returns true if images of a format can be converted.
     pub fn has(format: Format) -> bool {
         format.info().image_features & (features::MIDPOINT_CHROMA_SAMPLES | features::COSITED_CHROMA_SAMPLES) != 0

@@ -1,7 +1,7 @@
 //! Fences and semaphores: each has a payload, and perhaps another one that was imported temporarily
 //! ("temporary permanence").
 
-use super::payload::{Kind, Payload, Signal, Wait, wait_for};
+use super::payload::{Payload, PayloadKind, Signal, Wait, wait_for};
 use super::sync::Sync;
 use crate::os::descriptor;
 use ash::vk;
@@ -18,7 +18,7 @@ struct Payloads {
 
 /// Way in which a payload is imported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Handle {
+pub enum SyncHandleType {
     /// The payload itself.
     Opaque,
     /// A copy of its state, where -1 stands for signaled.
@@ -27,15 +27,15 @@ pub enum Handle {
 
 /// Payloads behind a lock: they change when one is imported, and when a temporary one has been
 /// used.
-struct Slot(Mutex<Payloads>);
+struct PayloadSlot(Mutex<Payloads>);
 
-impl Slot {
+impl PayloadSlot {
     /// Creates a payload of `kind`, which can be exported if it is shared. Fails with
     /// VK_ERROR_OUT_OF_HOST_MEMORY if the kernel refuses a file.
-    fn new(kind: Kind, value: u64, shared: bool) -> Result<Slot, vk::Result> {
+    fn new(kind: PayloadKind, value: u64, shared: bool) -> Result<PayloadSlot, vk::Result> {
         let permanent = if shared { Payload::shared(kind, value) } else { Some(Payload::new(kind, value)) };
         let permanent = Arc::new(permanent.ok_or(vk::Result::ERROR_OUT_OF_HOST_MEMORY)?);
-        Ok(Slot(Mutex::new(Payloads { permanent, temporary: None })))
+        Ok(PayloadSlot(Mutex::new(Payloads { permanent, temporary: None })))
     }
 
     fn current(&self) -> Arc<Payload> {
@@ -51,11 +51,11 @@ impl Slot {
 
     /// Imports the payload behind `fd`, which is closed if that succeeds. Fails with
     /// VK_ERROR_INVALID_EXTERNAL_HANDLE if it is not of this kind.
-    fn import(&self, fd: i32, handle: Handle, temporary: bool) -> Result<(), vk::Result> {
+    fn import(&self, fd: i32, handle: SyncHandleType, temporary: bool) -> Result<(), vk::Result> {
         let kind = self.current().kind;
         let payload = match handle {
-            Handle::Opaque => Payload::import(kind, fd),
-            Handle::SyncFile => Payload::of_sync_file(kind, fd),
+            SyncHandleType::Opaque => Payload::import(kind, fd),
+            SyncHandleType::SyncFile => Payload::from_sync_file(kind, fd),
         };
         let payload = Arc::new(payload.ok_or(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)?);
         let mut payloads = self.0.lock();
@@ -80,13 +80,13 @@ fn export(payload: &Payload) -> Result<File, vk::Result> {
 }
 
 /// `VkFence`.
-pub struct Fence(Slot);
+pub struct Fence(PayloadSlot);
 
 impl Fence {
     /// Creates a fence; `shared` makes its payload exportable. Fails with
     /// VK_ERROR_OUT_OF_HOST_MEMORY if the kernel refuses that.
     pub fn new(signaled: bool, shared: bool) -> Result<Fence, vk::Result> {
-        Ok(Fence(Slot::new(Kind::Fence, signaled.into(), shared)?))
+        Ok(Fence(PayloadSlot::new(PayloadKind::Fence, signaled.into(), shared)?))
     }
 
     /// Returns the payload that a wait needs.
@@ -111,8 +111,8 @@ impl Fence {
         self.0.current().set(sync, 0);
     }
 
-    /// Imports a payload as [`Slot::import`] does.
-    pub fn import(&self, fd: i32, handle: Handle, temporary: bool) -> Result<(), vk::Result> {
+    /// Imports a payload as [`PayloadSlot::import`] does.
+    pub fn import(&self, fd: i32, handle: SyncHandleType, temporary: bool) -> Result<(), vk::Result> {
         self.0.import(fd, handle, temporary)
     }
 
@@ -123,7 +123,7 @@ impl Fence {
 
     /// Waits until the fence is signaled, and resets it. A copy of its state is then "signaled",
     /// which needs no descriptor (-1). On a lost device the copy is signaled too.
-    pub fn copy_out(&self, sync: &Sync) {
+    pub fn export_state(&self, sync: &Sync) {
         let payload = self.payload();
         let _ = wait_for(sync, u64::MAX, &[&payload], || payload.value() != 0);
         self.reset(sync);
@@ -131,12 +131,16 @@ impl Fence {
 }
 
 /// `VkSemaphore`.
-pub struct Semaphore(Slot);
+pub struct Semaphore(PayloadSlot);
 
 impl Semaphore {
     /// Creates a semaphore as [`Fence::new`] does; `initial` is 0 for binary ones.
     pub fn new(timeline: bool, initial: u64, shared: bool) -> Result<Semaphore, vk::Result> {
-        Ok(Semaphore(Slot::new(if timeline { Kind::Timeline } else { Kind::Binary }, initial, shared)?))
+        Ok(Semaphore(PayloadSlot::new(
+            if timeline { PayloadKind::Timeline } else { PayloadKind::Binary },
+            initial,
+            shared,
+        )?))
     }
 
     /// Returns the current value of a timeline semaphore.
@@ -160,8 +164,8 @@ impl Semaphore {
         Signal::new(self.0.current(), value)
     }
 
-    /// Imports a payload as [`Slot::import`] does.
-    pub fn import(&self, fd: i32, handle: Handle, temporary: bool) -> Result<(), vk::Result> {
+    /// Imports a payload as [`PayloadSlot::import`] does.
+    pub fn import(&self, fd: i32, handle: SyncHandleType, temporary: bool) -> Result<(), vk::Result> {
         self.0.import(fd, handle, temporary)
     }
 
@@ -170,9 +174,9 @@ impl Semaphore {
         export(&self.0.current())
     }
 
-    /// Waits for the signal and takes it, as [`Fence::copy_out`] does. The work that signals was
-    /// submitted before, so the wait ends.
-    pub fn copy_out(&self, sync: &Sync) {
+    /// Waits for the signal and takes it, as [`Fence::export_state`] does. The work that signals
+    /// was submitted before, so the wait ends.
+    pub fn export_state(&self, sync: &Sync) {
         let payload = self.0.take();
         let _ = wait_for(sync, u64::MAX, &[&payload], || payload.try_wait(1));
     }

@@ -19,7 +19,7 @@ pub const SPARSE_BLOCK: u64 = GRANULE as u64;
 
 /// One binding of vkQueueBindSparse: bytes of a resource, and the memory and offset for them, or
 /// nothing.
-pub struct Bind {
+pub struct SparseBind {
     /// Addresses of the resource.
     pub range: Arc<SparseRange>,
     /// Offset from the resource's start in bytes.
@@ -30,7 +30,7 @@ pub struct Bind {
     pub memory: Option<(Arc<Memory>, u64)>,
 }
 
-impl Bind {
+impl SparseBind {
     /// Returns the granules of a binding, if it consists of whole blocks inside its resource. The
     /// last block may be cut by the resource's end.
     pub fn granules(&self) -> Option<Range<usize>> {
@@ -42,7 +42,7 @@ impl Bind {
     }
 
     /// Executes the binding; no other access to the bytes may happen meanwhile. Fails with the
-    /// errors of [`Memory::show_in`] (VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY),
+    /// errors of [`Memory::map_into`] (VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY),
     /// or with the latter if it does not consist of whole blocks.
     pub fn execute(&self) -> Result<(), vk::Result> {
         let out = vk::Result::ERROR_OUT_OF_DEVICE_MEMORY;
@@ -53,7 +53,7 @@ impl Bind {
         let mut bound = self.range.bound.lock();
         match &self.memory {
             Some((memory, offset)) => {
-                let memory = memory.show_in(&self.range, granules.clone(), *offset)?;
+                let memory = memory.map_into(&self.range, granules.clone(), *offset)?;
                 SparseRange::clear(&mut bound, &granules);
                 bound.insert(granules.start, (granules.len(), memory));
             }
@@ -72,21 +72,22 @@ impl Bind {
 mod tests {
     use super::super::heap::Heap;
     use super::*;
-    use crate::os::arena::Addresses;
+    use crate::os::arena::AddressRequest;
     use crate::os::backing::Backing;
 
     /// Checks the runs of bound granules; `command/aliasing_tests.rs` checks the bytes.
     #[test]
-    fn runs_are_cut_by_what_is_bound_later() {
+    fn later_bindings_cut_earlier_runs() {
         let heap = Arc::new(Heap::default());
-        let memory =
-            || Arc::new(Memory::allocate(&heap, 4 * SPARSE_BLOCK, Backing::Memfd, Addresses::Any).expect("memory"));
+        let memory = || {
+            Arc::new(Memory::allocate(&heap, 4 * SPARSE_BLOCK, Backing::Memfd, AddressRequest::Any).expect("memory"))
+        };
         let (a, b) = (memory(), memory());
-        let range = SparseRange::new(&heap, 8 * SPARSE_BLOCK, Addresses::Any).expect("addresses");
+        let range = SparseRange::new(&heap, 8 * SPARSE_BLOCK, AddressRequest::Any).expect("addresses");
         let bind = |granules: Range<u64>, memory: Option<(&Arc<Memory>, u64)>| {
             let memory = memory.map(|(memory, granule)| (memory.clone(), granule * SPARSE_BLOCK));
             let bytes = (granules.end - granules.start) * SPARSE_BLOCK;
-            Bind { range: range.clone(), offset: granules.start * SPARSE_BLOCK, bytes, memory }.execute()
+            SparseBind { range: range.clone(), offset: granules.start * SPARSE_BLOCK, bytes, memory }.execute()
         };
         let runs = || range.bound.lock().iter().map(|(&first, &(count, _))| (first, count)).collect::<Vec<_>>();
         bind(0..4, Some((&a, 0))).expect("bound");
@@ -99,14 +100,14 @@ mod tests {
             assert_eq!(bind(granules, memory), Err(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
         }
         for (offset, bytes) in [(1, SPARSE_BLOCK), (0, 1), (u64::MAX, 1), (8 * SPARSE_BLOCK, SPARSE_BLOCK)] {
-            let bind = Bind { range: range.clone(), offset, bytes, memory: None };
+            let bind = SparseBind { range: range.clone(), offset, bytes, memory: None };
             assert!(bind.execute().is_err(), "{bytes} at {offset}");
         }
         assert_eq!(runs(), [(0, 1), (2, 1), (3, 2), (5, 3)]);
         // Freed memory is removed from the resource; the other memory stays.
         drop(a);
         assert_eq!(runs(), [(3, 2)]);
-        let end = Bind { range: range.clone(), offset: 8 * SPARSE_BLOCK, bytes: 0, memory: None };
+        let end = SparseBind { range: range.clone(), offset: 8 * SPARSE_BLOCK, bytes: 0, memory: None };
         assert_eq!((end.execute(), end.granules()), (Ok(()), Some(8..8)));
     }
 
@@ -115,8 +116,8 @@ mod tests {
     #[test]
     fn the_last_block_may_be_cut() {
         let heap = Arc::new(Heap::default());
-        let range = SparseRange::new(&heap, SPARSE_BLOCK + 5, Addresses::Any).expect("addresses");
-        let granules = |offset, bytes| Bind { range: range.clone(), offset, bytes, memory: None }.granules();
+        let range = SparseRange::new(&heap, SPARSE_BLOCK + 5, AddressRequest::Any).expect("addresses");
+        let granules = |offset, bytes| SparseBind { range: range.clone(), offset, bytes, memory: None }.granules();
         assert_eq!(granules(SPARSE_BLOCK, 5), Some(1..2));
         assert_eq!(granules(0, 2 * SPARSE_BLOCK), Some(0..2));
         assert_eq!((granules(0, SPARSE_BLOCK + 4), granules(0, 3 * SPARSE_BLOCK)), (None, None));
@@ -126,9 +127,9 @@ mod tests {
     fn addresses_are_counted() {
         let heap = Arc::new(Heap::default());
         let most = crate::caps::limits::SPARSE_ADDRESS_SPACE;
-        let all = SparseRange::new(&heap, most, Addresses::Any).expect("addresses");
-        assert_eq!(SparseRange::new(&heap, 1, Addresses::Any).err(), Some(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
+        let all = SparseRange::new(&heap, most, AddressRequest::Any).expect("addresses");
+        assert_eq!(SparseRange::new(&heap, 1, AddressRequest::Any).err(), Some(vk::Result::ERROR_OUT_OF_DEVICE_MEMORY));
         drop(all);
-        assert!(SparseRange::new(&heap, 1, Addresses::Any).is_ok());
+        assert!(SparseRange::new(&heap, 1, AddressRequest::Any).is_ok());
     }
 }

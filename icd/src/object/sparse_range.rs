@@ -2,7 +2,7 @@
 //! them (`sparse` changes it).
 
 use super::heap::{Heap, SparseAddresses};
-use crate::os::arena::{Addresses, SparsePiece};
+use crate::os::arena::{AddressRequest, SparsePiece};
 use ash::vk;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub struct SparseRange {
 
 impl SparseRange {
     /// Takes addresses for `bytes` bytes, unbound. Fails as [`Heap::sparse`] does.
-    pub fn new(heap: &Arc<Heap>, bytes: u64, addresses: Addresses) -> Result<Arc<SparseRange>, vk::Result> {
+    pub fn new(heap: &Arc<Heap>, bytes: u64, addresses: AddressRequest) -> Result<Arc<SparseRange>, vk::Result> {
         Ok(Arc::new(SparseRange { addresses: heap.sparse(bytes, addresses)?, bound: Mutex::default() }))
     }
 
@@ -31,18 +31,18 @@ impl SparseRange {
     /// when no submission can use them any more.
     pub fn end(this: Arc<SparseRange>) {
         let Some(range) = Arc::into_inner(this) else { return };
-        range.piece().hide();
+        range.piece().mark_dead();
         let heap = range.addresses.heap().clone();
         heap.executions.retire(range);
     }
 
-    /// Removes the memory `gone` from the range.
-    pub fn forget(&self, gone: usize) {
+    /// Removes the memory `removed` from the range.
+    pub fn remove_memory(&self, removed: usize) {
         let mut bound = self.bound.lock();
         bound.retain(|&first, &mut (count, memory)| {
             // If the kernel refuses to exchange the mapping, the pages stay, and nothing else gets
             // them.
-            memory != gone || !self.piece().unbind(first..first + count)
+            memory != removed || !self.piece().unbind(first..first + count)
         });
     }
 

@@ -5,11 +5,11 @@
 //! signals are rare enough for it. Payloads that other processes also change ([`super::payload`])
 //! are waited for with it ([`Sync::wait_with`]).
 
-use super::others::Others;
+use super::external_sync::ExternalSync;
+use crate::os::adaptive_spin::AdaptiveSpin;
 use crate::os::condvar::Condvar;
-use crate::os::patience::Patience;
 use ash::vk;
-use base::fork::Home;
+use base::fork::OriginProcess;
 use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -21,17 +21,17 @@ pub struct Sync {
     changed: Condvar,
     /// Number of changes, which spinning waits check.
     changes: AtomicU32,
-    patience: Patience,
+    spin: AdaptiveSpin,
     lost: AtomicBool,
     /// Process that contains the device's threads.
-    home: Home,
+    home: OriginProcess,
 }
 
 impl Sync {
     /// Returns false in a child that the process has forked: there the device's threads are
     /// missing, and its locks may be held by none of the child's threads.
-    pub fn is_at_home(&self) -> bool {
-        self.home.is_here()
+    pub fn is_in_own_process(&self) -> bool {
+        self.home.is_current()
     }
 
     /// Runs `change` (a store to the state of a fence, semaphore or event) and wakes the waiters.
@@ -47,7 +47,7 @@ impl Sync {
     /// `timeout` is in nanoseconds. A state that was ready before the device was lost stays ready;
     /// so `ready` must mean that the work has completed.
     pub fn wait(&self, timeout: u64, ready: impl FnMut() -> bool) -> vk::Result {
-        self.wait_with(timeout, &Others::default(), ready)
+        self.wait_with(timeout, &ExternalSync::default(), ready)
     }
 
     /// Waits until `ready`, without a time limit. Fails with VK_ERROR_DEVICE_LOST, also if the
@@ -61,44 +61,45 @@ impl Sync {
 
     /// Waits as [`Sync::wait`] does, with a `ready` that also checks external synchronization
     /// objects.
-    pub fn wait_with(&self, timeout: u64, others: &Others<'_>, mut ready: impl FnMut() -> bool) -> vk::Result {
-        if !self.is_at_home() {
+    pub fn wait_with(&self, timeout: u64, external: &ExternalSync<'_>, mut ready: impl FnMut() -> bool) -> vk::Result {
+        if !self.is_in_own_process() {
             return vk::Result::ERROR_DEVICE_LOST;
         }
         // An Instant overflows beyond a few centuries, which means "for ever".
         let deadline = Instant::now().checked_add(Duration::from_nanos(timeout.min(i64::MAX as u64)));
-        let _sleeper = others.sleeper();
+        let _sleeper = external.sleeper();
         let mut guard = self.lock.lock();
         let mut wait = None;
         loop {
-            let others_seen = others.changes();
+            let external_seen = external.changes();
             // Signals that a lost device gave to other processes report work as done that is not,
             // so shared payloads cannot be relied on.
-            if !others.is_empty() && self.is_lost() {
+            if !external.is_empty() && self.is_lost() {
                 return vk::Result::ERROR_DEVICE_LOST;
             }
             if ready() {
-                wait.iter().for_each(|wait| self.patience.end(wait));
+                wait.iter().for_each(|wait| self.spin.end(wait));
                 return vk::Result::SUCCESS;
             }
             if self.is_lost() {
                 return vk::Result::ERROR_DEVICE_LOST;
             }
             let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
-            let wait = wait.get_or_insert_with(|| self.patience.begin());
+            let wait = wait.get_or_insert_with(|| self.spin.begin());
             match deadline {
                 _ if timeout == 0 => return vk::Result::TIMEOUT,
-                _ if wait.is_awake() && !late() => {
+                _ if wait.should_spin() && !late() => {
                     let seen = self.changes.load(Ordering::Relaxed);
-                    let news =
-                        || self.changes.load(Ordering::Acquire) != seen || others.have_changed(&others_seen) || late();
-                    MutexGuard::unlocked(&mut guard, || wait.until(news));
+                    let has_changed = || {
+                        self.changes.load(Ordering::Acquire) != seen || external.have_changed(&external_seen) || late()
+                    };
+                    MutexGuard::unlocked(&mut guard, || wait.spin_until(has_changed));
                 }
-                _ if !others.is_empty() => {
+                _ if !external.is_empty() => {
                     if late() {
                         return vk::Result::TIMEOUT;
                     }
-                    others.sleep(&self.changed, &mut guard, &others_seen, deadline);
+                    external.sleep(&self.changed, &mut guard, &external_seen, deadline);
                 }
                 Some(deadline) => {
                     if self.changed.wait_until(&mut guard, deadline) {
@@ -112,7 +113,7 @@ impl Sync {
 
     /// Returns true if the device is lost.
     pub fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Acquire) || !self.is_at_home()
+        self.lost.load(Ordering::Acquire) || !self.is_in_own_process()
     }
 
     /// Makes the device lost from now on.

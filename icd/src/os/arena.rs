@@ -13,15 +13,15 @@
 //!
 //! A program that captures and replays another one needs the same addresses in another process
 //! (bufferDeviceAddressCaptureReplay). In this case the range is requested at a place that hardly
-//! anything else uses ([`SAME`]). Pieces that are to be found again lie apart from other pieces
-//! ([`Addresses`]), so that neither depends on the number of the other ones. In all other cases the
-//! place of the range cannot be guessed.
+//! anything else uses ([`REPLAY_BASES`]). Pieces that are to be found again lie apart from other
+//! pieces ([`AddressRequest`]), so that neither depends on the number of the other ones. In all
+//! other cases the place of the range cannot be guessed.
 
 mod sparse;
 
 pub use sparse::SparsePiece;
 
-use super::backing::{Backing, Given, Pages, Refused};
+use super::backing::{Backing, MapError, MemoryFdKind, Pages};
 use ash::vk;
 use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
 use base::mem::MemoryRange;
@@ -39,47 +39,47 @@ const HUGE_PAGE: usize = 2 << 20;
 /// Reserved addresses per byte of the heap, against fragmentation. The two constants below bound a
 /// reservation.
 const RESERVED_PER_BYTE: u64 = 4;
-const LEAST: usize = 64 << 30;
-const MOST: usize = 4 << 40;
+const MIN_RESERVATION: usize = 64 << 30;
+const MAX_RESERVATION: usize = 4 << 40;
 /// Part of the heap's size that a reservation adds for guards and whole granules if addresses are
 /// scarce: one part in this number.
-const TIGHT_PART: u64 = 16;
+const SCARCE_MARGIN_PART: u64 = 16;
 
 /// Places at which a range begins if it has to begin at the same address in every process: the
 /// first free one is used. They are in the middle of what 47 bits of address reach, because
 /// loaders, stacks and `mmap` begin at the ends.
-const SAME: [usize; 4] = [0x2000_0000_0000, 0x2800_0000_0000, 0x3000_0000_0000, 0x3800_0000_0000];
+const REPLAY_BASES: [usize; 4] = [0x2000_0000_0000, 0x2800_0000_0000, 0x3000_0000_0000, 0x3800_0000_0000];
 /// Number of granules before the pieces that are to be found again: half of the smallest range that
 /// is reserved if addresses are not scarce.
-const AGAIN: usize = LEAST / 2 / GRANULE;
+const REPLAY_START: usize = MIN_RESERVATION / 2 / GRANULE;
 
 /// Requested addresses of a new piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Addresses {
+pub enum AddressRequest {
     /// Any free addresses.
     Any,
-    /// Addresses that a later process will request by [`Addresses::At`].
-    Again,
+    /// Addresses that a later process will request by [`AddressRequest::Exact`].
+    Replayable,
     /// Addresses from this one on.
-    At(u64),
+    Exact(u64),
 }
 
-impl Addresses {
+impl AddressRequest {
     /// Returns the request of an opaque capture address, of which 0 means none. `again` is the flag
     /// that accompanies such addresses.
-    pub fn captured(again: bool, opaque: u64) -> Addresses {
+    pub fn from_capture(again: bool, opaque: u64) -> AddressRequest {
         match opaque {
-            0 if again => Addresses::Again,
-            0 => Addresses::Any,
-            address => Addresses::At(address),
+            0 if again => AddressRequest::Replayable,
+            0 => AddressRequest::Any,
+            address => AddressRequest::Exact(address),
         }
     }
 
     /// Returns the error for a request that cannot be met.
-    pub fn refusal(self) -> vk::Result {
+    pub fn failure(self) -> vk::Result {
         match self {
-            Addresses::At(_) => vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS,
-            Addresses::Any | Addresses::Again => vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
+            AddressRequest::Exact(_) => vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS,
+            AddressRequest::Any | AddressRequest::Replayable => vk::Result::ERROR_OUT_OF_DEVICE_MEMORY,
         }
     }
 }
@@ -107,13 +107,13 @@ pub struct Arena {
     /// piece.
     runs: *mut u8,
     /// True if there are enough addresses to spend some on alignment.
-    roomy: bool,
+    has_spare_addresses: bool,
     /// Free granules, as start → count.
     free: Mutex<BTreeMap<usize, usize>>,
     /// Pieces that are to be found again, and whose handles are destroyed although something still
     /// refers to them: start → number of granules, and the flag that is set when another piece
     /// takes the addresses.
-    left: Mutex<BTreeMap<usize, (usize, Arc<AtomicBool>)>>,
+    orphaned: Mutex<BTreeMap<usize, (usize, Arc<AtomicBool>)>>,
     /// Pages that unbound granules of sparse resources show ([`sparse`]).
     sink: Mutex<Option<Pages>>,
 }
@@ -132,29 +132,29 @@ pub struct Piece {
     /// Pages that the piece shows. They are dropped after the mapping.
     pages: Pages,
     /// The file to which anonymous pages were moved because a sparse resource shows them.
-    moved: Mutex<Option<Pages>>,
+    file_pages: Mutex<Option<Pages>>,
     arena: Arc<Arena>,
     /// Flag of a piece that is to be found again: its addresses belong to another piece now.
-    given: Option<Arc<AtomicBool>>,
+    reassigned: Option<Arc<AtomicBool>>,
 }
 
 impl Piece {
     /// Notes that the handle of the piece is destroyed. A request for its addresses gets them, even
     /// if something that is not used any more still refers to the piece.
-    pub fn leave(&self) {
-        if let Some(given) = &self.given {
-            self.arena.left.lock().insert(self.start(), (self.granules, given.clone()));
+    pub fn allow_address_reuse(&self) {
+        if let Some(reassigned) = &self.reassigned {
+            self.arena.orphaned.lock().insert(self.start(), (self.granules, reassigned.clone()));
         }
     }
 
     /// Takes the granules of the piece out of the table, so that no address in it is found any
     /// more. An address that was found before may be used until the piece is dropped.
-    pub fn hide(&self) {
-        let _left = self.arena.left.lock();
+    pub fn mark_dead(&self) {
+        let _orphaned = self.arena.orphaned.lock();
         // If the flag is set, the addresses belong to another piece, which is alive.
-        if self.given.as_ref().is_none_or(|given| !given.load(Ordering::Relaxed)) {
-            self.arena.mark(self.start(), self.granules, 0);
-            self.arena.note_run(self.start(), self.granules, false);
+        if self.reassigned.as_ref().is_none_or(|reassigned| !reassigned.load(Ordering::Relaxed)) {
+            self.arena.set_live(self.start(), self.granules, 0);
+            self.arena.set_run(self.start(), self.granules, false);
         }
     }
 
@@ -169,19 +169,19 @@ impl Piece {
 
     /// Returns a descriptor of the pages, which shows them from their beginning on, as
     /// [`Pages::export`] does.
-    pub fn export(&self, kind: Given) -> Option<File> {
+    pub fn export(&self, kind: MemoryFdKind) -> Option<File> {
         self.pages.export(kind)
     }
 }
 
 impl Drop for Piece {
     fn drop(&mut self) {
-        if let Some(given) = &self.given {
-            let mut left = self.arena.left.lock();
-            if given.load(Ordering::Relaxed) {
+        if let Some(reassigned) = &self.reassigned {
+            let mut orphaned = self.arena.orphaned.lock();
+            if reassigned.load(Ordering::Relaxed) {
                 return;
             }
-            left.remove(&self.start());
+            orphaned.remove(&self.start());
         }
         self.arena.free(self.range.address, self.granules);
     }
@@ -198,28 +198,28 @@ fn reserve(address: *mut u8, bytes: usize, access: i32, fixed: i32) -> Option<*m
 
 impl Arena {
     /// Returns the number of bytes of the heap for which a reservation of `bytes` suffices.
-    pub fn holds(bytes: u64) -> u64 {
-        (bytes / (TIGHT_PART + 1) * TIGHT_PART).saturating_sub(4 * GRANULE as u64)
+    pub fn heap_bytes_for(bytes: u64) -> u64 {
+        (bytes / (SCARCE_MARGIN_PART + 1) * SCARCE_MARGIN_PART).saturating_sub(4 * GRANULE as u64)
     }
 
     /// Reserves addresses for a heap. Takes many of them, or if the process may not have so many,
-    /// what the heap needs or as many as there are. With `same`, the range is one of [`SAME`] if
-    /// one is free.
-    pub fn reserve(heap: u64, same: bool) -> Option<Arena> {
-        Self::reserve_within(heap, crate::os::memory_limits::addresses_left().unwrap_or(u64::MAX), same)
+    /// what the heap needs or as many as there are. With `replayable`, the range is one of
+    /// [`REPLAY_BASES`] if one is free.
+    pub fn reserve(heap: u64, replayable: bool) -> Option<Arena> {
+        Self::reserve_within(heap, crate::os::memory_limits::addresses_left().unwrap_or(u64::MAX), replayable)
     }
 
     /// Does the work of [`Arena::reserve`] if `left` bytes of address space are left.
-    fn reserve_within(heap: u64, left: u64, same: bool) -> Option<Arena> {
-        let wanted = usize::try_from(heap.saturating_mul(RESERVED_PER_BYTE)).unwrap_or(MOST);
-        let wanted = wanted.clamp(LEAST, MOST).next_power_of_two() as u64;
-        let needed = (heap + heap / TIGHT_PART).saturating_add(8 * GRANULE as u64);
+    fn reserve_within(heap: u64, left: u64, replayable: bool) -> Option<Arena> {
+        let wanted = usize::try_from(heap.saturating_mul(RESERVED_PER_BYTE)).unwrap_or(MAX_RESERVATION);
+        let wanted = wanted.clamp(MIN_RESERVATION, MAX_RESERVATION).next_power_of_two() as u64;
+        let needed = (heap + heap / SCARCE_MARGIN_PART).saturating_add(8 * GRANULE as u64);
         // The heap's size was reported when a little more was left than now.
         let fair = (left / 2).max(needed.min(left / 4 * 3));
         let bytes = if wanted <= left / 2 { wanted } else { needed.min(fair) };
         let mut granules = usize::try_from(bytes).ok()? / GRANULE;
         while granules * GRANULE >= HUGE_PAGE {
-            if let Some(arena) = Arena::map(granules, granules as u64 * GRANULE as u64 / 2 >= heap, same) {
+            if let Some(arena) = Arena::map(granules, granules as u64 * GRANULE as u64 / 2 >= heap, replayable) {
                 return Some(arena);
             }
             granules = granules / 4 * 3;
@@ -228,7 +228,7 @@ impl Arena {
     }
 
     /// Maps the range and its table.
-    fn map(granules: usize, roomy: bool, same: bool) -> Option<Arena> {
+    fn map(granules: usize, has_spare_addresses: bool, replayable: bool) -> Option<Arena> {
         let bytes = granules * GRANULE;
         let at = |address: usize| {
             let place = reserve(address as *mut u8, bytes, libc::PROT_NONE, libc::MAP_FIXED_NOREPLACE)?;
@@ -240,7 +240,7 @@ impl Arena {
             unsafe { libc::munmap(place.cast(), bytes) };
             None
         };
-        let found = SAME.into_iter().filter(|_| same).find_map(at);
+        let found = REPLAY_BASES.into_iter().filter(|_| replayable).find_map(at);
         let base = found.or_else(|| reserve(std::ptr::null_mut(), bytes, libc::PROT_NONE, 0))?;
         let Some(live) = reserve(std::ptr::null_mut(), granules, libc::PROT_READ | libc::PROT_WRITE, 0) else {
             // SAFETY: the range was mapped above, and nothing uses it.
@@ -261,9 +261,9 @@ impl Arena {
             granules,
             live,
             runs,
-            roomy,
+            has_spare_addresses,
             free: Mutex::new(BTreeMap::from([(1, granules - 2)])),
-            left: Mutex::default(),
+            orphaned: Mutex::default(),
             sink: Mutex::default(),
         })
     }
@@ -276,7 +276,7 @@ impl Arena {
     }
 
     /// Notes that some granules are a piece, or are not any more.
-    fn note_run(&self, start: usize, granules: usize, alive: bool) {
+    fn set_run(&self, start: usize, granules: usize, alive: bool) {
         // SAFETY: the mapping has this number of words and lives as long as the arena; any word is
         // a valid AtomicU32.
         let runs: &[AtomicU32] = unsafe { std::slice::from_raw_parts(self.runs.cast(), self.granules) };
@@ -293,12 +293,12 @@ impl Arena {
     /// Returns `bytes` bytes at an address if all of their granules are live.
     #[cfg(test)]
     fn range(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
-        self.prefix(address, bytes).filter(|alive| alive.size == bytes)
+        self.live_prefix(address, bytes).filter(|alive| alive.size == bytes)
     }
 
     /// Returns the live prefix of `bytes` bytes at an address, which ends at the first granule that
     /// is not live; `None` if the first granule is not live.
-    pub fn prefix(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
+    pub fn live_prefix(&self, address: u64, bytes: u64) -> Option<MemoryRange> {
         let first = usize::try_from(address.checked_sub(self.base as u64)?).ok()?;
         let live = self.live().get(first / GRANULE..)?;
         let needed = usize::try_from(bytes.div_ceil(GRANULE as u64)).unwrap_or(usize::MAX).saturating_add(1);
@@ -309,7 +309,7 @@ impl Arena {
 
     /// Calls `add` with each live part of some addresses, in ascending order, but for at most
     /// `most` parts.
-    pub fn parts(&self, addresses: &Range<u64>, most: usize, add: &mut impl FnMut(Range<u64>)) {
+    pub fn live_parts(&self, addresses: &Range<u64>, most: usize, add: &mut impl FnMut(Range<u64>)) {
         let (base, live) = (self.base as u64, self.live());
         let end = addresses.end.min(base.saturating_add((self.granules * GRANULE) as u64));
         let is_live = |granule: usize| live[granule].load(Ordering::Acquire) != 0;
@@ -328,7 +328,7 @@ impl Arena {
     }
 
     /// Allocates zeroed memory of `bytes` bytes.
-    pub fn allocate(self: &Arc<Self>, bytes: usize, backing: Backing, addresses: Addresses) -> Option<Piece> {
+    pub fn allocate(self: &Arc<Self>, bytes: usize, backing: Backing, addresses: AddressRequest) -> Option<Piece> {
         let pages = Pages::new(backing, granules_of(bytes)? * GRANULE)?;
         self.map_pages(&pages, bytes, addresses)
     }
@@ -336,15 +336,22 @@ impl Arena {
     /// Maps a descriptor that [`Piece::export`] returned, in this process or another one, or a
     /// foreign dma-buf, as a piece of `bytes` bytes. Returns `None` if the descriptor does not have
     /// this number of bytes.
-    pub fn import(self: &Arc<Self>, fd: i32, kind: Given, bytes: usize, addresses: Addresses) -> Option<Piece> {
+    pub fn import(
+        self: &Arc<Self>,
+        fd: i32,
+        kind: MemoryFdKind,
+        bytes: usize,
+        addresses: AddressRequest,
+    ) -> Option<Piece> {
         self.map_pages(&Pages::import(fd, kind, bytes)?, bytes, addresses)
     }
 
     /// Maps pages at addresses that are taken for them.
-    fn map_pages(self: &Arc<Self>, pages: &Pages, bytes: usize, addresses: Addresses) -> Option<Piece> {
+    fn map_pages(self: &Arc<Self>, pages: &Pages, bytes: usize, addresses: AddressRequest) -> Option<Piece> {
         let granules = granules_of(bytes)?;
-        let align = if bytes >= HUGE_PAGE && self.roomy { HUGE_PAGE } else { GRANULE };
-        let start = self.take(granules, align, addresses).or_else(|| self.take_over(granules, addresses))?;
+        let align = if bytes >= HUGE_PAGE && self.has_spare_addresses { HUGE_PAGE } else { GRANULE };
+        let start =
+            self.allocate_granules(granules, align, addresses).or_else(|| self.take_orphaned(granules, addresses))?;
         let address = self.base.wrapping_add(start * GRANULE);
         let mapped = match pages {
             // The guard is more anonymous memory. SAFETY: the addresses were taken from the arena,
@@ -356,8 +363,8 @@ impl Arena {
                 unsafe { pages.map(address, 0, granules * GRANULE).and_then(|()| self.map_guard(start + granules)) }
             }
         };
-        if let Err(refused) = mapped {
-            self.take_back(start, granules, refused);
+        if let Err(error) = mapped {
+            self.reclaim(start, granules, error);
             return None;
         }
         if bytes >= HUGE_PAGE {
@@ -365,11 +372,18 @@ impl Arena {
             // range lies in the piece. It is advice: a kernel without huge pages declines.
             unsafe { libc::madvise(address.cast(), bytes / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE) };
         }
-        self.mark(start, granules, 1);
-        self.note_run(start, granules, true);
+        self.set_live(start, granules, 1);
+        self.set_run(start, granules, true);
         let range = MemoryRange { address, size: bytes as u64 };
-        let given = (addresses != Addresses::Any).then(Arc::default);
-        Some(Piece { range, granules, pages: pages.clone(), moved: Mutex::default(), arena: self.clone(), given })
+        let reassigned = (addresses != AddressRequest::Any).then(Arc::default);
+        Some(Piece {
+            range,
+            granules,
+            pages: pages.clone(),
+            file_pages: Mutex::default(),
+            arena: self.clone(),
+            reassigned,
+        })
     }
 
     /// Maps the guard of the piece that ends before a granule. Next to anonymous memory it is part
@@ -377,7 +391,7 @@ impl Arena {
     ///
     /// # Safety
     /// The guard's granules are taken, and nothing accesses them.
-    unsafe fn map_guard(&self, first: usize) -> Result<(), Refused> {
+    unsafe fn map_guard(&self, first: usize) -> Result<(), MapError> {
         // SAFETY: the guard's granules are taken and nothing accesses them, as the `# Safety`
         // section of this function requires.
         unsafe { Pages::Anonymous.map(self.base.wrapping_add(first * GRANULE), 0, GUARD * GRANULE) }
@@ -386,29 +400,30 @@ impl Arena {
     /// Takes a piece back.
     fn free(&self, address: *mut u8, granules: usize) {
         let start = (address as usize - self.base as usize) / GRANULE;
-        self.mark(start, granules, 0);
-        self.note_run(start, granules, false);
-        self.take_back(start, granules, Refused::Unchanged);
+        self.set_live(start, granules, 0);
+        self.set_run(start, granules, false);
+        self.reclaim(start, granules, MapError::Unchanged);
     }
 
     /// Reserves the addresses of some granules, which are not live any more, and of their guard,
     /// and makes them free. If they could not all be reserved, or if other parts of the process may
     /// have mapped something there, they stay taken for good.
-    fn take_back(&self, start: usize, granules: usize, now: Refused) {
+    fn reclaim(&self, start: usize, granules: usize, now: MapError) {
         let (address, granules) = (self.base.wrapping_add(start * GRANULE), granules + GUARD);
-        if now == Refused::Unchanged && reserve(address, granules * GRANULE, libc::PROT_NONE, libc::MAP_FIXED).is_some()
+        if now == MapError::Unchanged
+            && reserve(address, granules * GRANULE, libc::PROT_NONE, libc::MAP_FIXED).is_some()
         {
-            self.give(start, granules);
+            self.free_granules(start, granules);
         }
     }
 
-    fn mark(&self, start: usize, granules: usize, live: u8) {
+    fn set_live(&self, start: usize, granules: usize, live: u8) {
         self.live()[start..start + granules].iter().for_each(|g| g.store(live, Ordering::Release));
     }
 
     /// Takes some granules and a guard from a free run and returns the first one. The run is the
     /// first one that is long enough, unless the request names addresses.
-    fn take(&self, granules: usize, align: usize, addresses: Addresses) -> Option<usize> {
+    fn allocate_granules(&self, granules: usize, align: usize, addresses: AddressRequest) -> Option<usize> {
         let granules = granules.checked_add(GUARD)?;
         let mut free = self.free.lock();
         let aligned = |start: usize| {
@@ -422,9 +437,9 @@ impl Arena {
             })
         };
         let (start, count, first) = match addresses {
-            Addresses::Any => first_from(0),
-            Addresses::Again => first_from(AGAIN).or_else(|| first_from(0)),
-            Addresses::At(address) => {
+            AddressRequest::Any => first_from(0),
+            AddressRequest::Replayable => first_from(REPLAY_START).or_else(|| first_from(0)),
+            AddressRequest::Exact(address) => {
                 let offset = usize::try_from(address).ok()?.checked_sub(self.base as usize)?;
                 let first = Some(offset / GRANULE).filter(|_| offset.is_multiple_of(GRANULE))?;
                 let (&start, &count) = free.range(..=first).next_back()?;
@@ -437,21 +452,21 @@ impl Arena {
         Some(first)
     }
 
-    /// Takes over the addresses of a piece that was left, if it has this number of granules and the
+    /// Takes over the addresses of an orphaned piece, if it has this number of granules and the
     /// request names its address. Returns its first granule.
-    fn take_over(&self, granules: usize, addresses: Addresses) -> Option<usize> {
-        let Addresses::At(address) = addresses else { return None };
+    fn take_orphaned(&self, granules: usize, addresses: AddressRequest) -> Option<usize> {
+        let AddressRequest::Exact(address) = addresses else { return None };
         let start = usize::try_from(address).ok()?.checked_sub(self.base as usize)? / GRANULE;
-        let mut left = self.left.lock();
-        let same = self.base as u64 + (start * GRANULE) as u64 == address;
-        left.get(&start).filter(|&&(count, _)| same && count == granules)?;
-        let (_, given) = left.remove(&start)?;
-        given.store(true, Ordering::Relaxed);
+        let mut orphaned = self.orphaned.lock();
+        let replayable = self.base as u64 + (start * GRANULE) as u64 == address;
+        orphaned.get(&start).filter(|&&(count, _)| replayable && count == granules)?;
+        let (_, reassigned) = orphaned.remove(&start)?;
+        reassigned.store(true, Ordering::Relaxed);
         Some(start)
     }
 
     /// Returns granules to the free runs and joins them with their neighbours.
-    fn give(&self, mut start: usize, mut granules: usize) {
+    fn free_granules(&self, mut start: usize, mut granules: usize) {
         let mut free = self.free.lock();
         if let Some((&before, &count)) = free.range(..start).next_back()
             && before + count == start
@@ -489,16 +504,16 @@ mod tests {
     }
 
     #[test]
-    fn pieces_come_and_go_and_runs_join() {
-        [Backing::Anonymous, Backing::Memfd].into_iter().for_each(come_and_go);
+    fn freed_pieces_join_their_neighbours() {
+        [Backing::Anonymous, Backing::Memfd].into_iter().for_each(check_allocation_and_freeing);
     }
 
-    fn come_and_go(backing: Backing) {
+    fn check_allocation_and_freeing(backing: Backing) {
         let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
         let whole = arena.free.lock().clone();
         let sizes = [1, GRANULE, GRANULE + 1, 3 * HUGE_PAGE, 5 * GRANULE];
         let mut pieces: Vec<Option<Piece>> =
-            sizes.iter().map(|&s| arena.allocate(s, backing, Addresses::Any)).collect();
+            sizes.iter().map(|&s| arena.allocate(s, backing, AddressRequest::Any)).collect();
         let address = |piece: &Option<Piece>| piece.as_ref().expect("memory").range().address;
         assert_eq!(pieces.iter().flatten().map(|p| p.granules).collect::<Vec<_>>()[..3], [1, 1, 2]);
         assert_eq!(address(&pieces[3]) as usize % HUGE_PAGE, 0);
@@ -532,32 +547,32 @@ mod tests {
             assert!(!is_live(&arena, freed));
         }
         assert_eq!(*arena.free.lock(), whole);
-        let again = arena.allocate(1, backing, Addresses::Any).expect("memory");
+        let again = arena.allocate(1, backing, AddressRequest::Any).expect("memory");
         // SAFETY: the byte is the piece's own.
         let byte = unsafe { *again.range().address.add(ADDRESS_TAIL) };
         assert_eq!(byte, 0, "memory that was written before is zero again");
     }
 
     #[test]
-    fn what_is_to_be_found_again_lies_apart_and_is_found() {
+    fn replayable_pieces_lie_apart_and_can_be_requested_again() {
         let arena = Arc::new(Arena::reserve(1 << 30, true).expect("addresses"));
         let allocate = |addresses| arena.allocate(3 * GRANULE, Backing::Anonymous, addresses);
         let address = |piece: &Piece| piece.range().address as u64;
-        let first = allocate(Addresses::Again).expect("memory");
+        let first = allocate(AddressRequest::Replayable).expect("memory");
         let place = address(&first);
-        assert_eq!(place - arena.base as u64, (AGAIN * GRANULE) as u64);
-        assert!(allocate(Addresses::At(place)).is_none(), "it is taken");
+        assert_eq!(place - arena.base as u64, (REPLAY_START * GRANULE) as u64);
+        assert!(allocate(AddressRequest::Exact(place)).is_none(), "it is taken");
         drop(first);
         // Other pieces are not placed there.
-        let others: Vec<Piece> = (0..9).map(|_| allocate(Addresses::Any).expect("memory")).collect();
+        let others: Vec<Piece> = (0..9).map(|_| allocate(AddressRequest::Any).expect("memory")).collect();
         assert!(others.iter().all(|piece| address(piece) < place));
-        let before = allocate(Addresses::At(place - 4 * GRANULE as u64)).expect("memory");
-        let again = allocate(Addresses::At(place)).expect("memory");
+        let before = allocate(AddressRequest::Exact(place - 4 * GRANULE as u64)).expect("memory");
+        let again = allocate(AddressRequest::Exact(place)).expect("memory");
         assert_eq!((address(&before), address(&again)), (place - 4 * GRANULE as u64, place));
         // A piece whose handle is destroyed gives up its addresses, and takes nothing away when it
         // is dropped.
-        before.leave();
-        let new = allocate(Addresses::At(address(&before))).expect("memory");
+        before.allow_address_reuse();
+        let new = allocate(AddressRequest::Exact(address(&before))).expect("memory");
         drop(before);
         let before = new;
         assert!(is_live(&arena, before.range().address));
@@ -567,20 +582,23 @@ mod tests {
         let granule = GRANULE as u64;
         for wrong in [place + granule, place - granule, place + 99, 1, arena.base as u64, end, end - granule, u64::MAX]
         {
-            assert!(allocate(Addresses::At(wrong)).is_none(), "{wrong:#x}");
+            assert!(allocate(AddressRequest::Exact(wrong)).is_none(), "{wrong:#x}");
         }
-        assert_eq!(arena.sparse(GRANULE, Addresses::At(place)).map(|piece| piece.range().size), None);
+        assert_eq!(arena.sparse(GRANULE, AddressRequest::Exact(place)).map(|piece| piece.range().size), None);
         drop((others, before, again));
-        assert_eq!(arena.sparse(GRANULE, Addresses::At(place)).expect("addresses").range().address as u64, place);
+        assert_eq!(
+            arena.sparse(GRANULE, AddressRequest::Exact(place)).expect("addresses").range().address as u64,
+            place
+        );
     }
 
     #[test]
-    fn a_range_is_where_it_was_in_another_process() {
-        let base = |same| Arena::reserve(1 << 30, same).expect("addresses").base as usize;
+    fn a_replayable_range_has_the_same_base_in_another_process() {
+        let base = |replayable| Arena::reserve(1 << 30, replayable).expect("addresses").base as usize;
         // Other tests may have taken one of the places.
-        assert!(SAME.contains(&base(true)) && !SAME.contains(&base(false)));
+        assert!(REPLAY_BASES.contains(&base(true)) && !REPLAY_BASES.contains(&base(false)));
         let arenas = [(); 5].map(|()| Arena::reserve(1 << 30, true).expect("addresses"));
-        assert!(!SAME.contains(&(arenas[4].base as usize)), "there are four places");
+        assert!(!REPLAY_BASES.contains(&(arenas[4].base as usize)), "there are four places");
     }
 
     /// Checks that a forked child shares a file's bytes with its parent and has a copy of other
@@ -589,7 +607,7 @@ mod tests {
     fn children_share_files() {
         let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
         let [private, shared] = [Backing::Anonymous, Backing::Memfd]
-            .map(|backing| arena.allocate(GRANULE, backing, Addresses::Any).expect("memory"));
+            .map(|backing| arena.allocate(GRANULE, backing, AddressRequest::Any).expect("memory"));
         // SAFETY: the bytes are those of pieces. The child writes two of them, drops the pieces and
         // ends.
         unsafe {
@@ -611,9 +629,9 @@ mod tests {
     /// Checks that files which cannot be mapped, or which the kernel would map beyond the piece,
     /// are refused. Neither the pieces around them nor the reservation change.
     #[test]
-    fn imports_that_are_refused_leave_the_arena_as_it_was() {
+    fn refused_imports_do_not_change_the_arena() {
         let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
-        let allocate = |bytes| arena.allocate(bytes, Backing::Anonymous, Addresses::Any).expect("memory");
+        let allocate = |bytes| arena.allocate(bytes, Backing::Anonymous, AddressRequest::Any).expect("memory");
         let (hole, behind) = (allocate(3 << 20), allocate(3 << 20));
         let (place, neighbour) = (hole.range().address, behind.range());
         // SAFETY: the bytes are those of a piece.
@@ -631,8 +649,13 @@ mod tests {
                 }
                 assert_eq!(libc::ftruncate(fd, 8 << 20), 0);
                 assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, seals | libc::F_SEAL_SHRINK), 0);
-                for (kind, bytes) in [(Given::File, 3 << 20), (Given::DmaBuf, 3 << 20), (Given::File, GRANULE)] {
-                    assert!(arena.import(fd, kind, bytes, Addresses::Any).is_none(), "{flags:#x} {seals:#x} {bytes}");
+                for (kind, bytes) in
+                    [(MemoryFdKind::File, 3 << 20), (MemoryFdKind::DmaBuf, 3 << 20), (MemoryFdKind::File, GRANULE)]
+                {
+                    assert!(
+                        arena.import(fd, kind, bytes, AddressRequest::Any).is_none(),
+                        "{flags:#x} {seals:#x} {bytes}"
+                    );
                     assert_eq!(*arena.free.lock(), free);
                     let mut there = [0; (3 << 20) / 4096];
                     assert_eq!(libc::mincore(place.cast(), 3 << 20, there.as_mut_ptr()), 0, "addresses are reserved");
@@ -648,14 +671,14 @@ mod tests {
     /// Allocates as many pieces of a size as fit and returns the sum of their sizes.
     fn fill(arena: &Arc<Arena>, size: usize) -> u64 {
         let pieces: Vec<Piece> =
-            std::iter::from_fn(|| arena.allocate(size, Backing::Anonymous, Addresses::Any)).collect();
+            std::iter::from_fn(|| arena.allocate(size, Backing::Anonymous, AddressRequest::Any)).collect();
         (pieces.len() * size) as u64
     }
 
     #[test]
-    fn where_addresses_are_scarce_the_heap_fits_and_no_more_is_taken() {
+    fn scarce_addresses_are_reserved_for_the_heap_only() {
         for left in [64u64 << 20, 200 << 20, 4 << 30] {
-            let heap = Arena::holds(left / 2) & !0xf_ffff;
+            let heap = Arena::heap_bytes_for(left / 2) & !0xf_ffff;
             assert!(heap > left / 2 / 10 * 8, "{heap} of {left}");
             let arena = Arc::new(Arena::reserve_within(heap, left - left / 100, false).expect("addresses"));
             let bytes = (arena.granules * GRANULE) as u64;
@@ -672,6 +695,6 @@ mod tests {
         assert!(Arena::reserve_within(1 << 30, 1 << 20, false).is_none());
         // If nothing is scarce, the largest alignment can be used.
         let arena = Arena::reserve_within(1 << 30, u64::MAX, false).expect("addresses");
-        assert_eq!((arena.granules * GRANULE, arena.roomy), (LEAST, true));
+        assert_eq!((arena.granules * GRANULE, arena.has_spare_addresses), (MIN_RESERVATION, true));
     }
 }

@@ -32,9 +32,9 @@ pub enum Backing {
 impl Backing {
     /// Returns the kind for allocations that have no reason to be a file. `GRUS_MEMORY=memfd` makes
     /// every allocation a file, for tests and measurements.
-    pub fn usual() -> Backing {
-        static USUAL: OnceLock<Backing> = OnceLock::new();
-        *USUAL.get_or_init(|| match std::env::var("GRUS_MEMORY").as_deref() {
+    pub fn default_kind() -> Backing {
+        static DEFAULT: OnceLock<Backing> = OnceLock::new();
+        *DEFAULT.get_or_init(|| match std::env::var("GRUS_MEMORY").as_deref() {
             Ok("memfd") => Backing::Memfd,
             _ => Backing::Anonymous,
         })
@@ -58,14 +58,14 @@ pub enum Pages {
 #[derive(Debug)]
 pub struct Foreign {
     file: File,
-    kind: Given,
+    kind: MemoryFdKind,
     /// Number of bytes, in whole pages of the machine's memory.
     bytes: usize,
 }
 
 /// A mapping that the kernel refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
+pub enum MapError {
     /// The previous content of the addresses is still there.
     Unchanged,
     /// The addresses may be unmapped, or hold a mapping of another part of the process.
@@ -74,7 +74,7 @@ pub enum Refused {
 
 /// Kind of exported or imported descriptor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Given {
+pub enum MemoryFdKind {
     /// A file of the driver.
     File,
     /// A dma-buf, which other drivers and devices know too.
@@ -94,12 +94,12 @@ impl Pages {
     /// Imports the pages behind a descriptor, which is duplicated: of a file of the driver (of this
     /// process or another one), or of a dma-buf or a file that serves as one. Returns `None` unless
     /// they are `bytes` bytes that can be mapped page by page and stay.
-    pub fn import(fd: i32, kind: Given, bytes: usize) -> Option<Pages> {
+    pub fn import(fd: i32, kind: MemoryFdKind, bytes: usize) -> Option<Pages> {
         let file = descriptor::duplicate(fd)?;
         let size = match kind {
             // Other files of the driver, such as semaphores, have one page.
-            Given::File => descriptor::sealed_size(&file).filter(|size| size.is_multiple_of(MEMORY_BLOCK)),
-            Given::DmaBuf => dma_buf::size(&file).or_else(|| descriptor::sealed_size(&file)),
+            MemoryFdKind::File => descriptor::sealed_size(&file).filter(|size| size.is_multiple_of(MEMORY_BLOCK)),
+            MemoryFdKind::DmaBuf => dma_buf::size(&file).or_else(|| descriptor::sealed_size(&file)),
         };
         let size = usize::try_from(size?).ok()?.checked_next_multiple_of(descriptor::page_size() as usize)?;
         (size >= bytes).then(|| Pages::Foreign(Arc::new(Foreign { file, kind, bytes: size })))
@@ -110,19 +110,19 @@ impl Pages {
         match self {
             Pages::Anonymous => false,
             Pages::File(_) => true,
-            Pages::Foreign(foreign) => foreign.kind == Given::File,
+            Pages::Foreign(foreign) => foreign.kind == MemoryFdKind::File,
         }
     }
 
     /// Returns a descriptor of the file; `None` for anonymous pages, for a kind that is not
     /// available, or if the process may have no more descriptors.
-    pub fn export(&self, kind: Given) -> Option<File> {
+    pub fn export(&self, kind: MemoryFdKind) -> Option<File> {
         match self {
             Pages::Anonymous => None,
-            Pages::File(file) if kind == Given::File => descriptor::duplicate(file.as_raw_fd()),
+            Pages::File(file) if kind == MemoryFdKind::File => descriptor::duplicate(file.as_raw_fd()),
             Pages::File(file) => dma_buf::of_file(file),
             Pages::Foreign(foreign) if kind == foreign.kind => descriptor::duplicate(foreign.file.as_raw_fd()),
-            Pages::Foreign(foreign) if kind == Given::DmaBuf => dma_buf::of_file(&foreign.file),
+            Pages::Foreign(foreign) if kind == MemoryFdKind::DmaBuf => dma_buf::of_file(&foreign.file),
             Pages::Foreign(_) => None,
         }
     }
@@ -131,11 +131,11 @@ impl Pages {
     /// owns.
     ///
     /// # Errors
-    /// The kernel refuses; [`Refused`] says what that means for the addresses.
+    /// The kernel refuses; [`MapError`] says what that means for the addresses.
     ///
     /// # Safety
     /// The addresses are whole pages of a mapping that the caller owns, and nothing accesses them.
-    pub unsafe fn map(&self, address: *mut u8, offset: usize, bytes: usize) -> Result<(), Refused> {
+    pub unsafe fn map(&self, address: *mut u8, offset: usize, bytes: usize) -> Result<(), MapError> {
         let (kind, file, offset) = match self {
             Pages::Anonymous => (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0),
             Pages::File(file) => (libc::MAP_SHARED, file.as_raw_fd(), offset),
@@ -155,7 +155,7 @@ impl Pages {
         // SAFETY: the caller owns the addresses, as the `# Safety` section of this function
         // requires.
         let place = unsafe { libc::mmap(address.cast(), bytes, ACCESS, flags, file, offset as libc::off_t) };
-        if place == libc::MAP_FAILED { Err(Refused::Unchanged) } else { Ok(()) }
+        if place == libc::MAP_FAILED { Err(MapError::Unchanged) } else { Ok(()) }
     }
 }
 
@@ -177,7 +177,7 @@ impl Foreign {
     ///
     /// # Safety
     /// The conditions are those of [`Pages::map`].
-    unsafe fn map(&self, address: *mut u8, offset: usize, shown: usize) -> Result<(), Refused> {
+    unsafe fn map(&self, address: *mut u8, offset: usize, shown: usize) -> Result<(), MapError> {
         if shown == 0 {
             return Ok(());
         }
@@ -185,7 +185,7 @@ impl Foreign {
         // SAFETY: the mapping is new, at a place of the kernel's choice.
         let place = unsafe { libc::mmap(std::ptr::null_mut(), shown, ACCESS, flags, file, offset as libc::off_t) };
         if place == libc::MAP_FAILED {
-            return Err(Refused::Unchanged);
+            return Err(MapError::Unchanged);
         }
         let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
         // SAFETY: the mapping was made above and has no other user. The caller owns the addresses
@@ -194,7 +194,7 @@ impl Foreign {
         if moved == libc::MAP_FAILED {
             // SAFETY: the mapping was made above and has no other user.
             unsafe { libc::munmap(place, shown) };
-            return Err(Refused::Lost);
+            return Err(MapError::Lost);
         }
         Ok(())
     }
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_process_may_not_have_is_refused() {
+    fn files_beyond_the_process_limits_are_refused() {
         let refused = 1 << 8;
         assert_eq!(in_child(libc::RLIMIT_FSIZE, 1 << 20), 0);
         assert_eq!(in_child(libc::RLIMIT_FSIZE, (1 << 20) - 1), refused, "no signal");
@@ -297,14 +297,14 @@ mod tests {
     }
 
     #[test]
-    fn pages_of_others_are_shown_as_far_as_they_go() {
-        for kind in [Given::File, Given::DmaBuf] {
+    fn foreign_files_are_mapped_up_to_their_end() {
+        for kind in [MemoryFdKind::File, MemoryFdKind::DmaBuf] {
             let file = file(0, PAGE as u64, libc::F_SEAL_SHRINK).expect("a file");
             let fd = file.as_raw_fd();
             assert!(Pages::import(fd, kind, PAGE + 1).is_none() && Pages::import(-1, kind, 1).is_none());
             let pages = Pages::import(fd, kind, 100).expect("pages");
             assert!(pages.export(kind).is_some());
-            assert_eq!(pages.export(Given::File).is_some(), kind == Given::File);
+            assert_eq!(pages.export(MemoryFdKind::File).is_some(), kind == MemoryFdKind::File);
             let window = Window::new(4 * PAGE);
             let (place, all) = (window.0, window.1);
             // SAFETY: the test owns the mapping and uses it only while it exists.
@@ -322,7 +322,11 @@ mod tests {
         }
         // A file that can still shrink would end accesses with a signal.
         let open = file(0, PAGE as u64, 0).expect("a file");
-        assert!([Given::File, Given::DmaBuf].iter().all(|&kind| Pages::import(open.as_raw_fd(), kind, PAGE).is_none()));
+        assert!(
+            [MemoryFdKind::File, MemoryFdKind::DmaBuf]
+                .iter()
+                .all(|&kind| Pages::import(open.as_raw_fd(), kind, PAGE).is_none())
+        );
     }
 
     /// Checks that files of huge pages are refused regardless of their size and seals, because the
@@ -331,7 +335,7 @@ mod tests {
     fn huge_pages_are_refused() {
         // Kernels without huge pages have no such files.
         let Some(huge) = file(libc::MFD_HUGETLB, 8 << 20, libc::F_SEAL_SHRINK) else { return };
-        for kind in [Given::File, Given::DmaBuf] {
+        for kind in [MemoryFdKind::File, MemoryFdKind::DmaBuf] {
             for bytes in [1, 1 << 16, 2 << 20, 3 << 20, 8 << 20] {
                 assert!(Pages::import(huge.as_raw_fd(), kind, bytes).is_none(), "{bytes}");
             }
@@ -342,13 +346,13 @@ mod tests {
     /// Checks that addresses stay as they are if a file with the right size and seals still refuses
     /// to be mapped for writing.
     #[test]
-    fn addresses_are_kept_when_a_file_refuses() {
+    fn a_refused_mapping_keeps_the_addresses() {
         let seals = [libc::F_SEAL_FUTURE_WRITE, libc::F_SEAL_WRITE].map(|seal| seal | libc::F_SEAL_SHRINK);
         for file in seals.map(|seals| file(0, PAGE as u64, seals).expect("a file")) {
-            let pages = Pages::import(file.as_raw_fd(), Given::File, PAGE).expect("as many bytes as it says");
+            let pages = Pages::import(file.as_raw_fd(), MemoryFdKind::File, PAGE).expect("as many bytes as it says");
             let window = Window::new(2 * PAGE);
             // SAFETY: the test owns the addresses.
-            unsafe { assert_eq!(pages.map(window.0, 0, PAGE), Err(Refused::Unchanged)) };
+            unsafe { assert_eq!(pages.map(window.0, 0, PAGE), Err(MapError::Unchanged)) };
             assert!(window.is_whole());
         }
     }

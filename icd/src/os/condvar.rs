@@ -6,35 +6,35 @@
 //! waits in one is not found when it should be woken. Here nothing is kept: waiters sleep in the
 //! kernel on a number that counts notifications.
 
-use super::shared::Shared;
+use super::shared_counter::SharedCounter;
 use parking_lot::MutexGuard;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Time between two checks of something that cannot be waited for.
-pub const PAUSE: Duration = Duration::from_millis(1);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Largest number of words in one wait of the kernel.
-const MOST_WAITED: usize = 128;
+const MAX_FUTEXES: usize = 128;
 /// Largest number of other words among them.
-pub const MOST_OTHERS: usize = MOST_WAITED - 1;
+pub const MAX_EXTERNAL_FUTEXES: usize = MAX_FUTEXES - 1;
 const FUTEX2_SIZE_U32: u32 = 2;
 const FUTEX2_PRIVATE: u32 = 128;
 
 /// The kernel's `struct futex_waitv`.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Waited {
+struct FutexWaitv {
     value: u64,
     address: u64,
     flags: u32,
     reserved: u32,
 }
 
-impl Waited {
-    const NONE: Waited = Waited { value: 0, address: 0, flags: 0, reserved: 0 };
+impl FutexWaitv {
+    const NONE: FutexWaitv = FutexWaitv { value: 0, address: 0, flags: 0, reserved: 0 };
 
-    fn new(value: u32, address: *mut u32, flags: u32) -> Waited {
-        Waited { value: value.into(), address: address as u64, flags, reserved: 0 }
+    fn new(value: u32, address: *mut u32, flags: u32) -> FutexWaitv {
+        FutexWaitv { value: value.into(), address: address as u64, flags, reserved: 0 }
     }
 }
 
@@ -94,15 +94,16 @@ impl Condvar {
     /// for this time at most.
     ///
     /// If the kernel cannot wait for several words (before 5.16, or in a sandbox), or if there are
-    /// more of them than it supports, none is waited for: the caller checks again after [`PAUSE`].
-    pub fn wait_any<T>(&self, guard: &mut MutexGuard<'_, T>, others: &[(&Shared, u32)], time: Duration) {
+    /// more of them than it supports, none is waited for: the caller checks again after
+    /// [`POLL_INTERVAL`].
+    pub fn wait_any<T>(&self, guard: &mut MutexGuard<'_, T>, counters: &[(&SharedCounter, u32)], time: Duration) {
         self.waiters.fetch_add(1, Ordering::SeqCst);
         let seen = self.notifications.load(Ordering::SeqCst);
-        let own = Waited::new(seen, self.notifications.as_ptr(), FUTEX2_SIZE_U32 | FUTEX2_PRIVATE);
-        let others = others.iter().map(|(shared, seen)| Waited::new(*seen, shared.futex(), FUTEX2_SIZE_U32));
-        let mut all = [Waited::NONE; MOST_WAITED];
+        let own = FutexWaitv::new(seen, self.notifications.as_ptr(), FUTEX2_SIZE_U32 | FUTEX2_PRIVATE);
+        let counters = counters.iter().map(|(shared, seen)| FutexWaitv::new(*seen, shared.futex(), FUTEX2_SIZE_U32));
+        let mut all = [FutexWaitv::NONE; MAX_FUTEXES];
         let mut count = 0usize;
-        for (from, to) in std::iter::once(own).chain(others).zip(&mut all) {
+        for (from, to) in std::iter::once(own).chain(counters).zip(&mut all) {
             (*to, count) = (from, count + 1);
         }
         let end = timespec_from_now(time);
@@ -114,7 +115,7 @@ impl Condvar {
             let error = if wait() < 0 { std::io::Error::last_os_error().raw_os_error() } else { None };
             // Sandboxes may return any error for a call that they do not know.
             if !matches!(error, None | Some(libc::EAGAIN | libc::EINTR | libc::ETIMEDOUT)) {
-                std::thread::sleep(time.min(PAUSE));
+                std::thread::sleep(time.min(POLL_INTERVAL));
             }
         });
         self.waiters.fetch_sub(1, Ordering::SeqCst);

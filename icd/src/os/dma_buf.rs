@@ -28,8 +28,8 @@ fn device() -> Option<File> {
 
 /// Returns true if memory can be exported as a dma-buf. The answer stays the same for the process.
 pub fn can_be_made() -> bool {
-    static MADE: OnceLock<bool> = OnceLock::new();
-    *MADE.get_or_init(|| device().is_some())
+    static CAN_BE_MADE: OnceLock<bool> = OnceLock::new();
+    *CAN_BE_MADE.get_or_init(|| device().is_some())
 }
 
 /// Exports the pages of a file that [`super::backing`] made, in whole pages, as a dma-buf. Returns
@@ -65,7 +65,7 @@ mod tests {
     use crate::os::backing::{Backing, Pages};
 
     #[test]
-    fn a_file_is_none_and_becomes_one_where_there_is_a_device() {
+    fn a_file_becomes_a_dma_buf_if_there_is_a_device() {
         let Some(Pages::File(file)) = Pages::new(Backing::Memfd, 1 << 16) else { panic!("a file") };
         assert_eq!(size(&file), None);
         let made = of_file(&file);

@@ -13,36 +13,36 @@ use std::time::Duration;
 
 /// Number of compile steps that may leave enough free memory to be worth the time of trimming: some
 /// milliseconds for a hundred megabytes. A stage has two or three steps.
-const MANY: u64 = 128;
+const STEPS_BEFORE_TRIM: u64 = 128;
 /// Time without a step after which the compiles count as ended.
-const CALM: Duration = Duration::from_millis(500);
+const QUIET_TIME: Duration = Duration::from_millis(500);
 
-struct State {
+struct TrimState {
     /// Number of steps since memory was last returned.
     steps: u64,
     /// True while a thread waits for the end of the compiles.
-    watched: bool,
+    is_watched: bool,
 }
 
-static STATE: Mutex<State> = Mutex::new(State { steps: 0, watched: false });
+static STATE: Mutex<TrimState> = Mutex::new(TrimState { steps: 0, is_watched: false });
 
 /// Notes that a step of a compile has ended and freed its memory. After many steps a thread waits
 /// for the last one, unless the system grants no thread.
-pub fn has_compiled() {
+pub fn note_compile_step() {
     let mut state = STATE.lock();
     state.steps += 1;
-    if state.steps >= MANY && !state.watched {
-        state.watched = base::thread::spawn("grus-trim", base::thread::SMALL_STACK, watch).is_ok();
+    if state.steps >= STEPS_BEFORE_TRIM && !state.is_watched {
+        state.is_watched = base::thread::spawn("grus-trim", base::thread::SMALL_STACK, trim_when_quiet).is_ok();
     }
 }
 
-fn watch() {
+fn trim_when_quiet() {
     loop {
         let seen = STATE.lock().steps;
-        std::thread::sleep(CALM);
+        std::thread::sleep(QUIET_TIME);
         let mut state = STATE.lock();
         if state.steps == seen {
-            *state = State { steps: 0, watched: false };
+            *state = TrimState { steps: 0, is_watched: false };
             break;
         }
     }

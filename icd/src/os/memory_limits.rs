@@ -7,13 +7,13 @@ use std::path::Path;
 /// Returns the number of bytes of address space that the process may still take; `None` without a
 /// limit.
 pub fn addresses_left() -> Option<u64> {
-    left(libc::RLIMIT_AS, 0)
+    remaining(libc::RLIMIT_AS, 0)
 }
 
 /// Returns the number of bytes of private writable memory that the process may still take; `None`
 /// without a limit.
 pub fn data_left() -> Option<u64> {
-    left(libc::RLIMIT_DATA, 5)
+    remaining(libc::RLIMIT_DATA, 5)
 }
 
 /// Returns free pages of all arenas of the C library to the system. Allocated memory stays in
@@ -39,12 +39,12 @@ pub fn file_size() -> Option<u64> {
 fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `getrlimit` writes the structure.
-    let told = unsafe { libc::getrlimit(resource, &mut limit) } == 0;
-    (told && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+    let reported = unsafe { libc::getrlimit(resource, &mut limit) } == 0;
+    (reported && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
 /// Returns a limit minus the used amount, which a field of `/proc/self/statm` gives in pages.
-fn left(resource: libc::__rlimit_resource_t, field: usize) -> Option<u64> {
+fn remaining(resource: libc::__rlimit_resource_t, field: usize) -> Option<u64> {
     let limit = limit(resource)?;
     let page = super::descriptor::page_size();
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
@@ -55,13 +55,13 @@ fn left(resource: libc::__rlimit_resource_t, field: usize) -> Option<u64> {
 /// Returns the lowest limit of the control groups that contain the process; `None` without one.
 pub fn control_groups() -> Option<u64> {
     let groups = std::fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    least_limit(&groups, Path::new("/sys/fs/cgroup"))
+    lowest_limit(&groups, Path::new("/sys/fs/cgroup"))
 }
 
 /// Returns the lowest limit of the groups that `groups` (the text of `/proc/self/cgroup`) names, of
 /// their parents, and of the root. In a container the names may be those outside of it, where only
 /// the root is the process's own group.
-fn least_limit(groups: &str, root: &Path) -> Option<u64> {
+fn lowest_limit(groups: &str, root: &Path) -> Option<u64> {
     let mut files = BTreeSet::new();
     let mut look = |root: &Path, path: &str, file: &str| {
         let groups = Path::new(path.trim_start_matches('/')).ancestors();
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_limit_on_the_way_to_the_root_counts() {
+    fn the_lowest_limit_of_all_parent_groups_counts() {
         let root = std::env::temp_dir().join(format!("grus-cgroup-{}", std::process::id()));
         let write = |path: &str, text: &str| {
             let path = root.join(path);
@@ -98,19 +98,19 @@ mod tests {
             std::fs::write(path, text).expect("file");
         };
         let groups = "12:cpu:/x\n3:memory:/docker/abc\n0::/user/app\n";
-        assert_eq!(least_limit(groups, &root), None);
+        assert_eq!(lowest_limit(groups, &root), None);
         write("user/app/memory.max", "max\n");
-        assert_eq!(least_limit(groups, &root), None);
+        assert_eq!(lowest_limit(groups, &root), None);
         write("user/memory.max", "5000\n");
-        assert_eq!(least_limit(groups, &root), Some(5000));
+        assert_eq!(lowest_limit(groups, &root), Some(5000));
         write("user/app/memory.max", "6000\n");
-        assert_eq!(least_limit(groups, &root), Some(5000));
+        assert_eq!(lowest_limit(groups, &root), Some(5000));
         write("memory/memory.limit_in_bytes", "4000\n");
-        assert_eq!(least_limit(groups, &root), Some(4000), "a container's root");
+        assert_eq!(lowest_limit(groups, &root), Some(4000), "a container's root");
         write("memory/docker/abc/memory.limit_in_bytes", "3000\n");
-        assert_eq!(least_limit(groups, &root), Some(3000));
+        assert_eq!(lowest_limit(groups, &root), Some(3000));
         write("other/memory.max", "1\n");
-        assert_eq!(least_limit("0::/../other\n", &root), Some(4000));
+        assert_eq!(lowest_limit("0::/../other\n", &root), Some(4000));
         let _ = std::fs::remove_dir_all(&root);
     }
 }

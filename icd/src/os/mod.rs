@@ -2,6 +2,7 @@
 //! module does not depend on Vulkan. Its unsafe blocks are system calls and accesses to the ranges
 //! that they made.
 
+pub mod adaptive_spin;
 pub mod arena;
 pub mod backing;
 pub mod clock;
@@ -11,6 +12,5 @@ pub mod dma_buf;
 pub mod environment;
 pub mod heap_trim;
 pub mod memory_limits;
-pub mod patience;
-pub mod shared;
+pub mod shared_counter;
 pub mod user;

@@ -7,7 +7,7 @@ pub fn user() -> u32 {
 }
 
 /// Returns true if the process runs with more rights than its user has (`AT_SECURE`).
-pub fn has_more_rights() -> bool {
+pub fn is_secure_execution() -> bool {
     // SAFETY: `getauxval` only returns a number.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }

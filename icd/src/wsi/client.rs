@@ -9,13 +9,13 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::mem::transmute;
 
 /// A library that the process has loaded already.
-struct Loaded(*mut c_void);
+struct LoadedLibrary(*mut c_void);
 
-impl Loaded {
-    fn find(library: &CStr) -> Option<Loaded> {
+impl LoadedLibrary {
+    fn find(library: &CStr) -> Option<LoadedLibrary> {
         // SAFETY: RTLD_NOLOAD runs no code; the string is nul-terminated.
         let handle = unsafe { libc::dlopen(library.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-        (!handle.is_null()).then(|| Loaded(handle))
+        (!handle.is_null()).then(|| LoadedLibrary(handle))
     }
 
     fn function(&self, name: &CStr) -> Option<*mut c_void> {
@@ -25,7 +25,7 @@ impl Loaded {
     }
 }
 
-impl Drop for Loaded {
+impl Drop for LoadedLibrary {
     fn drop(&mut self) {
         // SAFETY: `find` opened the handle; the application keeps the library loaded.
         unsafe { libc::dlclose(self.0) };
@@ -66,7 +66,7 @@ fn without_sigpipe<R>(call: impl FnOnce() -> R) -> R {
 /// # Safety
 /// `connection` is null or the application's live connection.
 pub unsafe fn sync_xcb(connection: *mut c_void) -> Option<()> {
-    let library = Loaded::find(c"libxcb.so.1").filter(|_| !connection.is_null())?;
+    let library = LoadedLibrary::find(c"libxcb.so.1").filter(|_| !connection.is_null())?;
     let request = library.function(c"xcb_get_input_focus")?;
     let reply = library.function(c"xcb_get_input_focus_reply")?;
     // SAFETY: the functions have libxcb's signatures; the connection is live, and libxcb locks it.
@@ -84,7 +84,7 @@ pub unsafe fn sync_xcb(connection: *mut c_void) -> Option<()> {
 /// # Safety
 /// `display` is null or the application's live connection.
 pub unsafe fn sync_xlib(display: *mut c_void) -> Option<String> {
-    let library = Loaded::find(c"libX11.so.6").filter(|_| !display.is_null())?;
+    let library = LoadedLibrary::find(c"libX11.so.6").filter(|_| !display.is_null())?;
     let sync = library.function(c"XSync")?;
     let display_string = library.function(c"XDisplayString")?;
     // SAFETY: the functions have libX11's signatures; the display is live and owns its name.

@@ -1,10 +1,10 @@
 //! Surface and swapchain entry points.
 
 use super::client;
-use super::scaling::{GRAVITY, SCALING};
-use super::surface::{LARGEST, SMALLEST, Surface};
-use super::swapchain::{KNOWN_FLAGS, Request, Swapchain};
-use super::wayland::connection::{Rectangle, Target as WaylandTarget};
+use super::scaling::{SUPPORTED_GRAVITY, SUPPORTED_SCALING};
+use super::surface::{MAX_EXTENT, MIN_EXTENT, Surface};
+use super::swapchain::{KNOWN_FLAGS, PresentRequest, Swapchain};
+use super::wayland::connection::{Rectangle, WaylandTarget};
 use crate::caps::extensions::Extension;
 use crate::caps::newer;
 use crate::device::Device;
@@ -13,14 +13,14 @@ use crate::device::queue::{Queue, QueueRef, Submission, Work};
 use crate::ffi::handle::{self, dispatchable, get, optional, share};
 use crate::ffi::pointer::{fill_array, find, find_mut, slice, slice_mut, write_array};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, Need, ext, row};
+use crate::ffi::table::{CommandRow, Requirement, ext, row};
 use crate::object::semaphore::{Fence, Semaphore};
 use ash::vk::{self, Handle};
 use std::sync::Arc;
 
-const SURFACE: Need = ext("VK_KHR_surface");
-const SWAPCHAIN: Need = ext("VK_KHR_swapchain");
-const CAPABILITIES2: Need = ext("VK_KHR_get_surface_capabilities2");
+const SURFACE: Requirement = ext("VK_KHR_surface");
+const SWAPCHAIN: Requirement = ext("VK_KHR_swapchain");
+const CAPABILITIES2: Requirement = ext("VK_KHR_get_surface_capabilities2");
 
 /// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
@@ -191,7 +191,7 @@ shims! {
         _connection: *mut vk::xcb_connection_t,
         _visual: vk::xcb_visualid_t,
     ) -> vk::Bool32 {
-        presents(family).into()
+        can_present(family).into()
     }
 
     fn get_physical_device_xlib_presentation_support(
@@ -200,7 +200,7 @@ shims! {
         _display: *mut vk::Display,
         _visual: vk::VisualID,
     ) -> vk::Bool32 {
-        presents(family).into()
+        can_present(family).into()
     }
 
     fn get_physical_device_wayland_presentation_support(
@@ -208,7 +208,7 @@ shims! {
         family: u32,
         _display: *mut vk::wl_display,
     ) -> vk::Bool32 {
-        presents(family).into()
+        can_present(family).into()
     }
 
     fn get_physical_device_surface_support(
@@ -217,7 +217,7 @@ shims! {
         _surface: vk::SurfaceKHR,
         supported: *mut vk::Bool32,
     ) -> VkResult {
-        *supported = presents(family).into();
+        *supported = can_present(family).into();
         Ok(())
     }
 
@@ -239,9 +239,9 @@ shims! {
         // VkSurfacePresentModeKHR has no effect, because all modes have the same scaling
         // capabilities.
         if let Some(scaling) = find_mut::<vk::SurfacePresentScalingCapabilitiesEXT<'_>>((*out).p_next) {
-            scaling.supported_present_scaling = SCALING;
-            (scaling.supported_present_gravity_x, scaling.supported_present_gravity_y) = (GRAVITY, GRAVITY);
-            (scaling.min_scaled_image_extent, scaling.max_scaled_image_extent) = (SMALLEST, LARGEST);
+            scaling.supported_present_scaling = SUPPORTED_SCALING;
+            (scaling.supported_present_gravity_x, scaling.supported_present_gravity_y) = (SUPPORTED_GRAVITY, SUPPORTED_GRAVITY);
+            (scaling.min_scaled_image_extent, scaling.max_scaled_image_extent) = (MIN_EXTENT, MAX_EXTENT);
         }
         if let Some(flags) = find_mut::<newer::SwapchainFlagsSurfaceCapabilitiesEXT<'_>>((*out).p_next) {
             flags.swapchain_supported_flags = KNOWN_FLAGS;
@@ -256,8 +256,8 @@ shims! {
             wait.present_wait2_supported = vk::TRUE;
         }
         if let Some(compatible) = find_mut::<vk::SurfacePresentModeCompatibilityEXT<'_>>((*out).p_next) {
-            let asked = find::<vk::SurfacePresentModeEXT<'_>>((*info).p_next).map(|asked| asked.present_mode);
-            let modes = compatible_modes(get::<Surface>((*info).surface), asked);
+            let queried = find::<vk::SurfacePresentModeEXT<'_>>((*info).p_next).map(|queried| queried.present_mode);
+            let modes = compatible_modes(get::<Surface>((*info).surface), queried);
             // A list that does not fit is not an error here.
             let _ = write_array(&modes, &mut compatible.present_mode_count, compatible.p_present_modes);
         }
@@ -311,7 +311,7 @@ shims! {
         allocator: Allocator<'_>,
         swapchain: *mut vk::SwapchainKHR,
     ) -> VkResult {
-        let lent = handle::memory::<Device>(device, allocator);
+        let callbacks = handle::memory::<Device>(device, allocator);
         let (device, info) = (dispatchable::<Device>(device), &*info);
         device.sync.check()?;
         let old = optional::<Swapchain>(info.old_swapchain);
@@ -319,14 +319,14 @@ shims! {
         let modes = modes.map_or(&[][..], |modes| slice(modes.p_present_modes, modes.present_mode_count));
         let scaling = find::<vk::SwapchainPresentScalingCreateInfoEXT<'_>>(info.p_next);
         let new = Swapchain::new(device, share::<Surface>(info.surface), info, (modes, scaling), old.as_deref())?;
-        *swapchain = handle::create(Arc::new(new), lent)?;
+        *swapchain = handle::create(Arc::new(new), callbacks)?;
         Ok(())
     }
 
     fn destroy_swapchain(device: vk::Device, swapchain: vk::SwapchainKHR, allocator: Allocator<'_>) {
         let parent = dispatchable::<Device>(device);
         if let (Some(heaps), Some(swapchain)) = (&parent.heaps, optional::<Swapchain>(swapchain)) {
-            swapchain.images().iter().for_each(|image| heaps.forget_image(&parent.heap, image.as_raw()));
+            swapchain.images().iter().for_each(|image| heaps.remove_image(&parent.heap, image.as_raw()));
         }
         handle::destroy::<Swapchain>(swapchain, handle::memory::<Device>(device, allocator));
     }
@@ -396,7 +396,7 @@ shims! {
         }
         let mut worst = vk::Result::SUCCESS;
         for (i, swapchain) in slice(info.p_swapchains, info.swapchain_count).iter().enumerate() {
-            let request = Request {
+            let request = PresentRequest {
                 index: indices[i],
                 mode: modes.get(i).copied(),
                 damage: regions.get(i).map_or_else(Vec::new, |region| damage(region)),
@@ -449,7 +449,7 @@ shims! {
 }
 
 /// Returns true if a queue family exists, because the worker of any queue can show an image.
-fn presents(family: u32) -> bool {
+fn can_present(family: u32) -> bool {
     (family as usize) < crate::caps::QUEUE_FAMILIES.len()
 }
 
@@ -477,10 +477,10 @@ unsafe fn acquire(
     device.sync.check()?;
     *index = swapchain.acquire(device, timeout)?;
     if let Some(semaphore) = semaphore {
-        semaphore.signal(0).give(&device.sync);
+        semaphore.signal(0).signal_now(&device.sync);
     }
     if let Some(fence) = fence {
-        fence.signal().give(&device.sync);
+        fence.signal().signal_now(&device.sync);
     }
     Ok(())
 }
@@ -503,14 +503,14 @@ unsafe fn create(
 }
 
 /// Largest number of damage rectangles; more rectangles mean the whole image.
-const MOST_RECTANGLES: u32 = 64;
+const MAX_DAMAGE_RECTANGLES: u32 = 64;
 
 /// Returns the rectangles that a presentation changes; an empty list means the whole image.
 ///
 /// # Safety
 /// The structure is valid.
 unsafe fn damage(region: &vk::PresentRegionKHR<'_>) -> Vec<Rectangle> {
-    if region.rectangle_count > MOST_RECTANGLES {
+    if region.rectangle_count > MAX_DAMAGE_RECTANGLES {
         return Vec::new();
     }
     // SAFETY: the structure is valid, as the `# Safety` section requires.
@@ -521,14 +521,14 @@ unsafe fn damage(region: &vk::PresentRegionKHR<'_>) -> Vec<Rectangle> {
 }
 
 /// Returns all modes, beginning with the queried one, because the list may be cut to one element.
-fn compatible_modes(surface: &Surface, asked: Option<vk::PresentModeKHR>) -> Vec<vk::PresentModeKHR> {
+fn compatible_modes(surface: &Surface, queried: Option<vk::PresentModeKHR>) -> Vec<vk::PresentModeKHR> {
     let mut modes = surface.present_modes().to_vec();
-    modes.sort_by_key(|mode| Some(*mode) != asked);
+    modes.sort_by_key(|mode| Some(*mode) != queried);
     modes
 }
 
 /// Returns the result of a presentation for one swapchain, and its work in queue order.
-fn present(swapchain: Arc<Swapchain>, mut request: Request) -> (vk::Result, Option<Work>) {
+fn present(swapchain: Arc<Swapchain>, mut request: PresentRequest) -> (vk::Result, Option<Work>) {
     let result = swapchain.status();
     request.accepted = result == vk::Result::SUCCESS;
     let queued = swapchain.queue_image(request.index);

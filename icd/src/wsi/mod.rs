@@ -13,7 +13,7 @@
 
 mod client;
 mod entry;
-pub mod pace;
+pub mod pacing;
 pub mod scaling;
 pub mod surface;
 pub mod swapchain;

@@ -6,13 +6,13 @@
 use ash::vk;
 
 /// All scaling behaviours.
-pub const SCALING: vk::PresentScalingFlagsEXT = vk::PresentScalingFlagsEXT::from_raw(
+pub const SUPPORTED_SCALING: vk::PresentScalingFlagsEXT = vk::PresentScalingFlagsEXT::from_raw(
     vk::PresentScalingFlagsEXT::ONE_TO_ONE.as_raw()
         | vk::PresentScalingFlagsEXT::ASPECT_RATIO_STRETCH.as_raw()
         | vk::PresentScalingFlagsEXT::STRETCH.as_raw(),
 );
 /// All gravities.
-pub const GRAVITY: vk::PresentGravityFlagsEXT = vk::PresentGravityFlagsEXT::from_raw(
+pub const SUPPORTED_GRAVITY: vk::PresentGravityFlagsEXT = vk::PresentGravityFlagsEXT::from_raw(
     vk::PresentGravityFlagsEXT::MIN.as_raw()
         | vk::PresentGravityFlagsEXT::MAX.as_raw()
         | vk::PresentGravityFlagsEXT::CENTERED.as_raw(),
@@ -28,7 +28,7 @@ pub struct Scaling {
 
 /// A rectangle of a window, which may lie partly outside of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Placement {
     /// Upper left corner.
     pub at: [i32; 2],
     /// Extent.
@@ -43,8 +43,8 @@ impl Scaling {
     pub fn new(info: &vk::SwapchainPresentScalingCreateInfoEXT<'_>) -> Result<Option<Scaling>, vk::Result> {
         let one = |bits: u32, of: u32| bits & !of == 0 && bits.count_ones() < 2;
         let gravity = [info.present_gravity_x, info.present_gravity_y];
-        let good = one(info.scaling_behavior.as_raw(), SCALING.as_raw())
-            && gravity.iter().all(|g| one(g.as_raw(), GRAVITY.as_raw()));
+        let good = one(info.scaling_behavior.as_raw(), SUPPORTED_SCALING.as_raw())
+            && gravity.iter().all(|g| one(g.as_raw(), SUPPORTED_GRAVITY.as_raw()));
         if !good {
             return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
         }
@@ -52,7 +52,7 @@ impl Scaling {
     }
 
     /// Returns the place of a picture in a window. The rest of the window stays unchanged.
-    pub fn place(&self, picture: vk::Extent2D, window: vk::Extent2D) -> Place {
+    pub fn placement(&self, picture: vk::Extent2D, window: vk::Extent2D) -> Placement {
         let extent = match self.behavior {
             vk::PresentScalingFlagsEXT::STRETCH => window,
             vk::PresentScalingFlagsEXT::ASPECT_RATIO_STRETCH => fitted(picture, window),
@@ -69,7 +69,7 @@ impl Scaling {
                 _ => 0,
             }
         });
-        Place { at, extent }
+        Placement { at, extent }
     }
 }
 
@@ -112,9 +112,9 @@ mod tests {
     }
 
     #[test]
-    fn places() {
+    fn pictures_are_placed_by_scaling_and_gravity() {
         let place = |behavior, x, y, picture, window| {
-            let Place { at, extent } = scaling(behavior, x, y).unwrap().unwrap().place(picture, window);
+            let Placement { at, extent } = scaling(behavior, x, y).unwrap().unwrap().placement(picture, window);
             (at, [extent.width, extent.height])
         };
         let (none, small, window) = (Gravity::empty(), extent(30, 20), extent(100, 100));
@@ -132,17 +132,17 @@ mod tests {
     }
 
     #[test]
-    fn only_one_bit_that_exists() {
+    fn undefined_and_combined_bits_are_refused() {
         let none = Gravity::empty();
         assert_eq!(scaling(Behavior::empty(), none, none), Ok(None));
         let refused = Err(vk::Result::ERROR_INITIALIZATION_FAILED);
         assert_eq!(scaling(Behavior::STRETCH | Behavior::ONE_TO_ONE, none, none), refused);
         assert_eq!(scaling(Behavior::from_raw(8), none, none), refused);
-        assert_eq!(scaling(Behavior::STRETCH, GRAVITY, none), refused);
+        assert_eq!(scaling(Behavior::STRETCH, SUPPORTED_GRAVITY, none), refused);
     }
 
     #[test]
-    fn rows_of_another_length() {
+    fn rows_are_stretched_to_another_length() {
         let row: Vec<u8> = (0..4u8).flat_map(|i| [i; 4]).collect();
         let stretched = |count: usize| {
             let mut out = vec![9; 4 * count];

@@ -2,8 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::scaling::{Place, Scaling, nearest, stretch};
-use super::wayland::connection::{Lost, Target as WaylandTarget};
+use super::scaling::{Placement, Scaling, nearest, stretch};
+use super::wayland::connection::{WaylandError, WaylandTarget};
 use super::wayland::window::Window as WaylandWindow;
 use super::x11::{PixelOrder, X11Error, X11Window};
 use crate::caps::limits::MAX_DIMENSION;
@@ -15,13 +15,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `VkSurfaceKHR`.
 pub struct Surface {
-    target: Target,
+    target: SurfaceTarget,
     /// Number of the swapchain that owns the surface; 0 for none.
     owner: AtomicU64,
     color_spaces: &'static [vk::ColorSpaceKHR],
 }
 
-enum Target {
+enum SurfaceTarget {
     /// No window: images are released at once.
     Headless,
     X11(Box<X11Target>),
@@ -29,8 +29,8 @@ enum Target {
     Wayland(Option<Box<WaylandWindow>>),
 }
 
-impl From<Lost> for vk::Result {
-    fn from(_: Lost) -> vk::Result {
+impl From<WaylandError> for vk::Result {
+    fn from(_: WaylandError) -> vk::Result {
         LOST
     }
 }
@@ -39,11 +39,11 @@ struct X11Target {
     messages: Arc<Messages>,
     display: Option<String>,
     window: u32,
-    connection: Mutex<Connection>,
+    connection: Mutex<X11Connection>,
 }
 
 /// The driver's connection for one surface.
-enum Connection {
+enum X11Connection {
     /// The connection is not opened yet, or the server did not know the window.
     Closed,
     Open(Box<X11Window>),
@@ -82,9 +82,9 @@ const PRESENT_MODES: [vk::PresentModeKHR; 4] = [
 const COLOR_SPACES: [vk::ColorSpaceKHR; 2] = [vk::ColorSpaceKHR::SRGB_NONLINEAR, vk::ColorSpaceKHR::PASS_THROUGH_EXT];
 /// Smallest extent of a swapchain's images, if the window does not determine it or images are
 /// scaled.
-pub const SMALLEST: vk::Extent2D = vk::Extent2D { width: 1, height: 1 };
-/// Largest extent of a swapchain's images; see [`SMALLEST`].
-pub const LARGEST: vk::Extent2D = vk::Extent2D { width: MAX_DIMENSION, height: MAX_DIMENSION };
+pub const MIN_EXTENT: vk::Extent2D = vk::Extent2D { width: 1, height: 1 };
+/// Largest extent of a swapchain's images; see [`MIN_EXTENT`].
+pub const MAX_EXTENT: vk::Extent2D = vk::Extent2D { width: MAX_DIMENSION, height: MAX_DIMENSION };
 /// `minImageCount`.
 pub const MIN_IMAGES: u32 = 2;
 /// Allowed usages of a swapchain's images.
@@ -98,7 +98,7 @@ pub const USAGES: vk::ImageUsageFlags = vk::ImageUsageFlags::from_raw(
 );
 
 /// Returns the memory order of a surface format's pixels.
-pub fn order_of(format: vk::Format) -> PixelOrder {
+pub fn pixel_order_of(format: vk::Format) -> PixelOrder {
     match format {
         vk::Format::R8G8B8A8_UNORM | vk::Format::R8G8B8A8_SRGB => PixelOrder::Rgba,
         _ => PixelOrder::Bgra,
@@ -117,7 +117,7 @@ pub fn shm_format(format: vk::Format, alpha: vk::CompositeAlphaFlagsKHR) -> Opti
 }
 
 impl Surface {
-    fn new(target: Target) -> Surface {
+    fn new(target: SurfaceTarget) -> Surface {
         Surface { target, owner: AtomicU64::new(0), color_spaces: &COLOR_SPACES[..1] }
     }
 
@@ -129,18 +129,18 @@ impl Surface {
 
     /// `vkCreateHeadlessSurfaceEXT`.
     pub fn headless() -> Surface {
-        Surface::new(Target::Headless)
+        Surface::new(SurfaceTarget::Headless)
     }
 
     /// `vkCreateWaylandSurfaceKHR`. Uses the connection at the first query.
     pub fn wayland(target: WaylandTarget) -> Surface {
-        Surface::new(Target::Wayland(WaylandWindow::new(target).map(Box::new)))
+        Surface::new(SurfaceTarget::Wayland(WaylandWindow::new(target).map(Box::new)))
     }
 
     /// Returns the window of a Wayland surface; `None` for other surfaces.
     pub fn wayland_window(&self) -> Option<&WaylandWindow> {
         match &self.target {
-            Target::Wayland(window) => window.as_deref(),
+            SurfaceTarget::Wayland(window) => window.as_deref(),
             _ => None,
         }
     }
@@ -156,13 +156,16 @@ impl Surface {
     /// Makes a surface for a window on the X server `display` (`None`: `$DISPLAY`). It connects at
     /// the first query; a failure is reported by a message.
     pub fn x11(messages: Arc<Messages>, display: Option<String>, window: u32) -> Surface {
-        let target = X11Target { messages, display, window, connection: Mutex::new(Connection::Closed) };
-        Surface::new(Target::X11(Box::new(target)))
+        let target = X11Target { messages, display, window, connection: Mutex::new(X11Connection::Closed) };
+        Surface::new(SurfaceTarget::X11(Box::new(target)))
     }
 
-    /// Runs `ask` on the window of an X11 surface; `None` for other surfaces.
-    fn with_window<R>(&self, ask: impl FnOnce(&mut X11Window) -> Result<R, X11Error>) -> Result<Option<R>, vk::Result> {
-        let Target::X11(target) = &self.target else { return Ok(None) };
+    /// Runs `operation` on the window of an X11 surface; `None` for other surfaces.
+    fn with_window<R>(
+        &self,
+        operation: impl FnOnce(&mut X11Window) -> Result<R, X11Error>,
+    ) -> Result<Option<R>, vk::Result> {
+        let SurfaceTarget::X11(target) = &self.target else { return Ok(None) };
         let mut connection = target.connection.lock();
         // (The connection is unlocked before the application's callback runs, so that no thread
         // waits for it.)
@@ -171,19 +174,19 @@ impl Surface {
             target.messages.report(severity, "GRUS-surface-lost", &error.to_string(), None);
             LOST
         };
-        if matches!(*connection, Connection::Closed) {
+        if matches!(*connection, X11Connection::Closed) {
             match X11Window::open(target.display.as_deref(), target.window) {
-                Ok(window) => *connection = Connection::Open(Box::new(window)),
+                Ok(window) => *connection = X11Connection::Open(Box::new(window)),
                 Err(error) => {
                     drop(connection);
                     return Err(lost(error));
                 }
             }
         }
-        let Connection::Open(window) = &mut *connection else { return Err(LOST) };
-        let answer = ask(window);
+        let X11Connection::Open(window) = &mut *connection else { return Err(LOST) };
+        let answer = operation(window);
         if answer.is_err() {
-            *connection = Connection::Lost;
+            *connection = X11Connection::Lost;
         }
         drop(connection);
         answer.map(Some).map_err(lost)
@@ -191,8 +194,8 @@ impl Surface {
 
     /// Returns the window's size; `None` if the swapchain decides.
     pub fn extent(&self) -> Result<Option<vk::Extent2D>, vk::Result> {
-        if let Target::Wayland(window) = &self.target {
-            return Ok(window.as_ref().ok_or(LOST)?.touch().map(|()| None)?);
+        if let SurfaceTarget::Wayland(window) = &self.target {
+            return Ok(window.as_ref().ok_or(LOST)?.ping().map(|()| None)?);
         }
         let extent = self.with_window(|window| window.extent())?;
         Ok(extent.map(|[width, height]| vk::Extent2D { width, height }))
@@ -202,12 +205,12 @@ impl Surface {
     /// presentation uses the connection.
     pub fn known_extent(&self) -> Result<Option<vk::Extent2D>, vk::Result> {
         match &self.target {
-            Target::X11(target) if target.connection.is_locked() => Ok(None),
-            Target::X11(_) => {
+            SurfaceTarget::X11(target) if target.connection.is_locked() => Ok(None),
+            SurfaceTarget::X11(_) => {
                 let extent = self.with_window(|window| window.known_extent())?;
                 Ok(extent.map(|[width, height]| vk::Extent2D { width, height }))
             }
-            Target::Wayland(Some(window)) => Ok(window.check().map(|()| None)?),
+            SurfaceTarget::Wayland(Some(window)) => Ok(window.check().map(|()| None)?),
             _ => self.extent(),
         }
     }
@@ -224,9 +227,9 @@ impl Surface {
             let place = match scaling {
                 Some(scaling) => {
                     let [width, height] = window.extent()?;
-                    scaling.place(extent, vk::Extent2D { width, height })
+                    scaling.placement(extent, vk::Extent2D { width, height })
                 }
-                None => Place { at: [0, 0], extent },
+                None => Placement { at: [0, 0], extent },
             };
             let at = place.at.map(|n| n.clamp(i16::MIN.into(), i16::MAX.into()) as i16);
             // (Images are smaller than 65536, and the window's size comes from the server.)
@@ -251,13 +254,13 @@ impl Surface {
     /// `vkGetPhysicalDeviceSurfacePresentModesKHR`.
     pub fn present_modes(&self) -> &'static [vk::PresentModeKHR] {
         // A compositor shows whole frames.
-        if matches!(self.target, Target::Wayland(_)) { &PRESENT_MODES[..2] } else { &PRESENT_MODES }
+        if matches!(self.target, SurfaceTarget::Wayland(_)) { &PRESENT_MODES[..2] } else { &PRESENT_MODES }
     }
 
     /// `supportedCompositeAlpha`.
     pub fn composite_alpha(&self) -> vk::CompositeAlphaFlagsKHR {
         let opaque = vk::CompositeAlphaFlagsKHR::OPAQUE;
-        if matches!(self.target, Target::Wayland(_)) {
+        if matches!(self.target, SurfaceTarget::Wayland(_)) {
             opaque | vk::CompositeAlphaFlagsKHR::PRE_MULTIPLIED
         } else {
             opaque
@@ -271,8 +274,8 @@ impl Surface {
             min_image_count: MIN_IMAGES,
             max_image_count: 0,
             current_extent: window.unwrap_or(EXTENT_BY_SWAPCHAIN),
-            min_image_extent: window.unwrap_or(SMALLEST),
-            max_image_extent: window.unwrap_or(LARGEST),
+            min_image_extent: window.unwrap_or(MIN_EXTENT),
+            max_image_extent: window.unwrap_or(MAX_EXTENT),
             max_image_array_layers: 1,
             supported_transforms: vk::SurfaceTransformFlagsKHR::IDENTITY,
             current_transform: vk::SurfaceTransformFlagsKHR::IDENTITY,
@@ -284,7 +287,7 @@ impl Surface {
     /// Returns the formats; those in the window's own order come first.
     pub fn formats(&self) -> Result<Vec<vk::SurfaceFormatKHR>, vk::Result> {
         let formats = match &self.target {
-            Target::Wayland(window) => {
+            SurfaceTarget::Wayland(window) => {
                 let taken = window.as_ref().ok_or(LOST)?.formats()?;
                 let rows = SHM_FORMATS.iter().filter(|(_, names)| names.iter().all(|name| taken.contains(name)));
                 rows.map(|(format, _)| *format).collect()
@@ -292,7 +295,7 @@ impl Surface {
             _ => {
                 let order = self.with_window(|window| Ok(window.pixel_order()))?.unwrap_or(PixelOrder::Bgra);
                 let mut formats = FORMATS.to_vec();
-                formats.sort_by_key(|f| order_of(*f) != order);
+                formats.sort_by_key(|f| pixel_order_of(*f) != order);
                 formats
             }
         };
@@ -307,7 +310,7 @@ impl Surface {
     ///
     /// # Errors
     /// VK_ERROR_NATIVE_WINDOW_IN_USE_KHR: another swapchain than `old` owns the surface.
-    pub fn take(&self, new: u64, old: u64) -> Result<(), vk::Result> {
+    pub fn acquire_ownership(&self, new: u64, old: u64) -> Result<(), vk::Result> {
         let owner = self.owner.load(Ordering::Acquire);
         let free = owner == 0 || owner == old;
         let taken = free && self.owner.compare_exchange(owner, new, Ordering::AcqRel, Ordering::Acquire).is_ok();
@@ -341,15 +344,15 @@ mod tests {
     }
 
     #[test]
-    fn one_swapchain_at_a_time() {
+    fn a_surface_has_one_owner_at_a_time() {
         let surface = Surface::headless();
-        surface.take(1, 0).unwrap();
-        assert_eq!(surface.take(2, 0), Err(vk::Result::ERROR_NATIVE_WINDOW_IN_USE_KHR));
-        surface.take(2, 1).unwrap();
+        surface.acquire_ownership(1, 0).unwrap();
+        assert_eq!(surface.acquire_ownership(2, 0), Err(vk::Result::ERROR_NATIVE_WINDOW_IN_USE_KHR));
+        surface.acquire_ownership(2, 1).unwrap();
         surface.release(1);
         assert!(surface.is_owner(2));
         surface.release(2);
-        surface.take(3, 0).unwrap();
+        surface.acquire_ownership(3, 0).unwrap();
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Swapchains: images in the driver's memory that are acquired and presented.
 
-use super::pace::{Acquire, Pace};
+use super::pacing::{Acquire, FramePacing};
 use super::scaling::Scaling;
-use super::surface::{Surface, USAGES, order_of, shm_format};
-use super::wayland::connection::{Picture, Rectangle};
+use super::surface::{Surface, USAGES, pixel_order_of, shm_format};
+use super::wayland::connection::{Rectangle, ShmBufferInfo};
 use super::wayland::window::{Frame, Listener, Window};
 use crate::caps::newer::SWAPCHAIN_CREATE_PRESENT_2;
 use crate::device::Device;
@@ -11,8 +11,8 @@ use crate::ffi::handle::{self, Owned};
 use crate::object::image::Image;
 use crate::object::memory::Memory;
 use crate::object::sync::Sync;
-use crate::os::arena::Addresses;
-use crate::os::backing::{Backing, Given};
+use crate::os::arena::AddressRequest;
+use crate::os::backing::{Backing, MemoryFdKind};
 use ash::vk;
 use parking_lot::Mutex;
 use std::fs::File;
@@ -32,31 +32,31 @@ pub struct Swapchain {
     retired: AtomicBool,
     /// True if presentations use FIFO.
     fifo: AtomicBool,
-    progress: Arc<Progress>,
+    present_state: Arc<PresentState>,
 }
 
 /// State of a swapchain's images, which code that shows them updates.
-struct Progress {
+struct PresentState {
     sync: Arc<Sync>,
-    pace: Mutex<Pace>,
+    pacing: Mutex<FramePacing>,
     /// VkResult of the last presentation: SUCCESS, OUT_OF_DATE or SURFACE_LOST.
     status: AtomicI32,
     /// Number (VK_KHR_present_id, VK_KHR_present_id2) of the last presentation that was shown. The
     /// field below is the number of the last presentation that was dropped.
-    seen: AtomicU64,
-    dropped: AtomicU64,
+    last_shown_id: AtomicU64,
+    last_dropped_id: AtomicU64,
 }
 
-impl Listener for Progress {
-    fn released(&self, image: usize) {
-        self.sync.notify(|| self.pace.lock().shown(image, Instant::now()));
+impl Listener for PresentState {
+    fn image_released(&self, image: usize) {
+        self.sync.notify(|| self.pacing.lock().release_shown(image, Instant::now()));
     }
 
-    fn seen(&self, id: u64) {
-        self.sync.notify(|| self.seen.fetch_max(id, Ordering::AcqRel));
+    fn frame_shown(&self, id: u64) {
+        self.sync.notify(|| self.last_shown_id.fetch_max(id, Ordering::AcqRel));
     }
 
-    fn lost(&self) {
+    fn surface_lost(&self) {
         let lost = vk::Result::ERROR_SURFACE_LOST_KHR.as_raw();
         self.sync.notify(|| self.status.store(lost, Ordering::Release));
     }
@@ -64,7 +64,7 @@ impl Listener for Progress {
 
 /// Parameters of a presentation.
 #[derive(Default)]
-pub struct Request {
+pub struct PresentRequest {
     /// Index of the image.
     pub index: u32,
     /// New present mode, which stays in effect.
@@ -97,8 +97,8 @@ const MAX_IMAGES: u32 = 64;
 
 /// Returns the time between frames of FIFO: 60 Hz, or `GRUS_FIFO_HZ`; 0 there disables pacing.
 fn fifo_period() -> Option<Duration> {
-    let asked = std::env::var("GRUS_FIFO_HZ").ok().and_then(|hz| hz.trim().parse::<f64>().ok());
-    let hz = asked.filter(|hz| hz.is_finite()).unwrap_or(60.0);
+    let requested = std::env::var("GRUS_FIFO_HZ").ok().and_then(|hz| hz.trim().parse::<f64>().ok());
+    let hz = requested.filter(|hz| hz.is_finite()).unwrap_or(60.0);
     (hz > 0.0).then(|| Duration::from_secs_f64((1.0 / hz).min(10.0)))
 }
 
@@ -122,7 +122,7 @@ impl Swapchain {
     ) -> Result<Swapchain, vk::Result> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        surface.take(number, old.map_or(0, |old| old.number))?;
+        surface.acquire_ownership(number, old.map_or(0, |old| old.number))?;
         if let Some(old) = old {
             old.retired.store(true, Ordering::Release);
             device.sync.notify(|| ());
@@ -131,22 +131,23 @@ impl Swapchain {
         let made = scaling.and_then(|scaling| {
             check(&surface, info, modes)?;
             let window = surface.wayland_window();
-            let images = create_images(device, info, if window.is_some() { Backing::Memfd } else { Backing::usual() })?;
+            let images =
+                create_images(device, info, if window.is_some() { Backing::Memfd } else { Backing::default_kind() })?;
             // A compositor paces frames itself.
             let period = if window.is_some() { None } else { period_of(info.present_mode) };
-            let progress = Arc::new(Progress {
+            let present_state = Arc::new(PresentState {
                 sync: device.sync.clone(),
-                pace: Mutex::new(Pace::new(images.len(), period, Instant::now())),
+                pacing: Mutex::new(FramePacing::new(images.len(), period, Instant::now())),
                 status: AtomicI32::new(vk::Result::SUCCESS.as_raw()),
-                seen: AtomicU64::new(0),
-                dropped: AtomicU64::new(0),
+                last_shown_id: AtomicU64::new(0),
+                last_dropped_id: AtomicU64::new(0),
             });
             if let Some(window) = window {
-                give(window, number, &images, info, progress.clone())?;
+                add_to_window(window, number, &images, info, present_state.clone())?;
             }
-            Ok((scaling, images, progress))
+            Ok((scaling, images, present_state))
         });
-        let (scaling, images, progress) = made.inspect_err(|_| surface.release(number))?;
+        let (scaling, images, present_state) = made.inspect_err(|_| surface.release(number))?;
         Ok(Swapchain {
             surface,
             scaling,
@@ -156,7 +157,7 @@ impl Swapchain {
             images,
             retired: AtomicBool::new(false),
             fifo: AtomicBool::new(is_fifo(info.present_mode)),
-            progress,
+            present_state,
         })
     }
 
@@ -168,7 +169,7 @@ impl Swapchain {
     /// Returns the result of an acquisition or presentation before it does anything: SUCCESS,
     /// OUT_OF_DATE or SURFACE_LOST.
     pub fn status(&self) -> vk::Result {
-        match self.progress.status() {
+        match self.present_state.status() {
             vk::Result::SUCCESS if self.retired.load(Ordering::Acquire) || !self.surface.is_owner(self.number) => {
                 vk::Result::ERROR_OUT_OF_DATE_KHR
             }
@@ -181,9 +182,9 @@ impl Swapchain {
     /// several images in a row therefore learns of it before the first one, regardless of when an
     /// earlier presentation detects it.
     fn refusal(&self) -> vk::Result {
-        let resized = self.progress.status() == vk::Result::ERROR_OUT_OF_DATE_KHR;
+        let resized = self.present_state.status() == vk::Result::ERROR_OUT_OF_DATE_KHR;
         let retired = self.retired.load(Ordering::Acquire) || !self.surface.is_owner(self.number);
-        if resized && !retired && self.progress.pace.lock().has_acquired() {
+        if resized && !retired && self.present_state.pacing.lock().has_acquired() {
             vk::Result::SUCCESS
         } else {
             self.status()
@@ -199,7 +200,7 @@ impl Swapchain {
             Err(lost) => lost,
         };
         if found != vk::Result::SUCCESS {
-            self.progress.status.store(found.as_raw(), Ordering::Release);
+            self.present_state.status.store(found.as_raw(), Ordering::Release);
         }
     }
 
@@ -216,7 +217,7 @@ impl Swapchain {
         let mut waits = 0;
         loop {
             let now = Instant::now();
-            let found = self.progress.pace.lock().acquire(now);
+            let found = self.present_state.pacing.lock().acquire(now);
             let left = deadline.map(|deadline| deadline.saturating_duration_since(now));
             let wait = match found {
                 Acquire::Image(index) => return Ok(index as u32),
@@ -228,7 +229,7 @@ impl Swapchain {
             // Only this wait detects that a compositor does not answer.
             let wait = match window {
                 Some(window) if waits > 0 => {
-                    window.ask();
+                    window.check_responding();
                     Some(wait.map_or(window.interval(), |wait| wait.min(window.interval())))
                 }
                 Some(window) => Some(wait.map_or(window.interval(), |wait| wait.min(window.interval()))),
@@ -237,7 +238,8 @@ impl Swapchain {
             waits += 1;
             let nanoseconds = wait.map_or(u64::MAX, |wait| (wait.as_nanos() as u64).max(1));
             let paced = matches!(found, Acquire::At(_));
-            let changed = || self.refusal() != vk::Result::SUCCESS || (!paced && self.progress.pace.lock().has_free());
+            let changed =
+                || self.refusal() != vk::Result::SUCCESS || (!paced && self.present_state.pacing.lock().has_free());
             if device.sync.wait(nanoseconds, changed) == vk::Result::ERROR_DEVICE_LOST {
                 return Err(vk::Result::ERROR_DEVICE_LOST);
             }
@@ -251,57 +253,60 @@ impl Swapchain {
     /// Takes the image from the application for `vkQueuePresentKHR`. Returns false if it was not
     /// acquired.
     pub fn queue_image(&self, index: u32) -> bool {
-        self.progress.pace.lock().queue(index as usize)
+        self.present_state.pacing.lock().queue(index as usize)
     }
 
     /// Implements `vkReleaseSwapchainImagesKHR`.
     pub fn release(&self, device: &Device, indices: &[u32]) {
         device.sync.notify(|| {
-            let (mut pace, now) = (self.progress.pace.lock(), Instant::now());
-            indices.iter().for_each(|&index| pace.release(index as usize, now));
+            let (mut pacing, now) = (self.present_state.pacing.lock(), Instant::now());
+            indices.iter().for_each(|&index| pacing.release(index as usize, now));
         });
     }
 
     /// Shows the image and returns it to the swapchain, or leaves the return to the compositor.
     /// This runs in queue order, after the presentation's semaphores.
-    pub fn present(&self, mut request: Request) {
+    pub fn present(&self, mut request: PresentRequest) {
         if let Some(mode) = request.mode {
             self.fifo.store(is_fifo(mode), Ordering::Release);
         }
         let (index, id) = (request.index as usize, request.id);
         let shown = request.accepted
-            && self.progress.status() == vk::Result::SUCCESS
+            && self.present_state.status() == vk::Result::SUCCESS
             && match self.surface.wayland_window() {
                 // The listener is notified when the image comes back.
                 Some(window) if self.present_on(window, &mut request) => return,
                 Some(_) => false,
                 None => self.present_copy(&request),
             };
-        let (progress, number) = (&self.progress, if shown { &self.progress.seen } else { &self.progress.dropped });
-        progress.sync.notify(|| {
+        let (present_state, number) = (
+            &self.present_state,
+            if shown { &self.present_state.last_shown_id } else { &self.present_state.last_dropped_id },
+        );
+        present_state.sync.notify(|| {
             number.fetch_max(id, Ordering::AcqRel);
-            progress.pace.lock().shown(index, Instant::now());
+            present_state.pacing.lock().release_shown(index, Instant::now());
         });
     }
 
     /// Presents the image on a compositor's window. Returns false if the surface is lost.
-    fn present_on(&self, window: &Window, request: &mut Request) -> bool {
+    fn present_on(&self, window: &Window, request: &mut PresentRequest) -> bool {
         let damage = std::mem::take(&mut request.damage);
-        let frame = Frame { chain: self.number, image: request.index as usize, damage, id: request.id };
+        let frame = Frame { swapchain: self.number, image: request.index as usize, damage, id: request.id };
         let shown = window.present(frame, self.fifo.load(Ordering::Acquire)).map(|()| None);
         self.note_window(shown.map_err(vk::Result::from));
         shown.is_ok()
     }
 
     /// Presents a copy of the image. Returns false if there is nothing that shows it.
-    fn present_copy(&self, request: &Request) -> bool {
+    fn present_copy(&self, request: &PresentRequest) -> bool {
         if let Some(mode) = request.mode {
-            self.progress.pace.lock().set_period(period_of(mode));
+            self.present_state.pacing.lock().set_period(period_of(mode));
         }
         let shown = self.show(request.index as usize);
         // With a scaling the extent has been queried already, and does not matter.
-        let ask = || if self.scaling.is_some() { Ok(None) } else { self.surface.known_extent() };
-        self.note_window(shown.and_then(|()| ask()));
+        let query = || if self.scaling.is_some() { Ok(None) } else { self.surface.known_extent() };
+        self.note_window(shown.and_then(|()| query()));
         shown.is_ok()
     }
 
@@ -310,11 +315,11 @@ impl Swapchain {
     pub fn wait_for_present(&self, device: &Device, id: u64, timeout: u64) -> Result<(), vk::Result> {
         let result = || {
             let reached = |number: &AtomicU64| number.load(Ordering::Acquire) >= id;
-            let progress = &self.progress;
-            match progress.status() {
-                _ if reached(&progress.seen) => Some(vk::Result::SUCCESS),
+            let present_state = &self.present_state;
+            match present_state.status() {
+                _ if reached(&present_state.last_shown_id) => Some(vk::Result::SUCCESS),
                 vk::Result::ERROR_SURFACE_LOST_KHR => Some(vk::Result::ERROR_SURFACE_LOST_KHR),
-                _ if reached(&progress.dropped) => Some(vk::Result::ERROR_OUT_OF_DATE_KHR),
+                _ if reached(&present_state.last_dropped_id) => Some(vk::Result::ERROR_OUT_OF_DATE_KHR),
                 _ => None,
             }
         };
@@ -326,7 +331,7 @@ impl Swapchain {
 
     fn show(&self, index: usize) -> Result<(), vk::Result> {
         let Some(memory) = self.images.get(index).and_then(|i| i.image.memory()) else { return Ok(()) };
-        let own = order_of(self.format);
+        let own = pixel_order_of(self.format);
         let bytes = self.extent.width as usize * 4;
         self.surface.present(self.extent, self.scaling.as_ref(), |order, y, out| {
             let offset = memory.layout.offset(0, 0, 0, 0, [0, y, 0]) as usize;
@@ -339,7 +344,7 @@ impl Swapchain {
     }
 }
 
-impl Progress {
+impl PresentState {
     fn status(&self) -> vk::Result {
         vk::Result::from_raw(self.status.load(Ordering::Acquire))
     }
@@ -426,18 +431,18 @@ fn create_image(
 ) -> Result<SwapchainImage, vk::Result> {
     let image_info = image_create_info(info);
     let image = Arc::new(Image::new(&image_info)?);
-    let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size, backing, Addresses::Any)?);
+    let memory = Arc::new(Memory::allocate(&device.heap, image.layout.size, backing, AddressRequest::Any)?);
     image.bind(memory.clone(), 0)?;
     Ok(SwapchainImage { handle: Owned::new(image.clone(), None)?, image, memory })
 }
 
 /// Gives a compositor the files that contain a swapchain's images.
-fn give(
+fn add_to_window(
     window: &Window,
     number: u64,
     images: &[SwapchainImage],
     info: &vk::SwapchainCreateInfoKHR<'_>,
-    progress: Arc<Progress>,
+    present_state: Arc<PresentState>,
 ) -> Result<(), vk::Result> {
     let format = shm_format(info.image_format, info.composite_alpha).ok_or(vk::Result::ERROR_INITIALIZATION_FAILED)?;
     let vk::Extent2D { width, height } = info.image_extent;
@@ -445,12 +450,13 @@ fn give(
         let row = |y| image.image.layout.offset(0, 0, 0, 0, [0, y, 0]);
         // An image of one row has the bytes of its pixels, of which each format has 4.
         let stride = if height > 1 { row(1) - row(0) } else { u64::from(width) * 4 };
-        let picture = Picture { size: image.memory.size(), offset: row(0), stride, extent: [width, height], format };
-        Ok((image.memory.export(Given::File)?, picture))
+        let picture =
+            ShmBufferInfo { size: image.memory.size(), offset: row(0), stride, extent: [width, height], format };
+        Ok((image.memory.export(MemoryFdKind::File)?, picture))
     });
-    let pictures: Vec<(File, Picture)> = pictures.collect::<Result<_, vk::Result>>()?;
-    let given = window.add(number, &pictures, progress)?;
-    if given { Ok(()) } else { Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY) }
+    let pictures: Vec<(File, ShmBufferInfo)> = pictures.collect::<Result<_, vk::Result>>()?;
+    let is_added = window.add(number, &pictures, present_state)?;
+    if is_added { Ok(()) } else { Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY) }
 }
 
 /// Returns the create info that vkCreateSwapchainKHR specifies for its images.
@@ -462,8 +468,8 @@ fn image_create_info<'a>(info: &vk::SwapchainCreateInfoKHR<'_>) -> vk::ImageCrea
         (vk::SwapchainCreateFlagsKHR::SPLIT_INSTANCE_BIND_REGIONS, vk::ImageCreateFlags::SPLIT_INSTANCE_BIND_REGIONS),
         (SINGLE_SAMPLED, single),
     ];
-    let asked = kinds.iter().filter(|(flag, _)| info.flags.contains(*flag));
-    let flags = asked.fold(vk::ImageCreateFlags::empty(), |all, (_, flags)| all | *flags);
+    let requested = kinds.iter().filter(|(flag, _)| info.flags.contains(*flag));
+    let flags = requested.fold(vk::ImageCreateFlags::empty(), |all, (_, flags)| all | *flags);
     vk::ImageCreateInfo::default()
         .flags(flags)
         .image_type(vk::ImageType::TYPE_2D)

@@ -9,7 +9,7 @@ use std::ffi::CStr;
 use std::time::{Duration, Instant};
 
 /// An instance, a device and a surface.
-pub(super) struct World {
+pub(super) struct SurfaceFixture {
     pub entry: ash::Entry,
     pub instance: ash::Instance,
     pub device: ash::Device,
@@ -20,9 +20,9 @@ pub(super) struct World {
     pub queue: vk::Queue,
 }
 
-impl World {
-    fn new() -> World {
-        World::on(c"VK_EXT_headless_surface", |entry, instance| {
+impl SurfaceFixture {
+    fn new() -> SurfaceFixture {
+        SurfaceFixture::on(c"VK_EXT_headless_surface", |entry, instance| {
             let headless = ash::ext::headless_surface::Instance::new(entry, instance);
             // SAFETY: the calls follow Vulkan's valid usage rules.
             unsafe { headless.create_headless_surface(&Default::default(), None) }.unwrap()
@@ -30,7 +30,7 @@ impl World {
     }
 
     /// Makes an instance and a device with a surface of the given extension.
-    pub fn on(extension: &CStr, surface: impl FnOnce(&ash::Entry, &ash::Instance) -> vk::SurfaceKHR) -> World {
+    pub fn on(extension: &CStr, surface: impl FnOnce(&ash::Entry, &ash::Instance) -> vk::SurfaceKHR) -> SurfaceFixture {
         let static_fn = ash::StaticFn { get_instance_proc_addr: vk_icdGetInstanceProcAddr };
         // SAFETY: this is the driver's own entry point; the calls follow Vulkan's valid usage
         // rules.
@@ -71,7 +71,7 @@ impl World {
             let surfaces = ash::khr::surface::Instance::new(&entry, &instance);
             let swapchains = ash::khr::swapchain::Device::new(&instance, &device);
             let queue = device.get_device_queue(0, 0);
-            World { entry, instance, device, physical, surface, surfaces, swapchains, queue }
+            SurfaceFixture { entry, instance, device, physical, surface, surfaces, swapchains, queue }
         }
     }
 
@@ -107,7 +107,7 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl Drop for SurfaceFixture {
     fn drop(&mut self) {
         // SAFETY: everything that was made from these objects is gone.
         unsafe {
@@ -123,8 +123,8 @@ pub(super) const NONE: vk::Semaphore = vk::Semaphore::null();
 pub(super) const FOREVER: u64 = u64::MAX;
 
 #[test]
-fn frames_go_round_with_semaphores_and_fences() {
-    let w = World::new();
+fn frames_are_presented_with_semaphores_and_fences() {
+    let w = SurfaceFixture::new();
     let swapchain = w.create(vk::PresentModeKHR::IMMEDIATE, vk::SwapchainKHR::null()).unwrap();
     // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe {
@@ -149,7 +149,7 @@ fn frames_go_round_with_semaphores_and_fences() {
 
 #[test]
 fn acquiring_too_much_times_out() {
-    let w = World::new();
+    let w = SurfaceFixture::new();
     let swapchain = w.create(vk::PresentModeKHR::MAILBOX, vk::SwapchainKHR::null()).unwrap();
     // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe {
@@ -169,7 +169,7 @@ fn acquiring_too_much_times_out() {
 #[test]
 fn fifo_is_paced() {
     for mode in [vk::PresentModeKHR::FIFO, vk::PresentModeKHR::FIFO_RELAXED] {
-        let w = World::new();
+        let w = SurfaceFixture::new();
         let swapchain = w.create(mode, vk::SwapchainKHR::null()).unwrap();
         let (start, frames) = (Instant::now(), 10);
         for _ in 0..frames {
@@ -190,7 +190,7 @@ fn fifo_is_paced() {
 
 #[test]
 fn the_old_swapchain_retires() {
-    let w = World::new();
+    let w = SurfaceFixture::new();
     let mode = vk::PresentModeKHR::IMMEDIATE;
     let old = w.create(mode, vk::SwapchainKHR::null()).unwrap();
     // SAFETY: the calls follow Vulkan's valid usage rules.
@@ -213,7 +213,7 @@ fn the_old_swapchain_retires() {
 
 #[test]
 fn bad_requests_are_refused() {
-    let w = World::new();
+    let w = SurfaceFixture::new();
     let good = w.info(vk::PresentModeKHR::FIFO, vk::SwapchainKHR::null());
     let bad = [
         good.image_format(vk::Format::R32_UINT),
@@ -245,7 +245,7 @@ const PROTECTED: vk::SwapchainCreateFlagsKHR = vk::SwapchainCreateFlagsKHR::PROT
 
 #[test]
 fn presentations_signal_fences_and_change_modes() {
-    let w = World::new();
+    let w = SurfaceFixture::new();
     let modes = [vk::PresentModeKHR::FIFO, vk::PresentModeKHR::IMMEDIATE];
     let mut all = vk::SwapchainPresentModesCreateInfoEXT::default().present_modes(&modes);
     let info = w.info(modes[0], vk::SwapchainKHR::null()).push_next(&mut all);
@@ -273,7 +273,7 @@ fn presentations_signal_fences_and_change_modes() {
 
 #[test]
 fn acquired_images_are_released() {
-    let w = World::new();
+    let w = SurfaceFixture::new();
     let release = ash::ext::swapchain_maintenance1::Device::new(&w.instance, &w.device);
     let old = w.create(vk::PresentModeKHR::FIFO, vk::SwapchainKHR::null()).unwrap();
     // SAFETY: the calls follow Vulkan's valid usage rules.
@@ -293,11 +293,11 @@ fn acquired_images_are_released() {
 }
 
 #[test]
-fn a_surface_tells_what_becomes_of_other_sizes_and_modes() {
-    let w = World::new();
+fn a_surface_reports_scaling_and_compatible_modes() {
+    let w = SurfaceFixture::new();
     let capabilities = ash::khr::get_surface_capabilities2::Instance::new(&w.entry, &w.instance);
-    for asked in w.modes() {
-        let mut mode = vk::SurfacePresentModeEXT::default().present_mode(asked);
+    for requested in w.modes() {
+        let mut mode = vk::SurfacePresentModeEXT::default().present_mode(requested);
         let info = vk::PhysicalDeviceSurfaceInfo2KHR::default().surface(w.surface).push_next(&mut mode);
         let mut room = [vk::PresentModeKHR::default(); 1];
         let mut modes = vk::SurfacePresentModeCompatibilityEXT::default().present_modes(&mut room);
@@ -317,18 +317,18 @@ fn a_surface_tells_what_becomes_of_other_sizes_and_modes() {
         // surface meets.
         assert!(flags.swapchain_supported_flags.contains(newer::SWAPCHAIN_CREATE_PRESENT_2));
         assert!(flags.swapchain_supported_flags.contains(PROTECTED));
-        let protection = w.info(asked, vk::SwapchainKHR::null()).flags(PROTECTED);
+        let protection = w.info(requested, vk::SwapchainKHR::null()).flags(PROTECTED);
         // SAFETY: the call is refused before it uses anything.
         let refused = unsafe { w.swapchains.create_swapchain(&protection, None) };
         assert_eq!(refused.err(), Some(vk::Result::ERROR_INITIALIZATION_FAILED));
         assert!(scaling.supported_present_scaling.contains(vk::PresentScalingFlagsEXT::STRETCH));
-        assert_eq!((modes.present_mode_count, room[0]), (1, asked), "the asked one is among as many as fit");
+        assert_eq!((modes.present_mode_count, room[0]), (1, requested), "the asked one is among as many as fit");
     }
 }
 
 #[test]
-fn presentations_have_numbers() {
-    let w = World::new();
+fn presentations_can_be_waited_for_by_id() {
+    let w = SurfaceFixture::new();
     let waits = ash::khr::present_wait::Device::new(&w.instance, &w.device);
     let old = w.create(vk::PresentModeKHR::MAILBOX, vk::SwapchainKHR::null()).unwrap();
     // SAFETY: the calls follow Vulkan's valid usage rules.
@@ -361,8 +361,8 @@ fn presentations_have_numbers() {
 
 /// Tests numbers of presentations by the second extension, which every surface supports.
 #[test]
-fn presentations_have_numbers_by_the_second_extension() {
-    let w = World::new();
+fn presentations_can_be_waited_for_by_id_2() {
+    let w = SurfaceFixture::new();
     let capabilities = ash::khr::get_surface_capabilities2::Instance::new(&w.entry, &w.instance);
     // SAFETY: the calls follow Vulkan's valid usage rules; the structures are the extension's.
     unsafe {

@@ -8,7 +8,7 @@
 //! is drawn meanwhile. That paces the client and reports a server that is gone (or silent for too
 //! long: `x11_stream`). Changes of the window arrive as events.
 
-use super::x11_stream::{BoundedConnection, PATIENCE, connect};
+use super::x11_stream::{BoundedConnection, SERVER_TIMEOUT, connect};
 use std::fmt;
 use std::time::Duration;
 use x11rb::connection::{Connection, RequestConnection, SequenceNumber};
@@ -75,7 +75,7 @@ pub struct X11Window {
     /// Size of the window as events last reported it.
     extent: [u32; 2],
     /// The query behind the last frame, if it has not been answered.
-    asked: Option<SequenceNumber>,
+    pending_query: Option<SequenceNumber>,
 }
 
 impl X11Window {
@@ -84,13 +84,13 @@ impl X11Window {
     /// # Errors
     /// There is no server or no such window, or the visual is not true colour with 8-bit channels.
     pub fn open(display: Option<&str>, window: Window) -> Result<X11Window, X11Error> {
-        Self::open_within(display, window, PATIENCE)
+        Self::open_within(display, window, SERVER_TIMEOUT)
     }
 
     /// Opens a window as [`open`](Self::open) does, with a bound on the server's silence, then and
     /// later.
-    fn open_within(display: Option<&str>, window: Window, patience: Duration) -> Result<X11Window, X11Error> {
-        let connection = connect(display, patience).map_err(|e| X11Error::Connect(e.to_string()))?;
+    fn open_within(display: Option<&str>, window: Window, timeout: Duration) -> Result<X11Window, X11Error> {
+        let connection = connect(display, timeout).map_err(|e| X11Error::Connect(e.to_string()))?;
         // Several clients may request events of this kind.
         let events = ChangeWindowAttributesAux::new().event_mask(EventMask::STRUCTURE_NOTIFY);
         connection.change_window_attributes(window, &events).map_err(lost)?.check().map_err(lost)?;
@@ -107,8 +107,21 @@ impl X11Window {
         let max_data = connection.maximum_request_bytes().saturating_sub(PUT_IMAGE_HEADER);
         let has_shm = connection.extension_information(shm::X11_EXTENSION_NAME).map_err(lost)?.is_some();
         let segments = [const { None }; 2];
-        let (turn, band, asked) = (0, Vec::new(), None);
-        Ok(X11Window { connection, window, gc, depth, order, max_data, has_shm, segments, turn, band, extent, asked })
+        let (turn, band, pending_query) = (0, Vec::new(), None);
+        Ok(X11Window {
+            connection,
+            window,
+            gc,
+            depth,
+            order,
+            max_data,
+            has_shm,
+            segments,
+            turn,
+            band,
+            extent,
+            pending_query,
+        })
     }
 
     /// Returns the channel order that [`present`](Self::present) expects.
@@ -121,10 +134,10 @@ impl X11Window {
     /// # Errors
     /// The window or the server is gone.
     pub fn extent(&mut self) -> Result<[u32; 2], X11Error> {
-        let before = self.ask()?;
-        self.answer(before)?;
-        let asked = self.asked.take();
-        self.answer(asked)?;
+        let before = self.send_query()?;
+        self.wait_for_reply(before)?;
+        let pending_query = self.pending_query.take();
+        self.wait_for_reply(pending_query)?;
         self.known_extent()
     }
 
@@ -149,18 +162,18 @@ impl X11Window {
 
     /// Sends the pending requests followed by a query; returns the previous query if it has not
     /// been answered.
-    fn ask(&mut self) -> Result<Option<SequenceNumber>, X11Error> {
-        let question = self.connection.get_geometry(self.window).map_err(lost)?;
-        let number = question.sequence_number();
+    fn send_query(&mut self) -> Result<Option<SequenceNumber>, X11Error> {
+        let query = self.connection.get_geometry(self.window).map_err(lost)?;
+        let number = query.sequence_number();
         // Dropping the cookie would discard the answer.
-        std::mem::forget(question);
+        std::mem::forget(query);
         self.connection.flush().map_err(lost)?;
-        Ok(self.asked.replace(number))
+        Ok(self.pending_query.replace(number))
     }
 
     /// Waits for the answer to a query.
-    fn answer(&mut self, question: Option<SequenceNumber>) -> Result<(), X11Error> {
-        if let Some(number) = question {
+    fn wait_for_reply(&mut self, query: Option<SequenceNumber>) -> Result<(), X11Error> {
+        if let Some(number) = query {
             // (The answer may be older than the events.)
             self.connection.wait_for_reply_or_error(number).map_err(lost)?;
         }
@@ -190,8 +203,8 @@ impl X11Window {
         } else {
             self.present_bands(at, [width, height], &mut row)?;
         }
-        let before = self.ask()?;
-        self.answer(before)
+        let before = self.send_query()?;
+        self.wait_for_reply(before)
     }
 
     /// Returns true if the next shared segment, which the server does not read, has at least

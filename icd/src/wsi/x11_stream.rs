@@ -18,14 +18,14 @@ use x11rb::rust_connection::{DefaultStream, PollMode, RustConnection, Stream};
 use x11rb::utils::RawFdContainer;
 
 /// Time of silence after which a server counts as gone.
-pub const PATIENCE: Duration = Duration::from_secs(5);
+pub const SERVER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A socket whose operations end after a time of silence.
 pub struct BoundedStream {
     inner: DefaultStream,
-    patience: Duration,
+    timeout: Duration,
     /// The server was silent for too long; later operations fail at once.
-    gone: AtomicBool,
+    is_gone: AtomicBool,
 }
 
 /// The key that authentication cookies are found by.
@@ -38,7 +38,7 @@ pub type BoundedConnection = RustConnection<BoundedStream>;
 ///
 /// # Errors
 /// There is no server, or it is silent.
-pub fn connect(display: Option<&str>, patience: Duration) -> std::result::Result<BoundedConnection, ConnectError> {
+pub fn connect(display: Option<&str>, timeout: Duration) -> std::result::Result<BoundedConnection, ConnectError> {
     let display = parse_display(display)?;
     let mut errors = Vec::new();
     for address in display.connect_instruction() {
@@ -46,7 +46,7 @@ pub fn connect(display: Option<&str>, patience: Duration) -> std::result::Result
             Ok((inner, (family, peer))) => {
                 // Without a cookie the server decides.
                 let (name, data) = get_auth(family, &peer, display.display).ok().flatten().unwrap_or_default();
-                let stream = BoundedStream::new(inner, patience);
+                let stream = BoundedStream::new(inner, timeout);
                 return RustConnection::connect_to_stream_with_auth_info(stream, display.screen.into(), name, data);
             }
             Err(e) => errors.push(e.to_string()),
@@ -68,29 +68,29 @@ fn connect_to(address: &ConnectAddress<'_>) -> Result<(DefaultStream, PeerAddres
 
 impl BoundedStream {
     /// Wraps a connected socket.
-    pub fn new(inner: DefaultStream, patience: Duration) -> BoundedStream {
-        BoundedStream { inner, patience, gone: AtomicBool::new(false) }
+    pub fn new(inner: DefaultStream, timeout: Duration) -> BoundedStream {
+        BoundedStream { inner, timeout, is_gone: AtomicBool::new(false) }
     }
 
-    fn silence(&self) -> Error {
-        self.gone.store(true, Ordering::Relaxed);
-        Error::new(ErrorKind::TimedOut, format!("the X server did not answer for {:?}", self.patience))
+    fn timeout_error(&self) -> Error {
+        self.is_gone.store(true, Ordering::Relaxed);
+        Error::new(ErrorKind::TimedOut, format!("the X server did not answer for {:?}", self.timeout))
     }
 }
 
 impl Stream for BoundedStream {
     fn poll(&self, mode: PollMode) -> Result<()> {
-        if self.gone.load(Ordering::Relaxed) {
-            return Err(self.silence());
+        if self.is_gone.load(Ordering::Relaxed) {
+            return Err(self.timeout_error());
         }
         let wanted = if mode.readable() { libc::POLLIN } else { 0 } | if mode.writable() { libc::POLLOUT } else { 0 };
         let mut fd = libc::pollfd { fd: self.inner.as_raw_fd(), events: wanted, revents: 0 };
-        let end = Instant::now() + self.patience;
+        let end = Instant::now() + self.timeout;
         loop {
             let left = end.saturating_duration_since(Instant::now()).as_millis() as i32 + 1;
             // SAFETY: `fd` is one valid pollfd.
             match unsafe { libc::poll(&raw mut fd, 1, left) } {
-                0 => return Err(self.silence()),
+                0 => return Err(self.timeout_error()),
                 n if n > 0 => return Ok(()),
                 _ => {
                     let error = Error::last_os_error();

@@ -141,7 +141,7 @@ fn pictures_are_placed_and_scaled_in_windows_of_another_size() {
 
 /// The window's size is known without a query.
 #[test]
-fn a_window_tells_its_size() {
+fn a_window_reports_its_size() {
     let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
     let (client, id) = window(&server, 64, 48);
     let mut presenter = X11Window::open(Some(&server.display), id).unwrap();
@@ -193,14 +193,14 @@ fn no_server_is_an_error() {
 /// in a message.
 #[test]
 fn a_server_with_an_abstract_name_is_found() {
-    use crate::ffi::messages::{Messages, Reporter};
+    use crate::ffi::messages::{DebugReportCallback, Messages};
     use ash::vk;
     use std::ffi::{CStr, c_char, c_void};
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixListener};
     use std::sync::{Arc, Mutex};
-    static TOLD: Mutex<Vec<String>> = Mutex::new(Vec::new());
-    unsafe extern "system" fn told(
+    static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+    unsafe extern "system" fn record_message(
         _: vk::DebugReportFlagsEXT,
         _: vk::DebugReportObjectTypeEXT,
         _: u64,
@@ -211,7 +211,7 @@ fn a_server_with_an_abstract_name_is_found() {
         _: *mut c_void,
     ) -> vk::Bool32 {
         // SAFETY: the message is a C string.
-        TOLD.lock().unwrap().push(unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned());
+        MESSAGES.lock().unwrap().push(unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned());
         vk::FALSE
     }
     let number = 30_000 + std::process::id() % 30_000;
@@ -229,26 +229,26 @@ fn a_server_with_an_abstract_name_is_found() {
     });
     let messages = Arc::new(Messages::default());
     let info = vk::DebugReportCallbackCreateInfoEXT::default().flags(vk::DebugReportFlagsEXT::ERROR);
-    messages.add_reporter(Arc::new(Reporter::new(&info.pfn_callback(Some(told)))));
+    messages.add_report_callback(Arc::new(DebugReportCallback::new(&info.pfn_callback(Some(record_message)))));
     let surface = crate::wsi::surface::Surface::x11(messages, Some(format!(":{number}")), 1);
     assert_eq!(surface.extent(), Err(vk::Result::ERROR_SURFACE_LOST_KHR));
     server.join().unwrap();
     // Now there is no server, and the message names the address.
     assert_eq!(surface.extent(), Err(vk::Result::ERROR_SURFACE_LOST_KHR));
-    let told = TOLD.lock().unwrap();
-    assert!(told.len() == 2 && told[0].contains("not for you!"), "{told:?}");
-    assert!(told[1].contains(&format!("/tmp/.X11-unix/X{number}")), "{told:?}");
+    let reported = MESSAGES.lock().unwrap();
+    assert!(reported.len() == 2 && reported[0].contains("not for you!"), "{reported:?}");
+    assert!(reported[1].contains(&format!("/tmp/.X11-unix/X{number}")), "{reported:?}");
 }
 
 /// A stopped server (by a debugger, or in a suspended session) loses the surface after a bounded
 /// time, and blocks no thread for ever.
 #[test]
-fn a_stopped_server_is_waited_for_in_bounds() {
+fn waits_for_a_stopped_server_are_bounded() {
     for extra in [&[][..], &["-extension", "MIT-SHM"]] {
         let Some(server) = Xvfb::start("640x480x24", extra) else { return };
         let (_client, window) = window(&server, 320, 240);
-        let patience = Duration::from_millis(400);
-        let mut presenter = X11Window::open_within(Some(&server.display), window, patience).unwrap();
+        let timeout = Duration::from_millis(400);
+        let mut presenter = X11Window::open_within(Some(&server.display), window, timeout).unwrap();
         presenter.present([0, 0], [320, 240], |_, out| out.fill(1)).unwrap();
         let pid = server.child.id() as libc::pid_t;
         // SAFETY: signals a child of this process.
@@ -260,7 +260,7 @@ fn a_stopped_server_is_waited_for_in_bounds() {
         // SAFETY: signals a child of this process.
         unsafe { libc::kill(pid, libc::SIGCONT) };
         assert!(results[1..].iter().all(|r| matches!(r, Err(X11Error::Lost(_)))), "{results:?}");
-        assert!(waited >= patience && waited < patience * 8, "{waited:?}");
+        assert!(waited >= timeout && waited < timeout * 8, "{waited:?}");
     }
 }
 

@@ -415,12 +415,12 @@ fn vertices_out_of_range() {
 /// Checks that transfers and render areas that reach outside do the inside part and are reported;
 /// valid ones are not reported.
 #[test]
-fn regions_out_of_range_are_told() {
+fn regions_out_of_range_are_reported() {
     let c = render_context(&[c"VK_EXT_debug_utils"], false);
     let messenger = Messenger::new(&c);
     let (a, b) = (c.buffer(256), c.buffer(256));
     let image: Image = c.image(RGBA8, [64, 64], vk::SampleCountFlags::TYPE_1, 1);
-    let told = |needle: &str| {
+    let reported = |needle: &str| {
         let messages = messenger.take();
         assert!(messages.len() == 1 && messages[0].contains(needle), "{needle}: {messages:?}");
     };
@@ -432,10 +432,10 @@ fn regions_out_of_range_are_told() {
     copy(0, 256);
     assert_eq!(messenger.take(), [""; 0]);
     copy(1, 256);
-    told("vkCmdCopyBuffer");
+    reported("vkCmdCopyBuffer");
     // SAFETY: valid usage.
     c.run(|cmd| unsafe { c.device.cmd_fill_buffer(cmd, a.buffer, 128, 256, 7) }).unwrap();
-    told("vkCmdFillBuffer");
+    reported("vkCmdFillBuffer");
     assert_eq!((a.words()[31], a.words()[32], a.words()[63]), (0, 7, 7));
 
     let upload = |x: i32, width: u32, height: u32| {
@@ -452,10 +452,10 @@ fn regions_out_of_range_are_told() {
     upload(63, 1, 64);
     assert_eq!(messenger.take(), [""; 0]);
     upload(60, 8, 1);
-    told("vkCmdCopyBufferToImage: region 0");
+    reported("vkCmdCopyBufferToImage: region 0");
     // The region fits the image but not the buffer.
     upload(0, 8, 9);
-    told("vkCmdCopyBufferToImage: region 0");
+    reported("vkCmdCopyBufferToImage: region 0");
 
     let layers = common::layers(image.aspect, 1);
     let blit = vk::ImageBlit { src_subresource: layers, dst_subresource: layers, ..Default::default() };
@@ -464,12 +464,12 @@ fn regions_out_of_range_are_told() {
         c.device.cmd_blit_image(cmd, image.image, GENERAL, image.image, GENERAL, &[blit], vk::Filter::NEAREST)
     })
     .unwrap();
-    told("vkCmdBlitImage");
+    reported("vkCmdBlitImage");
     let ranges = [vk::ImageSubresourceRange { layer_count: 2, ..common::range(image.aspect, 1) }];
     let red = vk::ClearColorValue { float32: [1.0, 0.0, 0.0, 1.0] };
     // SAFETY: valid usage.
     c.run(|cmd| unsafe { c.device.cmd_clear_color_image(cmd, image.image, GENERAL, &red, &ranges) }).unwrap();
-    told("vkCmdClearColorImage");
+    reported("vkCmdClearColorImage");
     assert_eq!(c.read_image(&image, 4)[..4], [255, 0, 0, 255]);
 
     render(&c, &image, AREA, |_| ()).unwrap();
@@ -481,14 +481,14 @@ fn regions_out_of_range_are_told() {
     })
     .unwrap();
     render(&c, &image, area, |_| ()).unwrap();
-    told("render area");
+    reported("render area");
     let pixels = c.read_image(&image, 4);
     let is_cleared = |x: usize, y: usize| pixels[4 * (64 * y + x)] == 0;
     assert!(is_cleared(32, 0) && is_cleared(63, 7) && !is_cleared(31, 0) && !is_cleared(32, 8));
 
     // SAFETY: valid usage.
     c.run(|cmd| unsafe { c.device.cmd_dispatch(cmd, 1, 1, 1) }).unwrap();
-    told("without a compute pipeline");
+    reported("without a compute pipeline");
     c.free(a);
     c.free(b);
     c.free_image(image);

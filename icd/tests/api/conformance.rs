@@ -5,11 +5,11 @@ use crate::common::Context;
 use ash::vk;
 
 const VARIABLE: &str = "GRUS_CONFORMANCE_VERSION";
-const WANTED: &str = "GRUS_TEST_WANTED";
-const NAME: &str = "conformance::the_variable_says_the_conformance_version";
+const EXPECTED: &str = "GRUS_TEST_WANTED";
+const NAME: &str = "conformance::the_variable_sets_the_conformance_version";
 
 /// Returns the version in both structures that report it.
-fn told() -> [[u8; 4]; 2] {
+fn reported() -> [[u8; 4]; 2] {
     let c = Context::new(&[], &[]);
     let mut driver = vk::PhysicalDeviceDriverProperties::default();
     let mut core = vk::PhysicalDeviceVulkan12Properties::default();
@@ -29,15 +29,15 @@ fn earned() -> String {
 }
 
 #[test]
-fn the_variable_says_the_conformance_version() {
-    if let Ok(wanted) = std::env::var(WANTED) {
+fn the_variable_sets_the_conformance_version() {
+    if let Ok(wanted) = std::env::var(EXPECTED) {
         let wanted: Vec<u8> = wanted.split(' ').map(|n| n.parse().unwrap()).collect();
-        assert_eq!(told().map(Vec::from), [wanted.clone(), wanted]);
+        assert_eq!(reported().map(Vec::from), [wanted.clone(), wanted]);
         return;
     }
     let child = |value: Option<&str>, wanted: &str, ignored: bool| {
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", NAME, "--nocapture"]).env(WANTED, wanted).env("GRUS_LOG", "1");
+        command.args(["--exact", NAME, "--nocapture"]).env(EXPECTED, wanted).env("GRUS_LOG", "1");
         match value {
             Some(value) => command.env(VARIABLE, value),
             None => command.env_remove(VARIABLE),

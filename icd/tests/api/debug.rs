@@ -6,7 +6,7 @@ use ash::vk;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::Mutex;
 
-type Told = Mutex<Vec<(vk::DebugReportFlagsEXT, u64, usize, i32, String, String)>>;
+type Message = Mutex<Vec<(vk::DebugReportFlagsEXT, u64, usize, i32, String, String)>>;
 
 unsafe extern "system" fn callback(
     flags: vk::DebugReportFlagsEXT,
@@ -16,22 +16,23 @@ unsafe extern "system" fn callback(
     code: i32,
     layer: *const c_char,
     message: *const c_char,
-    told: *mut c_void,
+    reported: *mut c_void,
 ) -> vk::Bool32 {
     // SAFETY: the pointers are the test's list and two strings.
-    let (told, [layer, message]) = unsafe { (&*told.cast::<Told>(), [layer, message].map(|s| CStr::from_ptr(s))) };
+    let (reported, [layer, message]) =
+        unsafe { (&*reported.cast::<Message>(), [layer, message].map(|s| CStr::from_ptr(s))) };
     let text = |s: &CStr| s.to_str().unwrap().to_owned();
-    told.lock().unwrap().push((flags, object, location, code, text(layer), text(message)));
+    reported.lock().unwrap().push((flags, object, location, code, text(layer), text(message)));
     vk::FALSE
 }
 
 #[test]
-fn reports_go_to_who_wants_them() {
+fn reports_reach_matching_callbacks_only() {
     use vk::DebugReportFlagsEXT as F;
     let c = Context::new(&[c"VK_EXT_debug_report"], &[]);
     let functions = ash::ext::debug_report::Instance::new(&c.entry, &c.instance);
     let (functions, instance) = (functions.fp(), functions.instance());
-    let lists: [Told; 2] = Default::default();
+    let lists: [Message; 2] = Default::default();
     let wants = [F::ERROR | F::WARNING, F::INFORMATION];
     let callbacks = [0, 1].map(|i| {
         let info = vk::DebugReportCallbackCreateInfoEXT::default().flags(wants[i]).pfn_callback(Some(callback));

@@ -304,7 +304,7 @@ fn everything_is_dynamic() {
 }
 
 #[test]
-fn strides_of_the_input_hold() {
+fn strides_of_the_vertex_input_are_used() {
     let s = Scene::new();
     let none = s.halves(|b| {
         s.input(b, 0);
@@ -358,7 +358,7 @@ unsafe fn multi_draw(s: &Scene, b: vk::CommandBuffer, list: &[vk::MultiDrawInfoE
 }
 
 #[test]
-fn a_word_decides() {
+fn conditional_rendering_follows_a_word_in_memory() {
     let mut s = Scene::new();
     s.words.fill_words(|i| i);
     let when = |offset: u64, flags: vk::ConditionalRenderingFlagsEXT| {

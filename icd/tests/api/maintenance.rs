@@ -43,7 +43,7 @@ fn sets_and_constants_by_structures() {
 }
 
 #[test]
-fn bindings_say_what_became_of_them() {
+fn bindings_report_their_results() {
     let mut feature = vk::PhysicalDeviceMaintenance6FeaturesKHR::default().maintenance6(true);
     let c = Context::with(&[], &[c"VK_KHR_maintenance6"], &mut [&mut feature]);
     // SAFETY: valid usage.

@@ -25,7 +25,7 @@ fn context() -> Context {
 }
 
 /// Returns the properties of images with a modifier, and the features of external memory.
-fn asked(
+fn requested(
     c: &Context,
     modifier: u64,
     ty: vk::ImageType,
@@ -71,7 +71,7 @@ fn laid_out(c: &Context, offset: u64, row_pitch: u64, modifier: u64) -> Result<v
 }
 
 #[test]
-fn the_linear_modifier_is_told_and_taken() {
+fn the_linear_modifier_is_reported_and_accepted() {
     let c = context();
     let mut list = vk::DrmFormatModifierPropertiesListEXT::default();
     let mut out = vk::FormatProperties2::default().push_next(&mut list);
@@ -97,12 +97,12 @@ fn the_linear_modifier_is_told_and_taken() {
     unsafe { c.instance.get_physical_device_format_properties2(c.physical, vk::Format::D32_SFLOAT, &mut out) };
     assert_eq!(list.drm_format_modifier_count, 0, "depth lies nowhere in particular");
 
-    let (properties, features) = asked(&c, LINEAR, vk::ImageType::TYPE_2D).expect("pictures");
+    let (properties, features) = requested(&c, LINEAR, vk::ImageType::TYPE_2D).expect("pictures");
     assert_eq!((properties.max_mip_levels, properties.max_array_layers), (1, 1));
     assert!(features.contains(vk::ExternalMemoryFeatureFlags::IMPORTABLE));
     let refused = Some(vk::Result::ERROR_FORMAT_NOT_SUPPORTED);
-    assert_eq!(asked(&c, TILED, vk::ImageType::TYPE_2D).err(), refused);
-    assert_eq!(asked(&c, LINEAR, vk::ImageType::TYPE_3D).err(), refused);
+    assert_eq!(requested(&c, TILED, vk::ImageType::TYPE_2D).err(), refused);
+    assert_eq!(requested(&c, LINEAR, vk::ImageType::TYPE_3D).err(), refused);
 
     let known = ash::ext::image_drm_format_modifier::Device::new(&c.instance, &c.device);
     let modifiers = [TILED, LINEAR];
@@ -126,7 +126,7 @@ fn the_linear_modifier_is_told_and_taken() {
 
 /// Checks that memory planes are the format's, at any offsets.
 #[test]
-fn planes_lie_where_they_are_said_to_lie() {
+fn planes_have_the_reported_layout() {
     let c = context();
     let planes = [(4096, 64), (0, 48)].map(|(offset, row_pitch)| vk::SubresourceLayout {
         offset,
@@ -140,12 +140,12 @@ fn planes_lie_where_they_are_said_to_lie() {
         let image = c.device.create_image(&info, None).expect("image");
         assert_eq!(c.device.get_image_memory_requirements(image).size, 4096 + 20 * 64);
         let aspects = [vk::ImageAspectFlags::MEMORY_PLANE_0_EXT, vk::ImageAspectFlags::MEMORY_PLANE_1_EXT];
-        let told = aspects.map(|aspect| {
+        let reported = aspects.map(|aspect| {
             let plane = vk::ImageSubresource::default().aspect_mask(aspect);
             let layout = c.device.get_image_subresource_layout(image, plane);
             (layout.offset, layout.row_pitch, layout.size)
         });
-        assert_eq!(told, [(4096, 64, 20 * 64), (0, 48, 10 * 48)]);
+        assert_eq!(reported, [(4096, 64, 20 * 64), (0, 48, 10 * 48)]);
         c.device.destroy_image(image, None);
     }
 }
@@ -178,29 +178,31 @@ fn import(c: &Context, fd: OwnedFd, size: u64) -> Result<vk::DeviceMemory, vk::R
 }
 
 #[test]
-fn a_picture_in_memory_of_others_is_seen() {
+fn an_image_in_imported_memory_is_read() {
     let c = context();
     let (offset, pitch) = (128, 96);
     let image = laid_out(&c, offset, pitch, LINEAR).expect("image");
     // SAFETY: valid usage.
     let size = unsafe { c.device.get_image_memory_requirements(image) }.size;
     assert_eq!(size, offset + 10 * pitch);
-    let made =
-        asked(&c, LINEAR, vk::ImageType::TYPE_2D).expect("told").1.contains(vk::ExternalMemoryFeatureFlags::EXPORTABLE);
+    let made = requested(&c, LINEAR, vk::ImageType::TYPE_2D)
+        .expect("told")
+        .1
+        .contains(vk::ExternalMemoryFeatureFlags::EXPORTABLE);
     let theirs = if made { DMA_BUF } else { OPAQUE };
     let memory = allocate_for(&c, size, theirs).expect("memory");
     let other = allocate_for(&c, size, DMA_BUF);
     assert_eq!(other.is_ok(), made, "{other:?}");
     let file = export(&c, memory, theirs).expect("a descriptor");
     let files = ash::khr::external_memory_fd::Device::new(&c.instance, &c.device);
-    let mut told = vk::MemoryFdPropertiesKHR::default();
+    let mut reported = vk::MemoryFdPropertiesKHR::default();
     // SAFETY: valid usage.
-    unsafe { files.get_memory_fd_properties(DMA_BUF, file.as_raw_fd(), &mut told) }.expect("known");
-    assert_ne!(told.memory_type_bits & 1, 0);
+    unsafe { files.get_memory_fd_properties(DMA_BUF, file.as_raw_fd(), &mut reported) }.expect("known");
+    assert_ne!(reported.memory_type_bits & 1, 0);
     let invalid = Some(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE);
     let null = std::fs::File::open("/dev/null").expect("a file");
     // SAFETY: the driver refuses the descriptor.
-    assert_eq!(unsafe { files.get_memory_fd_properties(DMA_BUF, null.as_raw_fd(), &mut told) }.err(), invalid);
+    assert_eq!(unsafe { files.get_memory_fd_properties(DMA_BUF, null.as_raw_fd(), &mut reported) }.err(), invalid);
     assert_eq!(import(&c, null.into(), size).err(), invalid);
     assert_eq!(import(&c, file.try_clone().expect("a copy"), 1 << 30).err(), invalid, "too many bytes");
     let again = import(&c, file, size).expect("memory");

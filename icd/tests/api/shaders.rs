@@ -119,7 +119,7 @@ fn compute_with_shared_memory_and_specialization() {
 }
 
 #[test]
-fn a_cache_brings_pipelines_back() {
+fn a_cache_restores_pipelines() {
     let c = Context::new(&[], &[]);
     let layout = Layout::new(&c, &SQUARE);
     let words = shader!("square.comp");
@@ -168,7 +168,7 @@ fn bad_modules_are_refused_with_a_message() {
 /// Checks that a module of an old optimizer, which breaks a rule but has only one meaning, runs,
 /// and that the application receives a message.
 #[test]
-fn what_is_accepted_against_the_specification_is_told() {
+fn accepted_deviations_are_reported() {
     let c = Context::new(&[c"VK_EXT_debug_utils"], &[]);
     let messenger = Messenger::of_warnings(&c);
     let set = Set::new(&c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);
@@ -214,13 +214,16 @@ fn a_layout_of_too_many_sets_is_refused_with_a_message() {
 fn the_older_extension_of_buffer_addresses() {
     let mut features = vk::PhysicalDeviceBufferDeviceAddressFeaturesEXT::default().buffer_device_address(true);
     let c = Context::with(&[], &[c"VK_EXT_buffer_device_address"], &mut [&mut features]);
-    let mut told = vk::PhysicalDeviceBufferDeviceAddressFeaturesEXT::default();
+    let mut reported = vk::PhysicalDeviceBufferDeviceAddressFeaturesEXT::default();
     let buffer = c.buffer(64);
     // SAFETY: the usage is valid, except for the request of an address without the feature for it.
     unsafe {
-        let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut told);
+        let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut reported);
         c.instance.get_physical_device_features2(c.physical, &mut all);
-        assert_eq!((told.buffer_device_address, told.buffer_device_address_capture_replay), (vk::TRUE, vk::FALSE));
+        assert_eq!(
+            (reported.buffer_device_address, reported.buffer_device_address_capture_replay),
+            (vk::TRUE, vk::FALSE)
+        );
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer.buffer);
         let older = ash::ext::buffer_device_address::Device::new(&c.instance, &c.device);
         let address = older.get_buffer_device_address(&info);

@@ -5,7 +5,7 @@ use crate::common;
 use crate::common::{Context, spirv};
 use crate::pipeline::{GENERAL, Set, module, run};
 use ash::vk;
-use base::random::Star as Rng;
+use base::random::XorshiftStar as Rng;
 
 const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 const IMAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_IMAGE;

@@ -326,9 +326,9 @@ fn converted(c: &Context, frame: &Frame) -> Vec<[f32; 4]> {
             // The last plane comes first in memory.
             for (aspect, ..) in frame.planes.iter().rev() {
                 let mut plane = vk::ImagePlaneMemoryRequirementsInfo::default().plane_aspect(*aspect);
-                let asked = vk::ImageMemoryRequirementsInfo2::default().image(image).push_next(&mut plane);
+                let requested = vk::ImageMemoryRequirementsInfo2::default().image(image).push_next(&mut plane);
                 let mut requirements = vk::MemoryRequirements2::default();
-                d.get_image_memory_requirements2(&asked, &mut requirements);
+                d.get_image_memory_requirements2(&requested, &mut requirements);
                 let (memory, _) = c.memory(requirements.memory_requirements.size + 256);
                 let mut plane = vk::BindImagePlaneMemoryInfo::default().plane_aspect(*aspect);
                 let bind = vk::BindImageMemoryInfo::default().image(image).memory(memory).memory_offset(256);

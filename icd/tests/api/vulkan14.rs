@@ -110,7 +110,7 @@ fn attachments_take_other_outputs_and_are_read_in_place() {
     });
     let info = vk::RenderingInfo::default().render_area(AREA).layer_count(1).color_attachments(&attachments);
     let indices = [1, UNUSED, 0];
-    let draws = |told: bool| {
+    let draws = |reported: bool| {
         // SAFETY: valid usage, except for the locations if none are set.
         c.run(|b| unsafe {
             rendering.cmd_begin_rendering(b, &info);
@@ -119,7 +119,7 @@ fn attachments_take_other_outputs_and_are_read_in_place() {
                 let mapping = vk::RenderingAttachmentLocationInfoKHR::default().color_attachment_locations(locations);
                 let inputs =
                     vk::RenderingInputAttachmentIndexInfoKHR::default().color_attachment_input_indices(&indices);
-                if told {
+                if reported {
                     local.cmd_set_rendering_attachment_locations(b, &mapping);
                     local.cmd_set_rendering_input_attachment_indices(b, &inputs);
                 }
@@ -294,7 +294,7 @@ impl HostCopy {
 /// Checks rows that are longer than the copied ones, in a box with its own corner; the surroundings
 /// stay unchanged on both sides.
 #[test]
-fn the_host_copies_boxes() {
+fn host_copies_of_boxes() {
     let h = host_copy();
     let image = h.c.image(RGBA8, [20, 10], ONE, 2);
     let blank = vec![7u8; 20 * 10 * 4];
@@ -328,7 +328,7 @@ fn the_host_copies_boxes() {
 /// Checks a copy of a whole level in memory layout, into another image of the same kind; its size
 /// is the one that the query returns.
 #[test]
-fn the_host_copies_images_as_they_lie() {
+fn host_copies_with_memcpy_keep_the_layout() {
     let h = host_copy();
     for (format, texel) in [(vk::Format::R8_UNORM, 1), (RGBA8, 4), (vk::Format::R16G16B16A16_SFLOAT, 8)] {
         let [from, to] = [(); 2].map(|()| h.c.image(format, [21, 11], ONE, 1));
@@ -399,7 +399,7 @@ fn the_host_copies_from_image_to_image() {
 /// Checks that parts outside the image are skipped and reported, and that an image without memory
 /// is refused.
 #[test]
-fn the_host_copies_nothing_outside() {
+fn host_copies_stay_inside_the_image() {
     let h = host_copy();
     let image = h.c.image(RGBA8, [8, 8], ONE, 1);
     h.write(&image, &[9; 8 * 8 * 4], 0, [[0, 0], [8, 8]], 0, false);
@@ -432,7 +432,7 @@ fn the_host_copies_nothing_outside() {
 
 /// Checks the two-call query of layouts, the format's feature, and that the usage has no cost.
 #[test]
-fn host_copies_are_told_of() {
+fn host_copy_properties_are_reported() {
     let h = host_copy();
     let query = |layouts: &mut [vk::ImageLayout]| {
         let mut properties = vk::PhysicalDeviceHostImageCopyPropertiesEXT::default();
@@ -460,12 +460,12 @@ fn host_copies_are_told_of() {
     assert!(features.optimal_tiling_features.contains(flag) && !features.buffer_features.contains(flag));
     let mut performance = vk::HostImageCopyDevicePerformanceQueryEXT::default();
     let mut out = vk::ImageFormatProperties2::default().push_next(&mut performance);
-    let asked = vk::PhysicalDeviceImageFormatInfo2::default()
+    let requested = vk::PhysicalDeviceImageFormatInfo2::default()
         .format(RGBA8)
         .ty(vk::ImageType::TYPE_2D)
         .usage(vk::ImageUsageFlags::HOST_TRANSFER_EXT | vk::ImageUsageFlags::SAMPLED);
     // SAFETY: valid usage.
-    unsafe { h.c.instance.get_physical_device_image_format_properties2(h.c.physical, &asked, &mut out) }
+    unsafe { h.c.instance.get_physical_device_image_format_properties2(h.c.physical, &requested, &mut out) }
         .expect("there");
     assert_eq!((performance.optimal_device_access, performance.identical_memory_layout), (vk::TRUE, vk::TRUE));
 }
@@ -476,7 +476,7 @@ fn host_copies_are_told_of() {
 fn names_of_vulkan_1_4_come_with_the_version() {
     let c = Context::new(&[], &[]);
     // SAFETY: valid usage.
-    let told = unsafe { c.instance.get_physical_device_properties(c.physical) }.api_version;
+    let reported = unsafe { c.instance.get_physical_device_properties(c.physical) }.api_version;
     let names = [
         c"vkMapMemory2",
         c"vkUnmapMemory2",
@@ -501,6 +501,6 @@ fn names_of_vulkan_1_4_come_with_the_version() {
     for name in names {
         // SAFETY: valid usage.
         let function = unsafe { c.instance.get_device_proc_addr(c.device.handle(), name.as_ptr()) };
-        assert_eq!(function.is_some(), vk::api_version_minor(told) >= 4, "{name:?}");
+        assert_eq!(function.is_some(), vk::api_version_minor(reported) >= 4, "{name:?}");
     }
 }

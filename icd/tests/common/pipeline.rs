@@ -314,7 +314,7 @@ unsafe extern "system" fn collect(
 
 impl Messenger {
     pub fn new(c: &Context) -> Messenger {
-        Messenger::of(&c.entry, &c.instance)
+        Messenger::for_instance(&c.entry, &c.instance)
     }
 
     /// Creates a messenger as [`Messenger::new`] does, for warnings too.
@@ -323,7 +323,7 @@ impl Messenger {
         Messenger::of_severity(&c.entry, &c.instance, severity)
     }
 
-    pub fn of(entry: &ash::Entry, instance: &ash::Instance) -> Messenger {
+    pub fn for_instance(entry: &ash::Entry, instance: &ash::Instance) -> Messenger {
         Messenger::of_severity(entry, instance, vk::DebugUtilsMessageSeverityFlagsEXT::ERROR)
     }
 

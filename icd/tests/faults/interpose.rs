@@ -91,14 +91,14 @@ fn fails(operation: Operation, caller: usize, error: c_int) -> bool {
 
 /// Prints the stack of a failing call on request.
 fn trace(operation: Operation, number: u64) {
-    static ASKED: AtomicUsize = AtomicUsize::new(0);
+    static READS_ENVIRONMENT: AtomicUsize = AtomicUsize::new(0);
     // SAFETY: the name is a constant string.
-    if ASKED.load(Relaxed) == 1 || unsafe { libc::getenv(c"GRUS_FAULTS_TRACE".as_ptr()) }.is_null() {
+    if READS_ENVIRONMENT.load(Relaxed) == 1 || unsafe { libc::getenv(c"GRUS_FAULTS_TRACE".as_ptr()) }.is_null() {
         return;
     }
-    ASKED.store(1, Relaxed);
+    READS_ENVIRONMENT.store(1, Relaxed);
     eprintln!("{operation:?} {number} fails:\n{}", std::backtrace::Backtrace::force_capture());
-    ASKED.store(0, Relaxed);
+    READS_ENVIRONMENT.store(0, Relaxed);
 }
 
 unsafe extern "C" {

@@ -413,7 +413,7 @@ fn amplification_by_tasks_takes_bounded_memory() {
 /// Checks that tasks get at most the largest number of meshes, and that the excess is reported to
 /// the application.
 #[test]
-fn tasks_that_ask_for_more_than_the_limit_are_told() {
+fn task_counts_beyond_the_limit_are_reported() {
     let c = context(&[c"VK_EXT_debug_utils"]);
     let messenger = Messenger::new(&c);
     let meshes = Meshes { task: Some(shader!("mesh_excess.task")), ..Meshes::new(shader!("mesh_excess.mesh")) };

@@ -127,7 +127,7 @@ fn a_texture_is_uploaded_by_the_transfer_queue_and_used_by_another() {
 /// Checks that dispatches and large copies on other queues complete while a dispatch, which ends on
 /// request, takes all threads.
 #[test]
-fn an_endless_dispatch_hinders_no_other_queue() {
+fn an_endless_dispatch_does_not_block_other_queues() {
     const STOP: u32 = 12345;
     const BYTES: u64 = 8 << 20;
     let (c, [graphics, async_compute, transfer]) = context();

@@ -59,7 +59,7 @@ fn bind_buffer(context: &Context, buffer: vk::Buffer, binds: &[vk::SparseMemoryB
 }
 
 #[test]
-fn a_sparse_buffer_is_what_it_is_bound_to() {
+fn a_sparse_buffer_has_the_bytes_of_its_memory() {
     let context = Context::new(&[], &[]);
     let d = &context.device;
     let aliased = vk::BufferCreateFlags::SPARSE_RESIDENCY | vk::BufferCreateFlags::SPARSE_ALIASED;
@@ -180,7 +180,7 @@ fn any_bindings_show_the_right_blocks() {
 
 /// Checks an image that is bound as a whole, to non-consecutive pieces of a memory.
 #[test]
-fn a_sparse_image_is_like_others_once_it_is_bound() {
+fn a_bound_sparse_image_behaves_like_others() {
     let context = Context::new(&[], &[]);
     let d = &context.device;
     let (side, format) = (200, vk::Format::R8G8B8A8_UNORM);
@@ -238,12 +238,12 @@ fn planes_are_bound_one_by_one() {
     // SAFETY: valid usage.
     unsafe {
         let image = d.create_image(&info, None).expect("image");
-        let told = d.get_image_sparse_memory_requirements(image);
+        let reported = d.get_image_sparse_memory_requirements(image);
         let shape = |r: &vk::SparseImageMemoryRequirements| {
             let p = r.format_properties;
             (p.aspect_mask, p.image_granularity.width, p.image_granularity.height, r.image_mip_tail_first_lod)
         };
-        let shapes: Vec<_> = told.iter().map(shape).collect();
+        let shapes: Vec<_> = reported.iter().map(shape).collect();
         assert_eq!(shapes, [(Aspects::DEPTH, 128, 128, 1), (Aspects::STENCIL, 256, 256, 1)]);
         let (memory, words) = memory(&context, 2);
         let block = |aspect, at, [width, height]: [u32; 2], number| {

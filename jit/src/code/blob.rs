@@ -9,10 +9,10 @@
 //! authenticated before it gets here (the icd's pipeline caches do that).
 
 use super::memory::ExecutableCode;
-use super::stored::{Stored, read_bytes, write_bytes};
+use super::serialize::{Serialize, read_bytes, write_bytes};
 use crate::tier::Tier;
 use base::abi::{self, BatchHeader, ShaderContext, StageFn};
-use base::shader::{StageCode, StageFacts};
+use base::shader::{ShaderInfo, StageCode};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Identifies the release; the structs that code takes offsets from have a version of their own
@@ -23,9 +23,9 @@ const CHECKSUM: usize = 16;
 /// A compiled stage that is not loaded into executable memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeBlob {
-    /// Facts about the stage. They are identical for all code of the stage, so that one piece of
+    /// Properties of the stage. They are identical for all code of the stage, so that one piece of
     /// code may replace another, even between two calls for the same workgroup.
-    pub facts: StageFacts,
+    pub info: ShaderInfo,
     /// Machine code, with the entry at offset 0.
     pub code: Vec<u8>,
     /// Number of bytes of stack that the code takes; [`super::call`] provides them.
@@ -51,19 +51,19 @@ impl CodeBlob {
     }
 
     /// Returns the blob of loaded code.
-    pub fn of(facts: StageFacts, code: &LoadedCode) -> CodeBlob {
+    pub fn from_loaded(info: ShaderInfo, code: &LoadedCode) -> CodeBlob {
         let LoadedCode { frame, scratch, tier, cpu_features, .. } = *code;
-        CodeBlob { facts, code: code.bytes().to_vec(), frame, scratch, tier, cpu_features }
+        CodeBlob { info, code: code.bytes().to_vec(), frame, scratch, tier, cpu_features }
     }
 
     /// Returns the stored form.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let CodeBlob { facts, code, frame, scratch, tier, cpu_features } = self;
+        let CodeBlob { info, code, frame, scratch, tier, cpu_features } = self;
         let mut to = vec![0; CHECKSUM];
         write_bytes(BUILD.as_bytes(), &mut to);
         abi::VERSION.write(&mut to);
         cpu_features.write(&mut to);
-        facts.write(&mut to);
+        info.write(&mut to);
         (*tier as u32).write(&mut to);
         frame.write(&mut to);
         scratch.write(&mut to);
@@ -88,12 +88,12 @@ impl CodeBlob {
         if used & !cpu_features != 0 {
             return None;
         }
-        let facts = StageFacts::read(from)?;
-        let tier = Tier::numbered(u32::read(from)?)?;
+        let info = ShaderInfo::read(from)?;
+        let tier = Tier::from_number(u32::read(from)?)?;
         let frame = u32::read(from)?;
         let scratch = u32::read(from)?;
         let code = read_bytes(from)?.to_vec();
-        Some(CodeBlob { facts, code, frame, scratch, tier, cpu_features: used })
+        Some(CodeBlob { info, code, frame, scratch, tier, cpu_features: used })
     }
 }
 
@@ -146,61 +146,55 @@ impl StageCode for LoadedCode {
 mod tests {
     use super::*;
     use base::shader::{
-        BuiltinSlot, Capture, Captured, ControlFacts, Domain, FragmentFacts, Interpolation, MeshFacts, MeshPrimitive,
-        PatchPlace, Payload, Slot, SlotKind, SlotType, StageInterface, TaskFacts, TessellationFacts, WorkgroupFacts,
+        BuiltinSlot, Capture, Captured, Domain, FragmentInfo, Interpolation, MeshInfo, MeshPrimitive, OutputPlacement,
+        Slot, SlotKind, SlotType, StageInterface, StageSpecificInfo, TaskInfo, TessellationControlInfo,
+        TessellationInfo, WorkgroupInfo,
     };
     use std::sync::Arc;
 
-    fn blob(payload: Payload) -> CodeBlob {
+    fn blob(stage_info: StageSpecificInfo) -> CodeBlob {
         let slot = |kind| Slot { kind, ty: SlotType::Uint, interpolation: Interpolation::Flat };
         let user = slot(SlotKind::User { location: 3, component: 2, index: 1 });
         let outputs = [BuiltinSlot::FragDepth, BuiltinSlot::SampleMask, BuiltinSlot::ClipDistance(5)];
         let outputs = outputs.map(|b| slot(SlotKind::Builtin(b))).to_vec();
         let captured = Captured { buffer: 2, offset: 12, slot: 1, words: 2 };
         let capture = Capture { strides: [0, 0, 32, 8], streams: [0, 1, 2, 3], outputs: vec![captured; 2] };
-        let facts = StageFacts {
-            payload,
+        let info = ShaderInfo {
+            stage_info,
             lanes: 8,
             interface: Arc::new(StageInterface {
                 inputs: vec![user],
                 outputs,
-                places: vec![PatchPlace { offset: 4, stride: 8 }],
+                placements: vec![OutputPlacement { offset: 4, stride: 8 }],
             }),
             capture: Some(Arc::new(capture)),
             side_effects: true,
             has_loops: true,
             draw_parameters: true,
         };
-        CodeBlob {
-            facts,
-            code: vec![0xc3; 100],
-            frame: 9_400_000,
-            scratch: 1024,
-            tier: Tier::Full,
-            cpu_features: 0b101,
-        }
+        CodeBlob { info, code: vec![0xc3; 100], frame: 9_400_000, scratch: 1024, tier: Tier::Full, cpu_features: 0b101 }
     }
 
     fn fragment() -> CodeBlob {
-        blob(Payload::Fragment(FragmentFacts { kills: true, writes_stencil: true, ..FragmentFacts::default() }))
+        blob(StageSpecificInfo::Fragment(FragmentInfo { kills: true, writes_stencil: true, ..FragmentInfo::default() }))
     }
 
     #[test]
     fn round_trip() {
-        let workgroup = WorkgroupFacts { local_size: [4, 5, 6], shared_bytes: 77, reserved_bytes: 16 };
-        let modes = TessellationFacts { domain: Some(Domain::Quads), vertices: 3, ..TessellationFacts::default() };
+        let workgroup = WorkgroupInfo { local_size: [4, 5, 6], shared_bytes: 77, reserved_bytes: 16 };
+        let modes = TessellationInfo { domain: Some(Domain::Quads), vertices: 3, ..TessellationInfo::default() };
         let patches = [
-            Payload::TessellationControl(ControlFacts { patch: workgroup, modes }),
-            Payload::TessellationEvaluation(modes),
-            Payload::Task(TaskFacts { group: workgroup, payload_bytes: 9 }),
-            Payload::Mesh(MeshFacts {
+            StageSpecificInfo::TessellationControl(TessellationControlInfo { patch: workgroup, modes }),
+            StageSpecificInfo::TessellationEvaluation(modes),
+            StageSpecificInfo::Task(TaskInfo { group: workgroup, payload_bytes: 9 }),
+            StageSpecificInfo::Mesh(MeshInfo {
                 group: workgroup,
                 output: MeshPrimitive::Lines,
                 max_vertices: 7,
-                ..MeshFacts::default()
+                ..MeshInfo::default()
             }),
         ];
-        let others = [fragment(), blob(Payload::Vertex), blob(Payload::Compute(workgroup))];
+        let others = [fragment(), blob(StageSpecificInfo::Vertex), blob(StageSpecificInfo::Compute(workgroup))];
         for blob in patches.map(blob).into_iter().chain(others) {
             let bytes = blob.to_bytes();
             assert_eq!(CodeBlob::from_bytes(&bytes, 0b111), Some(blob));

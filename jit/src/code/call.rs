@@ -48,16 +48,16 @@ mod tests {
 
     static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-    unsafe extern "C" fn looks(_: *const ShaderContext, _: *mut BatchHeader) {
+    unsafe extern "C" fn check_stack(_: *const ShaderContext, _: *mut BatchHeader) {
         LEFT.store(base::stack::left(), Ordering::Relaxed);
     }
 
     #[test]
-    fn a_large_frame_finds_its_stack() {
+    fn large_frame_runs_on_its_own_stack() {
         let thread = base::thread::spawn("test", base::thread::SMALL_STACK, || {
             for frame in [0, SMALL_FRAME, SMALL_FRAME + 1, 9_400_000, 40 << 20, 1 << 20] {
                 // SAFETY: the function uses neither argument.
-                unsafe { call(looks, frame, core::ptr::null(), core::ptr::null_mut()) };
+                unsafe { call(check_stack, frame, core::ptr::null(), core::ptr::null_mut()) };
                 let left = LEFT.load(Ordering::Relaxed);
                 assert!(left >= frame as usize, "{frame}: {left}");
                 assert!(frame > SMALL_FRAME || left < base::thread::SMALL_STACK, "small frames stay where they are");

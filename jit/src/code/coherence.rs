@@ -72,7 +72,7 @@ mod aarch64 {
 }
 
 #[cfg(not(target_arch = "aarch64"))]
-mod others {
+mod coherent {
     /// Does nothing, because instruction fetch is coherent on these processors.
     pub fn publish(_: &[u8]) {}
 
@@ -84,4 +84,4 @@ mod others {
 #[cfg(target_arch = "aarch64")]
 pub use aarch64::{observe, publish};
 #[cfg(not(target_arch = "aarch64"))]
-pub use others::{observe, publish};
+pub use coherent::{observe, publish};

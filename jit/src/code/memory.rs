@@ -26,16 +26,16 @@ fn page() -> usize {
     page
 }
 
-struct Region {
+struct CodeRegion {
     base: usize,
     pages: usize,
     /// One flag per page.
     used: Vec<bool>,
 }
 
-static REGIONS: Mutex<Vec<Region>> = Mutex::new(Vec::new());
+static REGIONS: Mutex<Vec<CodeRegion>> = Mutex::new(Vec::new());
 
-impl Region {
+impl CodeRegion {
     fn find(&self, pages: usize) -> Option<usize> {
         let mut run = 0;
         for (i, &used) in self.used.iter().enumerate() {
@@ -51,12 +51,12 @@ impl Region {
 /// Returns true if the system lets this process make executable memory. This is a trial that takes
 /// some microseconds; it is not repeated once it has succeeded.
 pub fn can_execute() -> bool {
-    static COULD: AtomicBool = AtomicBool::new(false);
-    if COULD.load(Ordering::Relaxed) {
+    static HAS_SUCCEEDED: AtomicBool = AtomicBool::new(false);
+    if HAS_SUCCEEDED.load(Ordering::Relaxed) {
         return true;
     }
     let can = ExecutableCode::new(&[0]).is_some();
-    COULD.store(can, Ordering::Relaxed);
+    HAS_SUCCEEDED.store(can, Ordering::Relaxed);
     can
 }
 
@@ -155,13 +155,13 @@ fn reserve(pages: usize) -> Option<NonNull<u8>> {
     NonNull::new((region.base + first * page()) as *mut u8)
 }
 
-fn map_region(pages: usize) -> Option<Region> {
+fn map_region(pages: usize) -> Option<CodeRegion> {
     // SAFETY: a new anonymous mapping without access.
     let base = unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
         libc::mmap(std::ptr::null_mut(), pages * page(), libc::PROT_NONE, flags, -1, 0)
     };
-    (base != libc::MAP_FAILED).then(|| Region { base: base as usize, pages, used: vec![false; pages] })
+    (base != libc::MAP_FAILED).then(|| CodeRegion { base: base as usize, pages, used: vec![false; pages] })
 }
 
 #[cfg(test)]
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_come_go_and_are_reused() {
+    fn freed_pages_are_reused() {
         let mut alive = Vec::new();
         for i in 0..20_000u32 {
             let code = ExecutableCode::new(&returns(i)).expect("memory");

@@ -1,5 +1,5 @@
 //! Machine code after emission: executable memory ([`memory`]), the stored form ([`blob`],
-//! `stored`), and the call. `coherence` does what some processors require of writer and caller.
+//! `serialize`), and the call. `coherence` does what some processors require of writer and caller.
 //!
 //! Code has no relocations, because helpers are called through the context, so that a blob's bytes
 //! run at any address.
@@ -8,7 +8,7 @@ pub mod blob;
 mod call;
 mod coherence;
 pub mod memory;
-mod stored;
+mod serialize;
 
 pub use blob::{CodeBlob, LoadedCode};
 pub use call::call;

@@ -4,10 +4,10 @@ use super::anchor::{anchor, release};
 use super::cost::cost_of;
 use super::isa::{self, Step};
 use super::translate;
-use crate::backend::{MAX_FRAME, MachineCode, Text, Texts, Wanted, guarded};
-use crate::cost::Cost;
+use crate::backend::{CancelToken, MAX_FRAME, MachineCode, Text, Texts, guarded};
 use crate::error::{Error, Result};
 use crate::lir;
+use crate::regalloc_cost::RegallocCost;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::dominator_tree::DominatorTree;
 use cranelift_codegen::flowgraph::ControlFlowGraph;
@@ -24,7 +24,7 @@ pub struct Settings {
     pub code: Step,
     /// Upper bound of the cost. Without a limit, compilation takes time in proportion to the
     /// function.
-    pub limit: Option<Cost>,
+    pub limit: Option<RegallocCost>,
 }
 
 /// Deepest nesting of loops in code that is optimised. Cranelift looks at all loops around an
@@ -35,7 +35,7 @@ const MAX_LOOP_DEPTH: usize = 64;
 const FRAME_HEAD: u32 = 16;
 
 /// Makes the code of a function. Returns `None` if that would take too long ([`Settings::limit`]),
-/// or if `wanted` reports that the code is no longer needed.
+/// or if `is_needed` reports that the code is no longer needed.
 ///
 /// # Errors
 /// Limit: the frame is too large, or there is no memory for a stack. Otherwise Internal, because
@@ -43,7 +43,7 @@ const FRAME_HEAD: u32 = 16;
 pub fn code(
     lir: &lir::Function,
     settings: &Settings,
-    wanted: Wanted<'_>,
+    is_needed: CancelToken<'_>,
     texts: Texts<'_>,
 ) -> Result<Option<MachineCode>> {
     guarded(|| {
@@ -51,7 +51,7 @@ pub fn code(
         if std::env::var_os("GRUS_CLIF").is_some() {
             eprintln!("{}", function.display());
         }
-        code_of(function, settings, wanted, texts)
+        code_of(function, settings, is_needed, texts)
     })
 }
 
@@ -59,10 +59,10 @@ pub fn code(
 pub(super) fn code_of(
     function: Function,
     settings: &Settings,
-    wanted: Wanted<'_>,
+    is_needed: CancelToken<'_>,
     texts: Texts<'_>,
 ) -> Result<Option<MachineCode>> {
-    if settings.limit.is_some_and(|limit| function.dfg.num_insts() > limit.insts) || !wanted() {
+    if settings.limit.is_some_and(|limit| function.dfg.num_insts() > limit.insts) || !is_needed() {
         return Ok(None);
     }
     let mut context = Context::for_function(function);
@@ -74,13 +74,13 @@ pub(super) fn code_of(
         let anchors = anchor(&mut context.func);
         context.optimize(&**isa, &mut ControlPlane::default()).map_err(failed)?;
         release(&mut context.func, anchors);
-        if !wanted() {
+        if !is_needed() {
             return Ok(None);
         }
     }
     // Optimisation moves instructions to their first uses, so the live ranges are known only now.
     if let Some(limit) = settings.limit
-        && (!cost_of(&context.func).within(limit) || !wanted())
+        && (!cost_of(&context.func).within(limit) || !is_needed())
     {
         return Ok(None);
     }

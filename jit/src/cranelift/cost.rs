@@ -1,13 +1,13 @@
-//! Computes the [`Cost`] of a function in Cranelift's IR.
+//! Computes the [`RegallocCost`] of a function in Cranelift's IR.
 
-use crate::cost::{Cost, Program};
+use crate::regalloc_cost::{RegallocCost, ValueUses};
 use cranelift_codegen::flowgraph::ControlFlowGraph;
 use cranelift_codegen::ir::Function;
 use cranelift_entity::{EntityRef, SecondaryMap};
 
 /// Estimates the cost of a function.
-pub fn cost_of(function: &Function) -> Cost {
-    let mut program = Program::default();
+pub fn cost_of(function: &Function) -> RegallocCost {
+    let mut program = ValueUses::default();
     let dfg = &function.dfg;
     program.homes.resize(dfg.num_values(), None);
     let mut numbers = SecondaryMap::new();
@@ -32,5 +32,5 @@ pub fn cost_of(function: &Function) -> Cost {
     let flow = ControlFlowGraph::with_function(function);
     let preds = function.layout.blocks().map(|b| flow.pred_iter(b).map(|pred| numbers[pred.block]).collect());
     program.preds = preds.collect();
-    Cost::of(program)
+    RegallocCost::estimate(program)
 }

@@ -13,8 +13,8 @@ pub enum Step {
     Optimise,
     /// Makes code with registers from a single pass: linear time, much spilling.
     SinglePass,
-    /// Makes code with registers from the backtracking allocator, only where [`crate::cost::Cost`]
-    /// allows it.
+    /// Makes code with registers from the backtracking allocator, only where
+    /// [`crate::regalloc_cost::RegallocCost`] allows it.
     Backtracking,
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Lower, Parts, malformed, part_count, part_type};
 use crate::error::Result;
-use crate::lir::{self, Access, Imm, InstData, Op, Reason, Rmw};
+use crate::lir::{self, Access, AccessReason, Imm, InstData, Op, Rmw};
 use cranelift_codegen::ir::{AbiParam, AtomicRmwOp, InstBuilder, MemFlagsData, Signature, Type, Value, types};
 use cranelift_codegen::isa::CallConv;
 use smallvec::{SmallVec, smallvec};
@@ -42,7 +42,7 @@ const KEEPS_ORDER: bool = cfg!(target_arch = "x86_64");
 impl Lower<'_> {
     /// Emits an operation with effects that stays in the block.
     pub(super) fn access(&mut self, data: &InstData) -> Result<()> {
-        let (ty, plain) = (data.ty, flags(Access::of(Reason::Checked)));
+        let (ty, plain) = (data.ty, flags(Access::new(AccessReason::Checked)));
         let machine = part_type(ty);
         let args: SmallVec<[Parts; 4]> = data.args.iter().map(|&v| self.in_memory(v)).collect();
         let arg = |i: usize| args[i][0];

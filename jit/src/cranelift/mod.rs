@@ -45,12 +45,12 @@ use std::collections::HashSet;
 type Parts = SmallVec<[Value; 4]>;
 
 /// Translates a function that [`lir::verify`] accepts, with or without its [optional fast-path
-/// blocks](lir::BlockData::extra).
+/// blocks](lir::BlockData::fast_path).
 ///
 /// # Errors
 /// Internal: the function is malformed.
-pub fn translate(lir: &lir::Function, extras: bool) -> Result<Function> {
-    let layout = lir.blocks_in_order(extras);
+pub fn translate(lir: &lir::Function, with_fast_paths: bool) -> Result<Function> {
+    let layout = lir.blocks_in_order(with_fast_paths);
     let entry = *layout.first().ok_or_else(|| Error::internal("a function without blocks"))?;
     let mut signature = Signature::new(CallConv::SystemV);
     for &param in &lir.blocks[entry].params {
@@ -58,7 +58,7 @@ pub fn translate(lir: &lir::Function, extras: bool) -> Result<Function> {
     }
     let mut function = Function::with_name_signature(UserFuncName::default(), signature);
     let mut blocks = SecondaryMap::with_capacity(lir.blocks.len());
-    let joined = if extras { HashSet::new() } else { joined(lir, &layout) };
+    let joined = if with_fast_paths { HashSet::new() } else { joined(lir, &layout) };
     for &block in layout.iter().filter(|block| !joined.contains(block)) {
         blocks[block] = Some(function.dfg.make_block());
     }
@@ -70,8 +70,8 @@ pub fn translate(lir: &lir::Function, extras: bool) -> Result<Function> {
         cursor: FuncCursor::new(&mut function),
         parts: SecondaryMap::new(),
         made: SecondaryMap::new(),
-        wanted: Wanted::of(lir, &layout, extras),
-        extras,
+        wanted: Wanted::of(lir, &layout, with_fast_paths),
+        with_fast_paths,
         joined,
         blocks,
         slots,
@@ -144,7 +144,7 @@ impl Wanted {
     /// The value is used as 0 or 1, by anything other than a condition.
     const TRUTH: u8 = 2;
 
-    fn of(lir: &lir::Function, layout: &[lir::Block], extras: bool) -> Wanted {
+    fn of(lir: &lir::Function, layout: &[lir::Block], with_fast_paths: bool) -> Wanted {
         let mut wanted = SecondaryMap::new();
         wanted.resize(lir.values.len());
         for &block in layout {
@@ -157,7 +157,7 @@ impl Wanted {
                     };
                 }
             }
-            for &v in lir.targets(block, extras).iter().flat_map(|t| &t.args) {
+            for &v in lir.targets(block, with_fast_paths).iter().flat_map(|t| &t.args) {
                 wanted[v] |= Self::TYPED | Self::TRUTH;
             }
         }
@@ -181,7 +181,7 @@ struct Lower<'a> {
     made: SecondaryMap<lir::Value, PackedOption<lir::Block>>,
     wanted: Wanted,
     /// Optional fast-path blocks are included.
-    extras: bool,
+    with_fast_paths: bool,
     joined: HashSet<lir::Block>,
     blocks: SecondaryMap<lir::Block, Option<Block>>,
     slots: Vec<StackSlot>,
@@ -281,7 +281,7 @@ impl<'a> Lower<'a> {
     fn end(&mut self, data: &InstData, block: lir::Block) -> Result<()> {
         let lir = self.lir;
         let mut targets: SmallVec<[(Block, SmallVec<[BlockArg; 8]>); 2]> = SmallVec::new();
-        let all = lir.targets(block, self.extras);
+        let all = lir.targets(block, self.with_fast_paths);
         if let [only] = all
             && self.joined.contains(&only.block)
         {

@@ -6,7 +6,7 @@
 //! The bits of each operation are those of `ir::eval`.
 
 use super::Emitter;
-use super::rep::{Rep, elem};
+use super::value_rep::{ValueRep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, InstData, Op, Ty, Unary, Value};
 use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
@@ -19,7 +19,7 @@ pub type PerLane<'a> = &'a mut dyn FnMut(&mut Emitter<'_>, &[C]) -> C;
 impl Emitter<'_> {
     /// Emits arithmetic; `emit` does it if the values are not affine.
     pub fn alu(&mut self, data: &InstData, emit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        // `passes::halves` has lowered all arithmetic on halves.
+        // `passes::lower_f16` has lowered all arithmetic on halves.
         if !matches!(data.op, Op::Convert(_)) && data.args.iter().any(|&v| self.shader.ty(v) == Ty::F16) {
             return self.not_lowered(data);
         }
@@ -32,19 +32,19 @@ impl Emitter<'_> {
         let steps = match self.shape(data.result()) {
             Shape::Affine(steps) => Some(steps),
             // The result is made of bits in which the lanes of a chunk do not differ.
-            Shape::Uniform if matches!(self.rep(data.args[0])?, Rep::Affine(..)) => None,
+            Shape::Uniform if matches!(self.value_rep(data.args[0])?, ValueRep::Affine(..)) => None,
             Shape::Uniform | Shape::Varying => return Ok(false),
         };
         let (a, b) = (self.scalar(data.args[0])?, self.scalar(data.args[1])?);
         let base = self.binary_machine(*op, a, b);
-        self.define(data.result(), steps.map_or(Rep::Uniform(base), |steps| Rep::Affine(base, steps)))?;
+        self.define(data.result(), steps.map_or(ValueRep::Uniform(base), |steps| ValueRep::Affine(base, steps)))?;
         Ok(true)
     }
 
     /// Returns true if every argument is one scalar for all lanes.
     pub fn all_uniform(&mut self, args: &[Value]) -> Result<bool> {
         for &v in args {
-            if !matches!(self.rep(v)?, Rep::Uniform(_)) {
+            if !matches!(self.value_rep(v)?, ValueRep::Uniform(_)) {
                 return Ok(false);
             }
         }
@@ -55,10 +55,10 @@ impl Emitter<'_> {
     pub fn map(&mut self, data: &InstData, mut f: impl FnMut(&mut Self, &[C]) -> C) -> Result<()> {
         let rep = if self.all_uniform(&data.args)? {
             let args = data.args.iter().map(|&v| self.scalar(v)).collect::<Result<SmallVec<[C; 4]>>>()?;
-            Rep::Uniform(f(self, &args))
+            ValueRep::Uniform(f(self, &args))
         } else {
             let args = data.args.iter().map(|&v| self.vector(v)).collect::<Result<SmallVec<[C; 4]>>>()?;
-            Rep::Varying(f(self, &args))
+            ValueRep::Varying(f(self, &args))
         };
         self.define(data.result(), rep)
     }
@@ -68,7 +68,7 @@ impl Emitter<'_> {
         if self.all_uniform(&data.args)? {
             let args = data.args.iter().map(|&v| self.scalar(v)).collect::<Result<Vec<C>>>()?;
             let c = f(self, &args);
-            return self.define(data.result(), Rep::Uniform(c));
+            return self.define(data.result(), ValueRep::Uniform(c));
         }
         let mut lanes = Vec::new();
         for lane in 0..self.lanes as usize {
@@ -76,7 +76,7 @@ impl Emitter<'_> {
             lanes.push(f(self, &args));
         }
         let all = self.b.build(&lanes);
-        self.define(data.result(), Rep::Varying(all))
+        self.define(data.result(), ValueRep::Varying(all))
     }
 
     pub fn unary(&mut self, op: Unary, data: &InstData) -> Result<()> {
@@ -144,7 +144,7 @@ impl Emitter<'_> {
                 let p = e.b.fmul(a[1], q);
                 e.b.fsub(a[0], p)
             }),
-            FMin | FMax => self.known_extreme(data, op == FMax),
+            FMin | FMax => self.constant_min_max(data, op == FMax),
             Pow | Atan2 => self.not_lowered(data),
             IAdd | ISub | IMul | And | Or | Xor | SMin | UMin | SMax | UMax | SDiv | UDiv | SRem | SMod | UMod
             | SMulHi | UMulHi | FAdd | FSub | FMul | FDiv => self.map(data, |e, a| e.binary_machine(op, a[0], a[1])),
@@ -154,9 +154,9 @@ impl Emitter<'_> {
     /// Emits [`Binary::Bound`] of a scalar or a vector with a constant limit.
     fn bound(&mut self, a: C, limit: u32) -> C {
         let ty = self.b.ty(a);
-        let [least, most] = [limit.wrapping_neg(), limit].map(|bits| self.b.constant(ty, bits.into()));
-        let a = self.b.smax(a, least);
-        self.b.smin(a, most)
+        let [min_value, max_value] = [limit.wrapping_neg(), limit].map(|bits| self.b.constant(ty, bits.into()));
+        let a = self.b.smax(a, min_value);
+        self.b.smin(a, max_value)
     }
 
     /// Emits a binary operation on scalars or vectors.
@@ -177,8 +177,8 @@ impl Emitter<'_> {
             SMax => self.b.smax(a, b),
             UMax => self.b.umax(a, b),
             Bound => {
-                let least = self.b.ineg(b);
-                let a = self.b.smax(a, least);
+                let min_value = self.b.ineg(b);
+                let a = self.b.smax(a, min_value);
                 self.b.smin(a, b)
             }
             FAdd => self.b.fadd(a, b),
@@ -192,8 +192,8 @@ impl Emitter<'_> {
             SMod => self.modulo(a, b),
             SMulHi => self.high_half(a, b, Convert::SToS),
             UMulHi => self.high_half(a, b, Convert::UToU),
-            FMin => self.float_extreme(false, a, b),
-            FMax => self.float_extreme(true, a, b),
+            FMin => self.float_min_max(false, a, b),
+            FMax => self.float_min_max(true, a, b),
             // `binary` emits these operations itself and never passes them here.
             FRem | FMod | Pow | Atan2 => a,
         }
@@ -229,18 +229,19 @@ impl Emitter<'_> {
 
     /// Emits a shift; the machine has a cheaper instruction if all lanes shift by one amount.
     fn shift(&mut self, op: Binary, data: &InstData) -> Result<()> {
-        let amount_uniform = matches!(self.rep(data.args[1])?, Rep::Uniform(_));
-        let value_uniform = matches!(self.rep(data.args[0])?, Rep::Uniform(_));
+        let amount_uniform = matches!(self.value_rep(data.args[1])?, ValueRep::Uniform(_));
+        let value_uniform = matches!(self.value_rep(data.args[0])?, ValueRep::Uniform(_));
         if amount_uniform {
             let amount = self.scalar(data.args[1])?;
             let value = if value_uniform { self.scalar(data.args[0])? } else { self.vector(data.args[0])? };
             let out = self.binary_machine(op, value, amount);
-            return self.define(data.result(), if value_uniform { Rep::Uniform(out) } else { Rep::Varying(out) });
+            return self
+                .define(data.result(), if value_uniform { ValueRep::Uniform(out) } else { ValueRep::Varying(out) });
         }
         let (value, amount) = (self.vector(data.args[0])?, self.vector(data.args[1])?);
         let bits = self.possible_bits(data.args[1], 4);
         let out = self.shift_lanes(op, value, amount, bits);
-        self.define(data.result(), Rep::Varying(out))
+        self.define(data.result(), ValueRep::Varying(out))
     }
 
     pub fn compare(&mut self, op: Cmp, data: &InstData) -> Result<()> {
@@ -327,20 +328,24 @@ impl Emitter<'_> {
     pub fn select(&mut self, data: &InstData) -> Result<()> {
         let (cond, a, b) = (data.args[0], data.args[1], data.args[2]);
         let ty = self.shader.ty(a);
-        let (ra, rb) = (self.rep(a)?, self.rep(b)?);
-        if let Rep::Uniform(c) = self.rep(cond)? {
+        let (ra, rb) = (self.value_rep(a)?, self.value_rep(b)?);
+        if let ValueRep::Uniform(c) = self.value_rep(cond)? {
             let rep = match (&ra, &rb) {
-                (Rep::Uniform(x), Rep::Uniform(y)) => Rep::Uniform(self.b.select(c, *x, *y)),
-                (Rep::Affine(x, s), Rep::Affine(y, t)) if s == t => Rep::Affine(self.b.select(c, *x, *y), *s),
-                (Rep::Buffer(x), Rep::Buffer(y)) => {
+                (ValueRep::Uniform(x), ValueRep::Uniform(y)) => ValueRep::Uniform(self.b.select(c, *x, *y)),
+                (ValueRep::Affine(x, s), ValueRep::Affine(y, t)) if s == t => {
+                    ValueRep::Affine(self.b.select(c, *x, *y), *s)
+                }
+                (ValueRep::Buffer(x), ValueRep::Buffer(y)) => {
                     let address = self.b.select(c, x.address, y.address);
                     let range = self.b.select(c, x.range, y.range);
-                    Rep::Buffer(super::rep::BufPair { address, range })
+                    ValueRep::Buffer(super::value_rep::BufferRange { address, range })
                 }
-                (Rep::Buffer(_) | Rep::Buffers(_) | Rep::Pointers(_), _) => return self.select_descriptors(data, ty),
+                (ValueRep::Buffer(_) | ValueRep::Buffers(_) | ValueRep::Pointers(_), _) => {
+                    return self.select_descriptors(data, ty);
+                }
                 _ => {
-                    let (x, y) = (self.rep_vector(ty, &ra)?, self.rep_vector(ty, &rb)?);
-                    Rep::Varying(self.b.select(c, x, y))
+                    let (x, y) = (self.rep_to_vector(ty, &ra)?, self.rep_to_vector(ty, &rb)?);
+                    ValueRep::Varying(self.b.select(c, x, y))
                 }
             };
             return self.define(data.result(), rep);
@@ -349,9 +354,9 @@ impl Emitter<'_> {
             return self.select_descriptors(data, ty);
         }
         let mask = self.vector(cond)?;
-        let (x, y) = (self.rep_vector(ty, &ra)?, self.rep_vector(ty, &rb)?);
+        let (x, y) = (self.rep_to_vector(ty, &ra)?, self.rep_to_vector(ty, &rb)?);
         let out = self.b.select(mask, x, y);
-        self.define(data.result(), Rep::Varying(out))
+        self.define(data.result(), ValueRep::Varying(out))
     }
 
     /// Selects descriptors lane by lane.
@@ -364,13 +369,13 @@ impl Emitter<'_> {
                 let (x, y) = (self.buffer_lane(data.args[1], lane)?, self.buffer_lane(data.args[2], lane)?);
                 let address = self.b.select(c, x.address, y.address);
                 let range = self.b.select(c, x.range, y.range);
-                buffers.push(super::rep::BufPair { address, range });
+                buffers.push(super::value_rep::BufferRange { address, range });
             } else {
                 let (x, y) = (self.value_lane(data.args[1], lane)?, self.value_lane(data.args[2], lane)?);
                 pointers.push(self.b.select(c, x, y));
             }
         }
-        let rep = if ty == Ty::Buf { Rep::Buffers(buffers) } else { Rep::Pointers(pointers) };
+        let rep = if ty == Ty::Buf { ValueRep::Buffers(buffers) } else { ValueRep::Pointers(pointers) };
         self.define(data.result(), rep)
     }
 }

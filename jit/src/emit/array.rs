@@ -2,10 +2,10 @@
 
 use super::Emitter;
 use super::memory::trusted;
-use super::rep::{Rep, scalar_type};
+use super::value_rep::{ValueRep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Ty, Var};
-use crate::lir::{Elem, IntCond, Reason, Type, Value as C};
+use crate::lir::{AccessReason, Elem, IntCond, Type, Value as C};
 use cranelift_entity::SecondaryMap;
 
 /// Private arrays in scratch memory, laid out as `[element][lane]`. Shaders with barriers have one
@@ -70,23 +70,23 @@ impl Emitter<'_> {
         for (var, data) in self.shader.vars.iter() {
             // Scalar variables have been promoted to values; a remaining one has only a few bytes.
             let (base, stride) = self.array(var);
-            self.clear_bytes(Reason::Scratch, base, (data.len * stride).next_multiple_of(16));
+            self.clear_bytes(AccessReason::Scratch, base, (data.len * stride).next_multiple_of(16));
         }
     }
 
     /// Zeroes `bytes` bytes (a multiple of 16) from address `base` on.
-    pub fn clear_bytes(&mut self, reason: Reason, base: C, bytes: u32) {
+    pub fn clear_bytes(&mut self, reason: AccessReason, base: C, bytes: u32) {
         self.fill_bytes(reason, base, bytes, 0);
     }
 
     /// Fills `bytes` bytes (a multiple of 16) from address `base` on with a word.
-    pub fn fill_bytes(&mut self, reason: Reason, base: C, bytes: u32, word: u32) {
+    pub fn fill_bytes(&mut self, reason: AccessReason, base: C, bytes: u32, word: u32) {
         // Number of bytes that are filled without a loop, and number that one iteration of the loop
         // fills.
-        const UNROLLED: u32 = 256;
+        const UNROLL_LIMIT: u32 = 256;
         const STEP: u32 = 128;
-        if bytes <= UNROLLED {
-            return self.fill_few(reason, base, bytes, word);
+        if bytes <= UNROLL_LIMIT {
+            return self.fill_unrolled(reason, base, bytes, word);
         }
         let looped = bytes / STEP * STEP;
         let end = self.b.iadd_imm(base, i64::from(looped));
@@ -94,25 +94,25 @@ impl Emitter<'_> {
         let at = self.b.append_param(header, Type::I64);
         self.b.jump(header, &[base]);
         self.b.enter_loop(header);
-        self.fill_few(reason, at, STEP, word);
+        self.fill_unrolled(reason, at, STEP, word);
         let next = self.b.iadd_imm(at, i64::from(STEP));
         let more = self.b.icmp(IntCond::Ult, next, end);
         self.b.branch(more, header, &[next], done, &[]);
         self.b.seal_block(header);
         self.enter(done);
-        self.fill_few(reason, end, bytes - looped, word);
+        self.fill_unrolled(reason, end, bytes - looped, word);
     }
 
     /// Fills `bytes` bytes (a multiple of 16) without a loop.
-    fn fill_few(&mut self, reason: Reason, base: C, bytes: u32, word: u32) {
-        const WIDE: u32 = 32;
+    fn fill_unrolled(&mut self, reason: AccessReason, base: C, bytes: u32, word: u32) {
+        const VECTOR_BYTES: u32 = 32;
         let vector = self.b.constant(Elem::I32.by(8), word.into());
-        for at in (0..bytes / WIDE * WIDE).step_by(WIDE as usize) {
+        for at in (0..bytes / VECTOR_BYTES * VECTOR_BYTES).step_by(VECTOR_BYTES as usize) {
             self.b.store(trusted(reason, at as i32), vector, base);
         }
-        if !bytes.is_multiple_of(WIDE) {
+        if !bytes.is_multiple_of(VECTOR_BYTES) {
             let half = self.b.constant(Elem::I32.by(4), word.into());
-            self.b.store(trusted(reason, (bytes / WIDE * WIDE) as i32), half, base);
+            self.b.store(trusted(reason, (bytes / VECTOR_BYTES * VECTOR_BYTES) as i32), half, base);
         }
     }
 
@@ -129,14 +129,14 @@ impl Emitter<'_> {
         let (ty, len) = (self.shader.vars[var].ty, self.shader.vars[var].len);
         let (base, stride) = self.array(var);
         let index = match data.args.first() {
-            Some(&v) => self.rep(v)?,
-            None => Rep::Uniform(self.constant(Ty::I32, 0)),
+            Some(&v) => self.value_rep(v)?,
+            None => ValueRep::Uniform(self.constant(Ty::I32, 0)),
         };
-        let all = if let Rep::Uniform(index) = index {
+        let all = if let ValueRep::Uniform(index) = index {
             let offset = self.element(index, len, stride);
             let address = self.b.iadd(base, offset);
             let vector = self.vector_type(ty);
-            self.b.load(vector, trusted(Reason::Scratch, 0), address)
+            self.b.load(vector, trusted(AccessReason::Scratch, 0), address)
         } else {
             let mut lanes = Vec::new();
             for lane in 0..self.lanes as usize {
@@ -144,12 +144,12 @@ impl Emitter<'_> {
                 let offset = self.element(index, len, stride);
                 let address = self.b.iadd(base, offset);
                 let at = lane as i32 * scalar_bytes(ty) as i32;
-                lanes.push(self.b.load(element_type(ty), trusted(Reason::Scratch, at), address));
+                lanes.push(self.b.load(element_type(ty), trusted(AccessReason::Scratch, at), address));
             }
             let words = self.b.build(&lanes);
             if ty == Ty::B1 { self.b.icmp_imm(IntCond::Ne, words, 0) } else { words }
         };
-        self.define(data.result(), Rep::Varying(all))
+        self.define(data.result(), ValueRep::Varying(all))
     }
 
     /// Emits `Op::VarStore`.
@@ -158,20 +158,20 @@ impl Emitter<'_> {
         let (base, stride) = self.array(var);
         let value = data.args[data.args.len() - 1];
         let index = match data.args.len() {
-            1 => Rep::Uniform(self.constant(Ty::I32, 0)),
-            _ => self.rep(data.args[0])?,
+            1 => ValueRep::Uniform(self.constant(Ty::I32, 0)),
+            _ => self.value_rep(data.args[0])?,
         };
         let mask = (!self.full).then(|| self.exec_mask());
-        if let Rep::Uniform(index) = index {
+        if let ValueRep::Uniform(index) = index {
             let offset = self.element(index, len, stride);
             let address = self.b.iadd(base, offset);
             let mut c = self.vector(value)?;
             if let Some(mask) = mask {
                 let vector = self.vector_type(ty);
-                let old = self.b.load(vector, trusted(Reason::Scratch, 0), address);
+                let old = self.b.load(vector, trusted(AccessReason::Scratch, 0), address);
                 c = self.b.select(mask, c, old);
             }
-            self.b.store(trusted(Reason::Scratch, 0), c, address);
+            self.b.store(trusted(AccessReason::Scratch, 0), c, address);
             return Ok(());
         }
         let mut all = self.vector(value)?;
@@ -189,7 +189,7 @@ impl Emitter<'_> {
                 address = self.b.select(bit, address, self.sink);
             }
             let c = self.b.extract(all, lane);
-            self.b.store(trusted(Reason::Scratch, 0), c, address);
+            self.b.store(trusted(AccessReason::Scratch, 0), c, address);
         }
         Ok(())
     }

@@ -7,11 +7,11 @@
 //! aligned element, not even in vectors, and order is all that Vulkan requires beyond that.
 
 use super::Emitter;
-use super::memory::{Address, cell_mask, trusted};
-use super::rep::{BufPair, Rep, scalar_type};
+use super::memory::{Address, alignment_mask, trusted};
+use super::value_rep::{BufferRange, ValueRep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, Scan, Space, Ty, Value, eval};
-use crate::lir::{IntCond, Reason, Rmw, Type, Value as C};
+use crate::lir::{AccessReason, IntCond, Rmw, Type, Value as C};
 use base::abi::AtomicOp;
 use smallvec::SmallVec;
 
@@ -24,7 +24,7 @@ struct Combine {
 }
 
 impl Combine {
-    fn of(op: AtomicOp) -> Option<Combine> {
+    fn from_atomic(op: AtomicOp) -> Option<Combine> {
         let (op, rmw) = match op {
             AtomicOp::Add => (Binary::IAdd, Rmw::Add),
             AtomicOp::Sub => (Binary::IAdd, Rmw::Sub),
@@ -50,15 +50,15 @@ impl Combine {
 impl Emitter<'_> {
     /// Emits `Op::Atomic`.
     pub fn atomic(&mut self, space: Space, op: AtomicOp, data: &InstData) -> Result<()> {
-        let op = self.seen_part(op, data);
+        let op = self.observable_op(op, data);
         if op == AtomicOp::Store {
-            self.order(space);
+            self.order_accesses(space);
             self.store(space, data)?;
-            self.order(space);
+            self.order_accesses(space);
             return Ok(());
         }
         let (address, used) = match self.address(space, &data.args)? {
-            (Address::Global(pointer), used) => (Address::Cells(pointer), used),
+            (Address::Global(pointer), used) => (Address::AlignedGlobal(pointer), used),
             other => other,
         };
         let operands = data.args[used..].to_vec();
@@ -71,16 +71,16 @@ impl Emitter<'_> {
             (None, Some(&v)) => self.shader.ty(v),
             _ => return Err(Error::internal("an atomic without a type")),
         };
-        let result = result.filter(|&r| self.facts.used(r));
-        if let Some(combine) = Combine::of(op)
+        let result = result.filter(|&r| self.region_infos.is_used(r));
+        if let Some(combine) = Combine::from_atomic(op)
             && let Some((at, ok)) = self.common_address(&address, ty)?
         {
-            return self.atomic_at_once(combine, (at, ok), operands[0], result);
+            return self.combined_atomic(combine, (at, ok), operands[0], result);
         }
         if let Some(float) = float_operation(op)
             && let Some(place) = self.common_address(&address, ty)?
         {
-            return self.atomic_floats_at_once(float, space, place, operands[0], result);
+            return self.combined_float_atomic(float, space, place, operands[0], result);
         }
         if op == AtomicOp::Load
             && let Address::Buffer(pair, offset) = address
@@ -91,7 +91,7 @@ impl Emitter<'_> {
         if space != Space::Shared && self.side_effect_mask().is_some() {
             return self.atomic_active(op, ty, &address, &operands, result);
         }
-        let (places, go) = self.lane_places(&address, ty.bytes())?;
+        let (places, go) = self.lane_locations(&address, ty.bytes())?;
         let mut olds = Vec::new();
         for (lane, at) in places.into_iter().enumerate() {
             // A lane without effect accesses the sink, so that the loop of a compare-and-swap ends
@@ -106,7 +106,7 @@ impl Emitter<'_> {
         let olds = self.b.build(&olds);
         let none = self.splat_constant(ty, 0);
         let olds = self.b.select(go, olds, none);
-        self.define(result, Rep::Varying(olds))
+        self.define(result, ValueRep::Varying(olds))
     }
 
     /// Returns the observable part of an operation: an exchange whose result is unused is a store.
@@ -114,14 +114,14 @@ impl Emitter<'_> {
     /// The store does not end the release sequence of the cell's earlier writers either. Machines
     /// have one order of stores that all threads see. A thread that sees a store thus sees
     /// everything that was ordered before an earlier store to that cell.
-    fn seen_part(&self, op: AtomicOp, data: &InstData) -> AtomicOp {
-        let used = data.results().any(|r| self.facts.used(r));
+    fn observable_op(&self, op: AtomicOp, data: &InstData) -> AtomicOp {
+        let used = data.results().any(|r| self.region_infos.is_used(r));
         if op == AtomicOp::Exchange && !used { AtomicOp::Store } else { op }
     }
 
     /// Orders the accesses before this point and those after it; workgroup memory needs no fence,
     /// because one thread accesses it.
-    fn order(&mut self, space: Space) {
+    fn order_accesses(&mut self, space: Space) {
         if space != Space::Shared {
             self.b.fence();
         }
@@ -129,12 +129,12 @@ impl Emitter<'_> {
 
     /// Stores the addresses and operands of all lanes in consecutive rows of the frame. Returns the
     /// address of the rows and the mask of the lanes that have an effect.
-    pub(super) fn put_lanes(&mut self, ty: Ty, address: &Address, operands: &[Value]) -> Result<(C, C)> {
+    pub(super) fn store_lane_operands(&mut self, ty: Ty, address: &Address, operands: &[Value]) -> Result<(C, C)> {
         let (at, go) = self.lane_addresses(address, ty.bytes())?;
         let (rows, row) = (self.lane_rows(), self.row_bytes());
         let vectors = operands.iter().map(|&v| self.vector(v)).collect::<Result<SmallVec<[C; 2]>>>()?;
         for (i, &c) in core::iter::once(&at).chain(&vectors).enumerate() {
-            self.b.store(trusted(Reason::Frame, row * i as i32), c, rows);
+            self.b.store(trusted(AccessReason::Frame, row * i as i32), c, rows);
         }
         Ok((rows, go))
     }
@@ -149,58 +149,58 @@ impl Emitter<'_> {
         operands: &[Value],
         result: Option<Value>,
     ) -> Result<()> {
-        let (rows, go) = self.put_lanes(ty, address, operands)?;
+        let (rows, go) = self.store_lane_operands(ty, address, operands)?;
         let row = self.row_bytes();
         let found = row * (1 + operands.len() as i32);
         if result.is_some() {
             let none = self.splat_constant(ty, 0);
-            self.b.store(trusted(Reason::Frame, found), none, rows);
+            self.b.store(trusted(AccessReason::Frame, found), none, rows);
         }
         let active = self.begin_active_lanes(go);
         let place = self.lane_column(rows, &active.lanes, 8);
-        let at = self.b.load(Type::I64, trusted(Reason::Frame, 0), place);
+        let at = self.b.load(Type::I64, trusted(AccessReason::Frame, 0), place);
         let column = self.lane_column(rows, &active.lanes, ty.bytes());
         let values: SmallVec<[C; 2]> = (0..operands.len())
-            .map(|i| self.b.load(scalar_type(ty), trusted(Reason::Frame, row * (1 + i as i32)), column))
+            .map(|i| self.b.load(scalar_type(ty), trusted(AccessReason::Frame, row * (1 + i as i32)), column))
             .collect();
         let old = self.atomic_lane(op, ty, at, &values)?;
         if result.is_some() {
-            self.b.store(trusted(Reason::Frame, found), old, column);
+            self.b.store(trusted(AccessReason::Frame, found), old, column);
         }
         self.end_active_lanes(&active);
         let Some(result) = result else { return Ok(()) };
         let vector = self.vector_type(ty);
-        let olds = self.b.load(vector, trusted(Reason::Frame, found), rows);
-        self.define(result, Rep::Varying(olds))
+        let olds = self.b.load(vector, trusted(AccessReason::Frame, found), rows);
+        self.define(result, ValueRep::Varying(olds))
     }
 
     /// Emits atomic loads of lanes with different addresses: each is one access of a gather, and
     /// the fences keep all other accesses in order.
-    fn atomic_loads(&mut self, space: Space, (pair, offset): (BufPair, Value), result: Value) -> Result<()> {
-        let rep = self.rep(offset)?;
+    fn atomic_loads(&mut self, space: Space, (pair, offset): (BufferRange, Value), result: Value) -> Result<()> {
+        let rep = self.value_rep(offset)?;
         let offsets = self.gather_offsets(offset, &rep)?;
-        self.order(space);
-        let found = self.load_gather(pair, offsets, self.shader.ty(result), 1, trusted(Reason::Checked, 0));
-        self.order(space);
-        self.define_all(&[result], found.into_iter().map(Rep::Varying))
+        self.order_accesses(space);
+        let found = self.load_gather(pair, offsets, self.shader.ty(result), 1, trusted(AccessReason::Checked, 0));
+        self.order_accesses(space);
+        self.define_all(&[result], found.into_iter().map(ValueRep::Varying))
     }
 
     /// Returns the address that all lanes share, and whether it is in range; `None` if there is no
     /// such address.
     fn common_address(&mut self, address: &Address, ty: Ty) -> Result<Option<(C, C)>> {
         Ok(match *address {
-            Address::Global(pointer) | Address::Cells(pointer) => match self.rep(pointer)? {
-                Rep::Uniform(at) => {
-                    let cell = self.b.iconst(Type::I64, cell_mask(ty.bytes()) as i64);
+            Address::Global(pointer) | Address::AlignedGlobal(pointer) => match self.value_rep(pointer)? {
+                ValueRep::Uniform(at) => {
+                    let cell = self.b.iconst(Type::I64, alignment_mask(ty.bytes()) as i64);
                     let at = self.b.and(at, cell);
                     Some((at, self.is_live(at)))
                 }
                 _ => None,
             },
-            Address::Buffer(pair, offset) => match self.rep(offset)? {
-                Rep::Uniform(offset) => {
-                    let (ok, wide) = self.in_range(pair, offset, ty.bytes());
-                    Some((self.b.iadd(pair.address, wide), ok))
+            Address::Buffer(pair, offset) => match self.value_rep(offset)? {
+                ValueRep::Uniform(offset) => {
+                    let (ok, offset64) = self.in_range(pair, offset, ty.bytes());
+                    Some((self.b.iadd(pair.address, offset64), ok))
                 }
                 _ => None,
             },
@@ -210,7 +210,7 @@ impl Emitter<'_> {
 
     /// Emits one operation for all active lanes, which meet at one address. The result of a lane is
     /// the old value combined with the operands of the lanes before it.
-    fn atomic_at_once(
+    fn combined_atomic(
         &mut self,
         Combine { op, rmw }: Combine,
         (at, ok): (C, C),
@@ -251,12 +251,12 @@ impl Emitter<'_> {
         let active = self.b.and(active, go);
         let none = self.splat_constant(ty, 0);
         let found = self.b.select(active, found, none);
-        self.define(result, Rep::Varying(found))
+        self.define(result, ValueRep::Varying(found))
     }
 
     /// Emits one operation for all active lanes, which meet at one address. Each lane applies its
     /// operand to the result of the lane before it, because the order of float operations matters.
-    fn atomic_floats_at_once(
+    fn combined_float_atomic(
         &mut self,
         op: Binary,
         space: Space,
@@ -281,9 +281,9 @@ impl Emitter<'_> {
             last
         };
         if space == Space::Shared {
-            let old = self.b.load(scalar_type(ty), trusted(Reason::Checked, 0), at);
+            let old = self.b.load(scalar_type(ty), trusted(AccessReason::Checked, 0), at);
             let new = chain(self, old);
-            self.b.store(trusted(Reason::Checked, 0), new, at);
+            self.b.store(trusted(AccessReason::Checked, 0), new, at);
         } else {
             self.atomic_float(ty, at, chain);
         }
@@ -294,7 +294,7 @@ impl Emitter<'_> {
             *old = self.b.select(go, *old, none);
         }
         let found = self.b.build(&found);
-        self.define(result, Rep::Varying(found))
+        self.define(result, ValueRep::Varying(found))
     }
 
     /// Emits the float operation of an atomic on scalars.
@@ -302,7 +302,7 @@ impl Emitter<'_> {
         if ty != Ty::F16 {
             return self.binary_machine(op, a, b);
         }
-        // Halves are computed in binary32 and rounded, as `passes::halves` does.
+        // Halves are computed in binary32 and rounded, as `passes::lower_f16` does.
         let [a, b] = [a, b].map(|x| self.b.half_to_float(Type::F32, x));
         let r = self.binary_machine(op, a, b);
         self.b.float_to_half(scalar_type(ty), r)
@@ -313,10 +313,10 @@ impl Emitter<'_> {
     fn shared_lane(&mut self, op: AtomicOp, ty: Ty, at: C, values: &[C]) -> Result<C> {
         use AtomicOp as A;
         use Binary as B;
-        let plain = trusted(Reason::Checked, 0);
+        let plain = trusted(AccessReason::Checked, 0);
         let new = match op {
             A::Load => return Ok(self.b.load(scalar_type(ty), plain, at)),
-            A::Store => return Err(stored()),
+            A::Store => return Err(unexpected_store()),
             A::Exchange | A::CompareExchange => None,
             A::Add => Some(B::IAdd),
             A::Sub => Some(B::ISub),
@@ -371,7 +371,7 @@ impl Emitter<'_> {
                 let old = self.b.atomic_load(bits, at);
                 return Ok(self.b.bitcast(scalar_type(ty), old));
             }
-            A::Store => return Err(stored()),
+            A::Store => return Err(unexpected_store()),
             A::FAdd | A::FMin | A::FMax => {
                 let float = float_operation(op).ok_or_else(|| Error::internal("a float operation"))?;
                 return Ok(self.atomic_float(ty, at, |e, old| e.float_operation(float, ty, old, values[0])));
@@ -402,7 +402,7 @@ impl Emitter<'_> {
 }
 
 /// Returns the error for a store that was to be emitted lane by lane.
-fn stored() -> Error {
+fn unexpected_store() -> Error {
     Error::internal("a store as an atomic of lanes")
 }
 

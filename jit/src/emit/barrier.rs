@@ -10,13 +10,13 @@
 //! and need no slot.
 
 use super::Emitter;
-use super::cell::{Form, assemble, form_types, parts};
 use super::memory::trusted;
-use super::rep::Rep;
+use super::ssa_variable::{RepForm, assemble, form_types, parts};
 use super::suspend::{Segment, Suspension};
+use super::value_rep::ValueRep;
 use crate::error::{Error, Result};
 use crate::ir::{Inst, Region, Value, Var};
-use crate::lir::{Block, Elem, Reason, Type, Value as C};
+use crate::lir::{AccessReason, Block, Elem, Type, Value as C};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -27,12 +27,12 @@ pub struct Barriers {
     pub any: bool,
     plan: Suspension,
     /// Slot and form of values defined so far.
-    slots: SecondaryMap<Value, Option<(u32, Form)>>,
+    slots: SecondaryMap<Value, Option<(u32, RepForm)>>,
     /// The segment that is being emitted.
     segment: Segment,
     /// Last reload of each value: segment, block and machine form. Within a segment the contents of
     /// a slot do not change.
-    reloads: SecondaryMap<Value, Option<(Segment, Block, Rep)>>,
+    reloads: SecondaryMap<Value, Option<(Segment, Block, ValueRep)>>,
     /// The block that dispatches on resume indices.
     dispatch: Option<Block>,
     /// Slot that keeps the exec mask across barriers.
@@ -60,8 +60,8 @@ impl Barriers {
         self.arrays[var] = Some(base);
     }
     /// Returns true if the construct of a region is emitted in segments.
-    pub fn crosses(&self, region: &Region) -> bool {
-        self.any && self.plan.edges(region).is_some()
+    pub fn spans_barrier(&self, region: &Region) -> bool {
+        self.any && self.plan.region_segments(region).is_some()
     }
     /// Sets the block where the program starts, and the block before it that dispatches on resume
     /// indices.
@@ -71,7 +71,7 @@ impl Barriers {
     }
     /// Returns true if the parts of a value's machine form are available: defined in this segment,
     /// or stored in its slot.
-    pub fn at_hand(&self, v: Value) -> bool {
+    pub fn is_available(&self, v: Value) -> bool {
         !self.any || self.plan.defined_in(v) == self.segment || self.slots[v].is_some()
     }
     /// Returns the values of other segments that a loop uses.
@@ -80,7 +80,7 @@ impl Barriers {
     }
     /// Returns the machine form of a value that was reloaded in this segment, if the block of the
     /// reload dominates `here`.
-    fn reloaded(&self, v: Value, dominates: impl Fn(Block) -> bool) -> Option<Rep> {
+    fn reloaded(&self, v: Value, dominates: impl Fn(Block) -> bool) -> Option<ValueRep> {
         let (segment, block, rep) = self.reloads[v].as_ref()?;
         (*segment == self.segment && dominates(*block)).then(|| rep.clone())
     }
@@ -111,27 +111,27 @@ fn unit_type(ty: Type) -> Type {
 
 /// Returns true if a value has more words than the largest vector.
 fn exceeds_words(ty: Type) -> bool {
-    ty.bytes() as usize > 4 * Type::MOST_LANES
+    ty.bytes() as usize > 4 * Type::MAX_LANES_PER_VECTOR
 }
 
 impl Emitter<'_> {
     /// Enters the segment in which the body of a region starts.
     pub fn begin_segment(&mut self, region: &Region) {
-        if let Some(edges) = self.barriers.plan.edges(region).filter(|_| self.barriers.any) {
-            self.barriers.segment = edges.start;
+        if let Some(region_segments) = self.barriers.plan.region_segments(region).filter(|_| self.barriers.any) {
+            self.barriers.segment = region_segments.start;
         }
     }
 
     /// Enters the segment that follows the construct of a region.
     pub fn end_segment(&mut self, region: &Region) {
-        if let Some(edges) = self.barriers.plan.edges(region).filter(|_| self.barriers.any) {
-            self.barriers.segment = edges.after;
+        if let Some(region_segments) = self.barriers.plan.region_segments(region).filter(|_| self.barriers.any) {
+            self.barriers.segment = region_segments.after;
         }
     }
 
     /// Returns the slot from which a value must be reloaded, if its definition lies in another
     /// segment.
-    pub fn spilled(&self, v: Value) -> Option<(u32, Form)> {
+    pub fn spilled(&self, v: Value) -> Option<(u32, RepForm)> {
         if !self.barriers.any || self.barriers.plan.defined_in(v) == self.barriers.segment {
             return None;
         }
@@ -139,7 +139,7 @@ impl Emitter<'_> {
     }
 
     /// Stores a value at its definition, if another segment uses it.
-    pub fn spill(&mut self, v: Value, rep: &Rep) -> Result<()> {
+    pub fn spill(&mut self, v: Value, rep: &ValueRep) -> Result<()> {
         if !self.barriers.any || !self.barriers.plan.needs_slot(v) {
             return Ok(());
         }
@@ -157,7 +157,7 @@ impl Emitter<'_> {
     }
 
     /// Loads a spilled value.
-    pub fn reload(&mut self, v: Value, (base, form): (u32, Form)) -> Result<Rep> {
+    pub fn reload(&mut self, v: Value, (base, form): (u32, RepForm)) -> Result<ValueRep> {
         let here = self.b.current();
         if let Some(rep) = self.barriers.reloaded(v, |block| self.b.dominates(block, here)) {
             return Ok(rep);
@@ -200,7 +200,7 @@ impl Emitter<'_> {
         let ty = self.b.ty(c);
         if ty.bytes() <= 16 {
             let (base, fixed) = self.slot_address(offset);
-            return self.b.store(trusted(Reason::Scratch, fixed), c, base);
+            return self.b.store(trusted(AccessReason::Scratch, fixed), c, base);
         }
         if exceeds_words(ty) {
             let half = ty.lanes() / 2;
@@ -216,7 +216,7 @@ impl Emitter<'_> {
         for unit in 0..words.lanes() / 4 {
             let part = self.b.slice(c, 4 * unit, 4);
             let (base, fixed) = self.slot_address(offset + 16 * unit as u32);
-            self.b.store(trusted(Reason::Scratch, fixed), part, base);
+            self.b.store(trusted(AccessReason::Scratch, fixed), part, base);
         }
     }
 
@@ -230,7 +230,7 @@ impl Emitter<'_> {
         let mut parts: SmallVec<[C; 4]> = SmallVec::new();
         for unit in 0..ty.bytes().div_ceil(16) {
             let (base, fixed) = self.slot_address(offset + 16 * unit);
-            parts.push(self.b.load(unit_type(ty), trusted(Reason::Scratch, fixed), base));
+            parts.push(self.b.load(unit_type(ty), trusted(AccessReason::Scratch, fixed), base));
         }
         let all = self.concat(&parts);
         self.b.bitcast(ty, all)
@@ -243,14 +243,14 @@ impl Emitter<'_> {
         let resume = self.b.create_block();
         self.barriers.resume[point.index as usize] = Some(resume);
         self.set_resume(point.index);
-        let kept = (!self.full).then(|| self.keep_exec());
-        let stopped = self.group()?.stopped;
-        let count = self.b.use_var(stopped);
+        let kept = (!self.full).then(|| self.save_exec());
+        let stopped_chunks = self.workgroup_state()?.stopped_chunks;
+        let count = self.b.use_var(stopped_chunks);
         let count = self.b.iadd_imm(count, 1);
-        self.b.def_var(stopped, count);
+        self.b.def_var(stopped_chunks, count);
         let latch = self.latch.ok_or_else(|| Error::invalid("a barrier outside of a compute stage"))?;
         self.b.jump(latch, &[]);
-        self.go_on_at(resume)?;
+        self.resume_at(resume)?;
         self.barriers.segment = point.segment;
         let mask = match kept {
             Some(slot) => self.load_slot(slot, Elem::B.by(self.lanes as usize)),
@@ -262,14 +262,14 @@ impl Emitter<'_> {
     }
 
     /// Enters a block that the dispatch on resume indices jumps to.
-    fn go_on_at(&mut self, resume: Block) -> Result<()> {
+    fn resume_at(&mut self, resume: Block) -> Result<()> {
         let dispatch = self.barriers.dispatch.ok_or_else(|| Error::internal("a barrier without regions"))?;
-        self.b.enter_behind(resume, dispatch);
+        self.b.enter_dominated_by(resume, dispatch);
         Ok(())
     }
 
     /// Stores the exec mask in the slot that keeps it across barriers, and returns that slot.
-    fn keep_exec(&mut self) -> u32 {
+    fn save_exec(&mut self) -> u32 {
         let exec = self.exec_mask();
         let slot = match self.barriers.exec_slot {
             Some(slot) => slot,
@@ -283,6 +283,6 @@ impl Emitter<'_> {
     /// Stores the resume index at which the chunk continues in the next call.
     pub fn set_resume(&mut self, index: u32) {
         let value = self.b.iconst(Type::I32, i64::from(index));
-        self.b.store(trusted(Reason::Scratch, 0), value, self.resume_address);
+        self.b.store(trusted(AccessReason::Scratch, 0), value, self.resume_address);
     }
 }

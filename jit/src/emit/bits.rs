@@ -1,7 +1,7 @@
 //! Carries, shifts by varying amounts, and bit fields.
 
 use super::Emitter;
-use super::rep::Rep;
+use super::value_rep::ValueRep;
 use crate::error::Result;
 use crate::ir::{Binary, InstData, Op, Ty, Value, ValueDef};
 use crate::lir::{Elem, IntCond, Type, Value as C};
@@ -18,7 +18,7 @@ impl Emitter<'_> {
         let carry = self.b.icmp(IntCond::Ult, low, high);
         let carry = self.b.zext(self.b.ty(value), carry);
         for (result, c) in results.into_iter().zip([value, carry]) {
-            self.define(result, if uniform { Rep::Uniform(c) } else { Rep::Varying(c) })?;
+            self.define(result, if uniform { ValueRep::Uniform(c) } else { ValueRep::Varying(c) })?;
         }
         Ok(())
     }
@@ -42,9 +42,9 @@ impl Emitter<'_> {
     /// Shifts each lane by its own amount; only the bits of the mask `bits` may be set in an
     /// amount.
     pub fn shift_lanes(&mut self, op: Binary, value: C, amount: C, bits: u64) -> C {
-        const FEW: u32 = 3;
+        const MAX_SHIFTS: u32 = 3;
         let bits = bits & 31;
-        if self.b.ty(value).elem == Elem::I32 && bits.count_ones() <= FEW {
+        if self.b.ty(value).elem == Elem::I32 && bits.count_ones() <= MAX_SHIFTS {
             // Each possible bit of the amount becomes a sign, which selects the lanes that shift by
             // it.
             return (0..5).filter(|bit| bits >> bit & 1 != 0).fold(value, |value, bit| {
@@ -73,7 +73,7 @@ impl Emitter<'_> {
         if let (Ty::I32, false, [Some(offset), Some(count)]) = (ty, insert, known)
             && let (1.., Some(above)) = (count, 32u64.checked_sub(offset.saturating_add(count)))
         {
-            return self.known_field(data, offset as u32, above as u32, signed);
+            return self.constant_field(data, offset as u32, above as u32, signed);
         }
         let bits = self.possible_bits(parameters[0], 4);
         let operation = |e: &mut Emitter<'_>, values: &[C], offset: C, count: C| {
@@ -88,19 +88,19 @@ impl Emitter<'_> {
         let offsets = ty == Ty::I32 || self.all_uniform(&parameters[..1])?;
         if offsets && self.all_uniform(&parameters[1..])? && !self.all_uniform(&data.args)? {
             let count = self.scalar(parameters[1])?;
-            let offset = match self.rep(parameters[0])? {
-                Rep::Uniform(offset) => offset,
+            let offset = match self.value_rep(parameters[0])? {
+                ValueRep::Uniform(offset) => offset,
                 _ => self.vector(parameters[0])?,
             };
             let values = data.args[..width].iter().map(|&v| self.vector(v)).collect::<Result<Vec<C>>>()?;
             let out = operation(self, &values, offset, count);
-            return self.define(data.result(), Rep::Varying(out));
+            return self.define(data.result(), ValueRep::Varying(out));
         }
         self.per_lane(data, &mut |e, a| operation(e, &a[..width], a[width], a[width + 1]))
     }
 
     /// Extracts a field of a word, with constant numbers of bits below and above it.
-    fn known_field(&mut self, data: &InstData, below: u32, above: u32, signed: bool) -> Result<()> {
+    fn constant_field(&mut self, data: &InstData, below: u32, above: u32, signed: bool) -> Result<()> {
         let uniform = self.all_uniform(&data.args)?;
         let word = if uniform { self.scalar(data.args[0])? } else { self.vector(data.args[0])? };
         let field = if signed {
@@ -110,7 +110,7 @@ impl Emitter<'_> {
             let low = if below == 0 { word } else { self.b.lshr_imm(word, below) };
             if above == 0 { low } else { self.b.and_imm(low, (1i64 << (32 - below - above)) - 1) }
         };
-        self.define(data.result(), if uniform { Rep::Uniform(field) } else { Rep::Varying(field) })
+        self.define(data.result(), if uniform { ValueRep::Uniform(field) } else { ValueRep::Varying(field) })
     }
 
     /// Returns a scalar with the low `count` bits set; `count` may be the whole width.
@@ -134,16 +134,16 @@ impl Emitter<'_> {
     }
 
     /// Returns a scalar in the form of `like`: unchanged, or splatted to a vector.
-    fn like(&mut self, like: C, scalar: C) -> C {
+    fn splat_like(&mut self, like: C, scalar: C) -> C {
         let ty = self.b.ty(like);
         if ty.is_vector() && !self.b.ty(scalar).is_vector() { self.b.splat(ty, scalar) } else { scalar }
     }
 
     fn bitfield_insert(&mut self, ty: Ty, base: C, insert: C, offset: (C, u64), count: C) -> C {
         let mask = self.low_bits(ty, count);
-        let mask = if self.b.ty(offset.0).is_vector() { self.like(base, mask) } else { mask };
+        let mask = if self.b.ty(offset.0).is_vector() { self.splat_like(base, mask) } else { mask };
         let mask = self.shift_field(Binary::Shl, mask, offset);
-        let mask = self.like(base, mask);
+        let mask = self.splat_like(base, mask);
         let moved = self.shift_field(Binary::Shl, insert, offset);
         let moved = self.b.and(moved, mask);
         let kept = self.b.and_not(base, mask);
@@ -152,7 +152,7 @@ impl Emitter<'_> {
 
     fn bitfield_extract(&mut self, ty: Ty, base: C, offset: (C, u64), count: C, signed: bool) -> C {
         let mask = self.low_bits(ty, count);
-        let mask = self.like(base, mask);
+        let mask = self.splat_like(base, mask);
         let field = self.shift_field(Binary::LShr, base, offset);
         let field = self.b.and(field, mask);
         if !signed {
@@ -165,7 +165,7 @@ impl Emitter<'_> {
         let empty = self.b.icmp_imm(IntCond::Eq, count, 0);
         let none = self.constant(ty, 0);
         let sign = self.b.select(empty, none, sign);
-        let sign = self.like(base, sign);
+        let sign = self.splat_like(base, sign);
         let flipped = self.b.xor(field, sign);
         self.b.isub(flipped, sign)
     }

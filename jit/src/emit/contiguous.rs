@@ -4,24 +4,24 @@
 //! is a loop because unrolled it would be most of the code.
 
 use super::Emitter;
-use super::memory::{at, trusted};
-use super::rep::{BufPair, scalar_type};
-use super::run::Run;
+use super::element_run::ElementRun;
+use super::memory::{access_at_offset, trusted};
+use super::value_rep::{BufferRange, scalar_type};
 use crate::error::Result;
 use crate::ir::Value;
-use crate::lir::{Access, Block, IntCond, Reason, Type, Value as C};
+use crate::lir::{Access, AccessReason, Block, IntCond, Type, Value as C};
 use smallvec::SmallVec;
 
 /// Number of rows of a spilled access: components, a mask and offsets.
-const ROWS: usize = MOST_COMPONENTS as usize + 2;
+const ROWS: usize = MAX_COMPONENTS as usize + 2;
 /// Upper bound of the components that one access has.
-pub const MOST_COMPONENTS: u32 = 8;
+pub const MAX_COMPONENTS: u32 = 8;
 /// Offsets of the lanes of a store.
 pub enum Offsets {
     /// Lanes lie side by side from this offset on.
-    From(C),
+    Contiguous(C),
     /// Each lane has its own offset.
-    Each(C),
+    PerLane(C),
 }
 
 /// A loop over the lanes.
@@ -45,10 +45,16 @@ impl Emitter<'_> {
     /// Loads a run per lane: lane l reads at `base + l * bytes of the run`, in whole vectors if all
     /// of it is in range. The base is given as I32 and as I64, which may differ if lane 0 is out of
     /// range.
-    pub fn load_contiguous(&mut self, pair: BufPair, (base, wide): (C, C), run: Run, flags: Access) -> Result<Vec<C>> {
-        let ok = self.wide_in_range(pair, wide, self.lanes * run.bytes());
-        self.load_behind(
-            (ok, pair, wide),
+    pub fn load_contiguous(
+        &mut self,
+        pair: BufferRange,
+        (base, offset64): (C, C),
+        run: ElementRun,
+        flags: Access,
+    ) -> Result<Vec<C>> {
+        let ok = self.in_range_i64(pair, offset64, self.lanes * run.bytes());
+        self.load_checked(
+            (ok, pair, offset64),
             run,
             false,
             |e, address| e.load_interleaved(address, run, Access { guarded: true, ..flags }),
@@ -58,10 +64,10 @@ impl Emitter<'_> {
 
     /// Loads from an address if `ok`; otherwise a cold block gives the values. If `extra` is set,
     /// code that is compiled quickly consists of the cold path alone.
-    pub fn load_behind(
+    pub fn load_checked(
         &mut self,
-        (ok, pair, wide): (C, BufPair, C),
-        run: Run,
+        (ok, pair, offset64): (C, BufferRange, C),
+        run: ElementRun,
         extra: bool,
         whole: impl FnOnce(&mut Self, C) -> Vec<C>,
         by_lane: impl FnOnce(&mut Self) -> Result<Vec<C>>,
@@ -70,12 +76,12 @@ impl Emitter<'_> {
         let (fast, slow, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
         if extra {
-            self.b.set_extra_block(fast);
+            self.b.set_fast_path_block(fast);
         }
         let params: Vec<C> = (0..run.n).map(|_| self.b.append_param(done, vector)).collect();
         self.b.branch(ok, fast, &[], slow, &[]);
         self.enter(fast);
-        let address = self.b.iadd(pair.address, wide);
+        let address = self.b.iadd(pair.address, offset64);
         let values = whole(self, address);
         self.b.jump(done, &values);
         self.enter(slow);
@@ -86,14 +92,14 @@ impl Emitter<'_> {
     }
 
     /// Loads the components of all lanes, which lie side by side; `n` is 1, 2 or 4.
-    pub fn load_interleaved(&mut self, address: C, run: Run, flags: Access) -> Vec<C> {
+    pub fn load_interleaved(&mut self, address: C, run: ElementRun, flags: Access) -> Vec<C> {
         let vector = self.vector_type(run.ty);
         // Each load takes two components of all lanes, if there is a vector that large.
         let lanes = vector.lanes() * run.n.min(2);
-        let raw = vector.elem.by(lanes.min(Type::MOST_LANES));
+        let raw = vector.elem.by(lanes.min(Type::MAX_LANES_PER_VECTOR));
         let count = vector.lanes() * run.n / raw.lanes();
         let offset = |i: usize| (i as u32 * raw.bytes()) as i32;
-        let raws: Vec<C> = (0..count).map(|i| self.b.load(raw, at(flags, offset(i)), address)).collect();
+        let raws: Vec<C> = (0..count).map(|i| self.b.load(raw, access_at_offset(flags, offset(i)), address)).collect();
         self.components(&raws, run.n)
     }
 
@@ -118,7 +124,7 @@ impl Emitter<'_> {
     }
 
     /// Loads lane by lane; each `unit` of bytes is checked separately.
-    fn load_by_lane(&mut self, pair: BufPair, base: C, run: Run, flags: Access) -> Vec<C> {
+    fn load_by_lane(&mut self, pair: BufferRange, base: C, run: ElementRun, flags: Access) -> Vec<C> {
         let rows = self.lane_rows();
         let lanes = self.begin_lanes();
         let offset = self.lane_offset(base, run.bytes(), lanes.lane);
@@ -135,45 +141,51 @@ impl Emitter<'_> {
     }
 
     /// Loads a lane's components to its column.
-    pub fn load_column(&mut self, pair: BufPair, offset: C, column: C, run: Run, flags: Access) {
+    pub fn load_column(&mut self, pair: BufferRange, offset: C, column: C, run: ElementRun, flags: Access) {
         let bytes = run.ty.bytes();
         let per = (run.unit / bytes) as usize;
         for first in (0..run.n).step_by(per) {
             let offset = self.b.iadd_imm(offset, i64::from(bytes) * first as i64);
             let address = self.address_or_zeros(pair, offset, run.unit);
             for (i, c) in self.load_components(address, run.ty, per, flags).into_iter().enumerate() {
-                self.b.store(trusted(Reason::Frame, (first + i) as i32 * self.row_bytes()), c, column);
+                self.b.store(trusted(AccessReason::Frame, (first + i) as i32 * self.row_bytes()), c, column);
             }
         }
     }
 
     /// Returns the contents of the rows, one vector per component.
-    pub fn load_rows(&mut self, rows: C, run: Run) -> Vec<C> {
+    pub fn load_rows(&mut self, rows: C, run: ElementRun) -> Vec<C> {
         let vector = self.vector_type(run.ty);
         let row = self.row_bytes();
-        (0..run.n).map(|i| self.b.load(vector, trusted(Reason::Frame, i as i32 * row), rows)).collect()
+        (0..run.n).map(|i| self.b.load(vector, trusted(AccessReason::Frame, i as i32 * row), rows)).collect()
     }
 
     /// Stores whole vectors if every lane is active and in range, otherwise lane by lane.
-    pub fn store_contiguous(&mut self, pair: BufPair, (base, wide): (C, C), values: &[Value], run: Run) -> Result<()> {
-        let ok = self.wide_in_range(pair, wide, self.lanes * run.bytes());
+    pub fn store_contiguous(
+        &mut self,
+        pair: BufferRange,
+        (base, offset64): (C, C),
+        values: &[Value],
+        run: ElementRun,
+    ) -> Result<()> {
+        let ok = self.in_range_i64(pair, offset64, self.lanes * run.bytes());
         let whole = |e: &mut Self, vectors: &[C], address: C| {
             let mut offset = 0;
             for c in e.interleave(vectors) {
-                e.b.store(trusted(Reason::Checked, offset), c, address);
+                e.b.store(trusted(AccessReason::Checked, offset), c, address);
                 offset += e.b.ty(c).bytes() as i32;
             }
         };
-        self.store_behind((ok, pair, wide), values, run, whole, |_| Ok(Offsets::From(base)))
+        self.store_checked((ok, pair, offset64), values, run, whole, |_| Ok(Offsets::Contiguous(base)))
     }
 
     /// Stores from an address on if `ok` and all lanes are active; otherwise stores lane by lane in
     /// a cold block, at `offsets` that are computed there.
-    pub fn store_behind(
+    pub fn store_checked(
         &mut self,
-        (mut ok, pair, wide): (C, BufPair, C),
+        (mut ok, pair, offset64): (C, BufferRange, C),
         values: &[Value],
-        run: Run,
+        run: ElementRun,
         whole: impl FnOnce(&mut Self, &[C], C),
         offsets: impl FnOnce(&mut Self) -> Result<Offsets>,
     ) -> Result<()> {
@@ -187,7 +199,7 @@ impl Emitter<'_> {
         let vectors = values.iter().map(|&v| self.vector(v)).collect::<Result<Vec<C>>>()?;
         self.b.branch(ok, fast, &[], slow, &[]);
         self.enter(fast);
-        let address = self.b.iadd(pair.address, wide);
+        let address = self.b.iadd(pair.address, offset64);
         whole(self, &vectors, address);
         self.b.jump(done, &[]);
         self.enter(slow);
@@ -199,37 +211,37 @@ impl Emitter<'_> {
     }
 
     /// Stores the units that are in range, for the lanes of the mask.
-    fn store_by_lane(&mut self, pair: BufPair, offsets: Offsets, vectors: &[C], run: Run, mask: Option<C>) {
+    fn store_by_lane(&mut self, pair: BufferRange, offsets: Offsets, vectors: &[C], run: ElementRun, mask: Option<C>) {
         let (n, bytes, row) = (run.n as i32, run.ty.bytes(), self.row_bytes());
-        let last = trusted(Reason::Frame, (ROWS as i32 - 1) * row);
+        let last = trusted(AccessReason::Frame, (ROWS as i32 - 1) * row);
         let rows = self.lane_rows();
         for (i, c) in vectors.iter().copied().chain(mask).enumerate() {
-            self.b.store(trusted(Reason::Frame, i as i32 * row), c, rows);
+            self.b.store(trusted(AccessReason::Frame, i as i32 * row), c, rows);
         }
-        if let Offsets::Each(offsets) = offsets {
+        if let Offsets::PerLane(offsets) = offsets {
             self.b.store(last, offsets, rows);
         }
         let lanes = self.begin_lanes();
         let column = self.lane_column(rows, &lanes, bytes);
         let offset = match offsets {
-            Offsets::From(base) => self.lane_offset(base, run.bytes(), lanes.lane),
-            Offsets::Each(_) => {
+            Offsets::Contiguous(base) => self.lane_offset(base, run.bytes(), lanes.lane),
+            Offsets::PerLane(_) => {
                 let words = self.lane_column(rows, &lanes, 4);
                 self.b.load(Type::I32, last, words)
             }
         };
-        let (mut ok, wide) = self.in_range(pair, offset, run.bytes());
+        let (mut ok, offset64) = self.in_range(pair, offset, run.bytes());
         if mask.is_some() {
             let words = self.lane_column(rows, &lanes, 4);
-            let active = self.b.load(Type::I32, trusted(Reason::Frame, n * row), words);
+            let active = self.b.load(Type::I32, trusted(AccessReason::Frame, n * row), words);
             let active = self.b.icmp_imm(IntCond::Ne, active, 0);
             ok = self.b.and(ok, active);
         }
-        let address = self.b.iadd(pair.address, wide);
+        let address = self.b.iadd(pair.address, offset64);
         let address = self.b.select(ok, address, self.sink);
         for i in 0..n {
-            let c = self.b.load(scalar_type(run.ty), trusted(Reason::Frame, i * row), column);
-            self.b.store(trusted(Reason::Checked, i * bytes as i32), c, address);
+            let c = self.b.load(scalar_type(run.ty), trusted(AccessReason::Frame, i * row), column);
+            self.b.store(trusted(AccessReason::Checked, i * bytes as i32), c, address);
         }
         self.end_lanes(&lanes);
     }

@@ -16,8 +16,8 @@
 //! with an empty mask. Masks that are used behind it are kept in slots.
 
 use super::Emitter;
-use super::cell::Cells;
-use super::rep::Rep;
+use super::ssa_variable::SsaVariable;
+use super::value_rep::ValueRep;
 use crate::error::{Error, Result};
 use crate::ir::{If, Label, Loop, Node, Region, Scope, Term, Ty, Value};
 use crate::lir::{Block, IntCond, Type, Value as C};
@@ -25,41 +25,41 @@ use crate::passes::Shape;
 
 /// The way in which a region ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// Control falls through; the values are in the cells.
+pub enum RegionEnd {
+    /// Control falls through; the values are in the result variables.
     Yield,
     /// The block is terminated.
-    Gone,
+    Terminated,
     /// All active lanes broke to a divergent label: the mask is empty, and the block continues.
     Empty,
 }
 
-/// Destination of the values that a region yields.
+/// Destination of the values that a region yields, and the lanes for which they are stored.
 #[derive(Clone, Copy)]
-pub enum Finish<'c> {
-    /// The values replace the contents of the cells.
-    Set(&'c [(Value, Cells)]),
+pub enum YieldTarget<'c> {
+    /// The values replace the contents of the variables.
+    Set(&'c [(Value, SsaVariable)]),
     /// The values replace the contents for the lanes of a mask.
-    Merge(&'c [(Value, Cells)], C),
+    Merge(&'c [(Value, SsaVariable)], C),
     /// The values replace the contents for the lanes that are active at the end.
-    MergeActive(&'c [(Value, Cells)]),
+    MergeActive(&'c [(Value, SsaVariable)]),
 }
 
 /// An enclosing scope or loop.
-pub struct Target {
+pub struct BreakTarget {
     label: Label,
     exit: Block,
-    results: Vec<(Value, Cells)>,
+    results: Vec<(Value, SsaVariable)>,
     /// Lanes that broke to this label, if it is divergent.
-    broke: Option<Cells>,
+    broken_lanes: Option<SsaVariable>,
     /// True if a break to this label was emitted.
     used: bool,
 }
 
 /// A mask that is used later: in a slot if a barrier may come in between.
-enum Kept {
-    Here(C),
-    InSlot(Cells),
+enum SavedMask {
+    InValue(C),
+    InVariable(SsaVariable),
 }
 
 impl Emitter<'_> {
@@ -68,14 +68,14 @@ impl Emitter<'_> {
         if self.full {
             return self.mask(true);
         }
-        let cells = self.exec.clone();
-        self.cell(&cells)
+        let variable = self.exec.clone();
+        self.read_single(&variable)
     }
 
     /// Sets the exec mask.
     pub fn set_exec(&mut self, mask: C, full: bool) {
-        let cells = self.exec.clone();
-        self.set_cell(&cells, mask);
+        let variable = self.exec.clone();
+        self.write_single(&variable, mask);
         self.full = full;
     }
 
@@ -84,36 +84,36 @@ impl Emitter<'_> {
         self.splat_constant(Ty::B1, u64::from(all))
     }
 
-    fn escapes_node(&self, node: &Node) -> bool {
+    fn node_escapes(&self, node: &Node) -> bool {
         match node {
             Node::Inst(_) => false,
-            Node::If(n) => self.escapes_if(n),
-            Node::Loop(n) => self.facts.escapes(&n.body),
-            Node::Scope(n) => self.facts.escapes(&n.body),
+            Node::If(n) => self.if_escapes(n),
+            Node::Loop(n) => self.region_infos.escapes(&n.body),
+            Node::Scope(n) => self.region_infos.escapes(&n.body),
         }
     }
 
-    fn escapes_if(&self, n: &If) -> bool {
-        [&n.then, &n.else_].into_iter().any(|r| self.facts.escapes(r))
+    fn if_escapes(&self, n: &If) -> bool {
+        [&n.then, &n.else_].into_iter().any(|r| self.region_infos.escapes(r))
     }
 
     /// Emits a region. Behind a node that lanes may have left, code that is worth skipping runs
     /// only if a lane is still active. A loop whose last lane has broken out therefore does not run
     /// its body once more.
-    pub fn region(&mut self, region: &Region, finish: Finish<'_>) -> Result<End> {
+    pub fn region(&mut self, region: &Region, yield_target: YieldTarget<'_>) -> Result<RegionEnd> {
         let mut skip = None;
         let mut early = None;
         for (i, node) in region.nodes.iter().enumerate() {
             let end = match node {
                 Node::Inst(inst) => {
                     self.inst(*inst)?;
-                    End::Yield
+                    RegionEnd::Yield
                 }
-                Node::If(n) => match self.filter(n) {
+                Node::If(n) => match self.break_only_arm(n) {
                     Some(arm) => {
-                        let rest = self.facts.nodes_worth_skipping(&region.nodes[i + 1..]);
+                        let rest = self.region_infos.nodes_worth_skipping(&region.nodes[i + 1..]);
                         let end = rest.then(|| *skip.get_or_insert_with(|| self.b.create_block()));
-                        self.filter_out(n, arm, end)?;
+                        self.emit_break_only_arm(n, arm, end)?;
                         continue;
                     }
                     None => self.if_(n)?,
@@ -121,12 +121,12 @@ impl Emitter<'_> {
                 Node::Loop(n) => self.loop_(n)?,
                 Node::Scope(n) => self.scope(n)?,
             };
-            if end != End::Yield {
+            if end != RegionEnd::Yield {
                 early = Some(end);
                 break;
             }
             let rest = &region.nodes[i + 1..];
-            if !self.full && self.escapes_node(node) && self.facts.nodes_worth_skipping(rest) {
+            if !self.full && self.node_escapes(node) && self.region_infos.nodes_worth_skipping(rest) {
                 let end = *skip.get_or_insert_with(|| self.b.create_block());
                 let (more, exec) = (self.b.create_block(), self.exec_mask());
                 let any = self.b.any(exec);
@@ -136,52 +136,52 @@ impl Emitter<'_> {
         }
         let end = match early {
             Some(end) => end,
-            None => self.term(region, finish)?,
+            None => self.term(region, yield_target)?,
         };
         let Some(block) = skip else { return Ok(end) };
-        // On the path that skipped, the mask is empty; the cells hold that mask too.
-        if end != End::Gone {
+        // On the path that skipped, the mask is empty; the variables hold that mask too.
+        if end != RegionEnd::Terminated {
             self.b.jump(block, &[]);
         }
         self.enter(block);
         self.full = false;
-        Ok(if end == End::Yield { End::Yield } else { End::Empty })
+        Ok(if end == RegionEnd::Yield { RegionEnd::Yield } else { RegionEnd::Empty })
     }
 
-    fn term(&mut self, region: &Region, finish: Finish<'_>) -> Result<End> {
+    fn term(&mut self, region: &Region, yield_target: YieldTarget<'_>) -> Result<RegionEnd> {
         match &region.term {
             Term::Yield(values) => {
-                self.finish(finish, values)?;
-                Ok(End::Yield)
+                self.yield_values(yield_target, values)?;
+                Ok(RegionEnd::Yield)
             }
             Term::Break(label, values) => self.break_(*label, values),
             // No lane reaches this point, but with masks the block may be reached: all lanes have
             // broken to divergent labels before.
             Term::Unreachable if self.full => {
                 self.leave();
-                Ok(End::Gone)
+                Ok(RegionEnd::Terminated)
             }
             Term::Unreachable => {
                 let none = self.mask(false);
                 self.set_exec(none, false);
-                Ok(End::Empty)
+                Ok(RegionEnd::Empty)
             }
         }
     }
 
-    fn finish(&mut self, finish: Finish<'_>, values: &[Value]) -> Result<()> {
+    fn yield_values(&mut self, yield_target: YieldTarget<'_>, values: &[Value]) -> Result<()> {
         let active;
-        let (results, mask) = match finish {
-            Finish::Set(results) => return self.set_results(results, values),
-            Finish::Merge(results, mask) => (results, mask),
-            Finish::MergeActive(results) => {
+        let (results, mask) = match yield_target {
+            YieldTarget::Set(results) => return self.set_results(results, values),
+            YieldTarget::Merge(results, mask) => (results, mask),
+            YieldTarget::MergeActive(results) => {
                 active = self.exec_mask();
                 (results, active)
             }
         };
-        for ((result, cells), &value) in results.iter().zip(values) {
-            let rep = self.rep(value)?;
-            self.merge_cells(*result, cells, &rep, mask)?;
+        for ((result, variable), &value) in results.iter().zip(values) {
+            let rep = self.value_rep(value)?;
+            self.merge_variable(*result, variable, &rep, mask)?;
         }
         Ok(())
     }
@@ -192,17 +192,17 @@ impl Emitter<'_> {
         self.b.jump(exit, &[]);
     }
 
-    fn break_(&mut self, label: Label, values: &[Value]) -> Result<End> {
+    fn break_(&mut self, label: Label, values: &[Value]) -> Result<RegionEnd> {
         let index = self
             .targets
             .iter()
             .rposition(|t| t.label == label)
             .ok_or_else(|| Error::internal(format!("break to {label:?} outside of it")))?;
-        let reps = values.iter().map(|&v| self.rep(v)).collect::<Result<Vec<Rep>>>()?;
+        let value_reps = values.iter().map(|&v| self.value_rep(v)).collect::<Result<Vec<ValueRep>>>()?;
         let target = &self.targets[index];
-        let (exit, results, broke) = (target.exit, target.results.clone(), target.broke.clone());
+        let (exit, results, broken_lanes) = (target.exit, target.results.clone(), target.broken_lanes.clone());
         self.targets[index].used = true;
-        let Some(broke) = broke else {
+        let Some(broken_lanes) = broken_lanes else {
             // All active lanes break. If there is none, because lanes wait at a label in between,
             // the jump must not be taken.
             let stay = (!self.full).then(|| {
@@ -213,36 +213,36 @@ impl Emitter<'_> {
                 self.enter(go);
                 stay
             });
-            for ((value, cells), rep) in results.iter().zip(&reps) {
-                self.set_cells(*value, cells, rep)?;
+            for ((value, variable), rep) in results.iter().zip(&value_reps) {
+                self.write_variable(*value, variable, rep)?;
             }
             self.b.jump(exit, &[]);
-            let Some(stay) = stay else { return Ok(End::Gone) };
+            let Some(stay) = stay else { return Ok(RegionEnd::Terminated) };
             self.enter(stay);
-            return Ok(End::Empty);
+            return Ok(RegionEnd::Empty);
         };
         let exec = self.exec_mask();
-        for ((value, cells), rep) in results.iter().zip(&reps) {
-            self.merge_cells(*value, cells, rep, exec)?;
+        for ((value, variable), rep) in results.iter().zip(&value_reps) {
+            self.merge_variable(*value, variable, rep, exec)?;
         }
-        let old = self.cell(&broke);
+        let old = self.read_single(&broken_lanes);
         let new = self.b.or(old, exec);
-        self.set_cell(&broke, new);
+        self.write_single(&broken_lanes, new);
         let none = self.mask(false);
         self.set_exec(none, false);
-        Ok(End::Empty)
+        Ok(RegionEnd::Empty)
     }
 
-    fn if_(&mut self, n: &If) -> Result<End> {
-        let crosses = self.barriers.crosses(&n.then);
-        if let Rep::Uniform(c) = self.rep(n.cond)? {
-            return self.uniform_if(n, c, crosses);
+    fn if_(&mut self, n: &If) -> Result<RegionEnd> {
+        let spans_barrier = self.barriers.spans_barrier(&n.then);
+        if let ValueRep::Uniform(c) = self.value_rep(n.cond)? {
+            return self.uniform_if(n, c, spans_barrier);
         }
-        self.divergent_if(n, crosses)
+        self.divergent_if(n, spans_barrier)
     }
 
-    fn uniform_if(&mut self, n: &If, cond: C, crosses: bool) -> Result<End> {
-        let results = self.new_results(&n.results, crosses);
+    fn uniform_if(&mut self, n: &If, cond: C, spans_barrier: bool) -> Result<RegionEnd> {
+        let results = self.new_results(&n.results, spans_barrier);
         let (then, else_, merge) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.branch(cond, then, &[], else_, &[]);
         let full = self.full;
@@ -252,11 +252,11 @@ impl Emitter<'_> {
             self.enter(block);
             self.full = full;
             self.begin_segment(region);
-            let end = self.region(region, Finish::Set(&results))?;
-            if end != End::Gone {
+            let end = self.region(region, YieldTarget::Set(&results))?;
+            if end != RegionEnd::Terminated {
                 full_after &= self.full;
                 reached = true;
-                yields |= end == End::Yield;
+                yields |= end == RegionEnd::Yield;
                 self.b.jump(merge, &[]);
             }
         }
@@ -265,15 +265,15 @@ impl Emitter<'_> {
         self.enter(merge);
         if !reached {
             self.leave();
-            return Ok(End::Gone);
+            return Ok(RegionEnd::Terminated);
         }
         self.finish_results(&results)?;
-        Ok(if yields { End::Yield } else { End::Empty })
+        Ok(if yields { RegionEnd::Yield } else { RegionEnd::Empty })
     }
 
     /// Returns the arm by which lanes break to a divergent label, if the `If` does nothing for the
     /// other lanes. Loops usually end in this way.
-    fn filter<'n>(&self, n: &'n If) -> Option<&'n Region> {
+    fn break_only_arm<'n>(&self, n: &'n If) -> Option<&'n Region> {
         let nothing = |r: &Region| r.nodes.is_empty() && matches!(&r.term, Term::Yield(values) if values.is_empty());
         let leaves = |r: &Region| matches!(r.term, Term::Break(label, _) if self.div.is_divergent_label(label));
         let arm = match (nothing(&n.then), nothing(&n.else_)) {
@@ -282,13 +282,13 @@ impl Emitter<'_> {
             _ => return None,
         };
         let varying = self.shape(n.cond) != Shape::Uniform && self.constant_bits(n.cond).is_none();
-        (varying && leaves(arm) && !self.barriers.crosses(arm)).then_some(arm)
+        (varying && leaves(arm) && !self.barriers.spans_barrier(arm)).then_some(arm)
     }
 
-    /// Emits an `If` that [`Emitter::filter`] accepts: only a branch to the arm if a lane takes it,
-    /// which is rare in loops. If no lane remains active behind the arm, control continues at
-    /// `end`.
-    fn filter_out(&mut self, n: &If, arm: &Region, end: Option<Block>) -> Result<()> {
+    /// Emits an `If` that [`Emitter::break_only_arm`] accepts: only a branch to the arm if a lane
+    /// takes it, which is rare in loops. If no lane remains active behind the arm, control
+    /// continues at `end`.
+    fn emit_break_only_arm(&mut self, n: &If, arm: &Region, end: Option<Block>) -> Result<()> {
         let cond = self.vector(n.cond)?;
         let saved = self.exec_mask();
         let inverted = core::ptr::eq(arm, &raw const n.else_);
@@ -303,7 +303,7 @@ impl Emitter<'_> {
         self.b.branch(any, go, &[], on, &[]);
         self.enter(go);
         self.set_exec(leaving, false);
-        if self.region(arm, Finish::Set(&[]))? == End::Gone {
+        if self.region(arm, YieldTarget::Set(&[]))? == RegionEnd::Terminated {
             let dead = self.b.create_block();
             self.enter(dead);
         }
@@ -320,69 +320,75 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn keep(&mut self, mask: C, crosses: bool) -> Kept {
-        if !crosses {
-            return Kept::Here(mask);
+    fn save_mask(&mut self, mask: C, spans_barrier: bool) -> SavedMask {
+        if !spans_barrier {
+            return SavedMask::InValue(mask);
         }
-        let cells = self.mask_cells(true);
-        self.set_cell(&cells, mask);
-        Kept::InSlot(cells)
+        let variable = self.new_mask_variable(true);
+        self.write_single(&variable, mask);
+        SavedMask::InVariable(variable)
     }
 
-    fn kept(&mut self, mask: &Kept) -> C {
+    fn restore_mask(&mut self, mask: &SavedMask) -> C {
         match mask {
-            Kept::Here(mask) => *mask,
-            Kept::InSlot(cells) => self.cell(cells),
+            SavedMask::InValue(mask) => *mask,
+            SavedMask::InVariable(variable) => self.read_single(variable),
         }
     }
 
-    fn divergent_if(&mut self, n: &If, crosses: bool) -> Result<End> {
+    fn divergent_if(&mut self, n: &If, spans_barrier: bool) -> Result<RegionEnd> {
         let cond = self.vector(n.cond)?;
         let full = self.full;
         let saved = self.exec_mask();
         let then_mask = if full { cond } else { self.b.and(saved, cond) };
         let else_mask = self.b.and_not(saved, cond);
-        let results = self.new_results(&n.results, crosses);
-        let escapes = self.escapes_if(n);
+        let results = self.new_results(&n.results, spans_barrier);
+        let escapes = self.if_escapes(n);
         let after = escapes.then(|| {
-            let cells = self.mask_cells(crosses);
+            let variable = self.new_mask_variable(spans_barrier);
             let none = self.mask(false);
-            self.set_cell(&cells, none);
-            cells
+            self.write_single(&variable, none);
+            variable
         });
-        let (saved, else_mask) = (self.keep(saved, crosses), self.keep(else_mask, crosses));
-        let then = self.arm(&n.then, then_mask, Finish::Set(&results), after.as_ref())?;
-        let else_mask = self.kept(&else_mask);
-        let finish = match then {
-            End::Yield if crosses => Finish::MergeActive(&results),
-            End::Yield => Finish::Merge(&results, else_mask),
-            _ => Finish::Set(&results),
+        let (saved, else_mask) = (self.save_mask(saved, spans_barrier), self.save_mask(else_mask, spans_barrier));
+        let then = self.arm(&n.then, then_mask, YieldTarget::Set(&results), after.as_ref())?;
+        let else_mask = self.restore_mask(&else_mask);
+        let yield_target = match then {
+            RegionEnd::Yield if spans_barrier => YieldTarget::MergeActive(&results),
+            RegionEnd::Yield => YieldTarget::Merge(&results, else_mask),
+            _ => YieldTarget::Set(&results),
         };
-        let else_ = self.arm(&n.else_, else_mask, finish, after.as_ref())?;
+        let else_ = self.arm(&n.else_, else_mask, yield_target, after.as_ref())?;
         self.end_segment(&n.then);
-        if then != End::Yield && else_ != End::Yield {
+        if then != RegionEnd::Yield && else_ != RegionEnd::Yield {
             let none = self.mask(false);
             self.set_exec(none, false);
-            return Ok(End::Empty);
+            return Ok(RegionEnd::Empty);
         }
         match after {
-            Some(cells) => {
-                let mask = self.cell(&cells);
+            Some(variable) => {
+                let mask = self.read_single(&variable);
                 self.set_exec(mask, false);
-                self.release(&cells);
+                self.release_variable(&variable);
             }
             None => {
-                let saved = self.kept(&saved);
+                let saved = self.restore_mask(&saved);
                 self.set_exec(saved, full);
             }
         }
         self.finish_results(&results)?;
-        Ok(End::Yield)
+        Ok(RegionEnd::Yield)
     }
 
     /// Emits one arm of a divergent `If`. `after` collects the lanes that reach its end.
-    fn arm(&mut self, region: &Region, mask: C, finish: Finish<'_>, after: Option<&Cells>) -> Result<End> {
-        let skip = self.facts.worth_skipping(region).then(|| {
+    fn arm(
+        &mut self,
+        region: &Region,
+        mask: C,
+        yield_target: YieldTarget<'_>,
+        after: Option<&SsaVariable>,
+    ) -> Result<RegionEnd> {
+        let skip = self.region_infos.worth_skipping(region).then(|| {
             let (arm, rest) = (self.b.create_block(), self.b.create_block());
             let any = self.b.any(mask);
             self.b.branch(any, arm, &[], rest, &[]);
@@ -391,22 +397,22 @@ impl Emitter<'_> {
         });
         self.set_exec(mask, false);
         self.begin_segment(region);
-        let end = self.region(region, finish)?;
-        let gone = end == End::Gone;
-        if let (Some(cells), false) = (after, gone) {
+        let end = self.region(region, yield_target)?;
+        let terminated = end == RegionEnd::Terminated;
+        if let (Some(variable), false) = (after, terminated) {
             let exec = self.exec_mask();
-            let old = self.cell(cells);
+            let old = self.read_single(variable);
             let new = self.b.or(old, exec);
-            self.set_cell(cells, new);
+            self.write_single(variable, new);
         }
         match skip {
             Some(rest) => {
-                if !gone {
+                if !terminated {
                     self.b.jump(rest, &[]);
                 }
                 self.enter(rest);
             }
-            None if gone => {
+            None if terminated => {
                 let dead = self.b.create_block();
                 self.enter(dead);
             }
@@ -416,53 +422,53 @@ impl Emitter<'_> {
     }
 
     /// Emits a scope.
-    pub fn scope(&mut self, n: &Scope) -> Result<End> {
-        let crosses = self.barriers.crosses(&n.body);
-        let escapes = self.facts.escapes(&n.body);
+    pub fn scope(&mut self, n: &Scope) -> Result<RegionEnd> {
+        let spans_barrier = self.barriers.spans_barrier(&n.body);
+        let escapes = self.region_infos.escapes(&n.body);
         let full = self.full;
-        let saved = (!escapes && !crosses).then(|| self.exec_mask());
-        self.push_target(n.label, &n.results, crosses)?;
+        let saved = (!escapes && !spans_barrier).then(|| self.exec_mask());
+        self.push_target(n.label, &n.results, spans_barrier)?;
         self.begin_segment(&n.body);
         let results = self.targets.last().map_or(Vec::new(), |t| t.results.clone());
         let divergent = self.div.is_divergent_label(n.label);
-        let finish = if divergent { Finish::MergeActive(&results) } else { Finish::Set(&results) };
-        let end = self.region(&n.body, finish)?;
+        let yield_target = if divergent { YieldTarget::MergeActive(&results) } else { YieldTarget::Set(&results) };
+        let end = self.region(&n.body, yield_target)?;
         let target = self.pop_target()?;
-        if end != End::Gone {
+        if end != RegionEnd::Terminated {
             self.b.jump(target.exit, &[]);
         }
-        let live = target.used || end == End::Yield;
+        let live = target.used || end == RegionEnd::Yield;
         self.end_segment(&n.body);
-        self.close(target, saved, full && !escapes, live)
+        self.close_label(target, saved, full && !escapes, live)
     }
 
-    fn loop_(&mut self, n: &Loop) -> Result<End> {
-        let crosses = self.barriers.crosses(&n.body);
-        let escapes = self.facts.escapes(&n.body);
+    fn loop_(&mut self, n: &Loop) -> Result<RegionEnd> {
+        let spans_barrier = self.barriers.spans_barrier(&n.body);
+        let escapes = self.region_infos.escapes(&n.body);
         let full = self.full;
-        let saved = (!escapes && !crosses).then(|| self.exec_mask());
+        let saved = (!escapes && !spans_barrier).then(|| self.exec_mask());
         for v in self.barriers.loop_uses(&n.body).to_vec() {
-            self.rep(v)?;
+            self.value_rep(v)?;
         }
-        let params = self.new_results(&n.params, crosses);
+        let params = self.new_results(&n.params, spans_barrier);
         self.set_results(&params, &n.inits)?;
-        self.push_target(n.label, &n.results, crosses)?;
+        self.push_target(n.label, &n.results, spans_barrier)?;
         // Lanes can disappear only through masks; the back edge then tests whether one is left.
         let shrinks = self.div.is_divergent_label(n.label) || escapes;
         self.full = full && !shrinks;
         let header = self.b.create_block();
         self.b.jump(header, &[]);
-        match self.barriers.dispatch().filter(|_| crosses) {
+        match self.barriers.dispatch().filter(|_| spans_barrier) {
             // Back edges come from blocks that the dispatch on resume indices enters.
-            Some(dispatch) => self.b.enter_behind(header, dispatch),
+            Some(dispatch) => self.b.enter_dominated_by(header, dispatch),
             None => self.b.enter_loop(header),
         }
         self.begin_segment(&n.body);
         self.define_results(&params)?;
-        let end = self.region(&n.body, Finish::Set(&params))?;
+        let end = self.region(&n.body, YieldTarget::Set(&params))?;
         let target = self.pop_target()?;
         match end {
-            End::Yield => {
+            RegionEnd::Yield => {
                 self.poll_abort();
                 if shrinks {
                     let exec = self.exec_mask();
@@ -472,65 +478,65 @@ impl Emitter<'_> {
                     self.b.jump(header, &[]);
                 }
             }
-            End::Empty => {
+            RegionEnd::Empty => {
                 self.b.jump(target.exit, &[]);
             }
-            End::Gone => {}
+            RegionEnd::Terminated => {}
         }
         self.b.seal_block(header);
         let live = target.used;
         self.end_segment(&n.body);
-        let end = self.close(target, saved, full && !escapes, live);
-        params.iter().for_each(|(_, cells)| self.release(cells));
+        let end = self.close_label(target, saved, full && !escapes, live);
+        params.iter().for_each(|(_, variable)| self.release_variable(variable));
         end
     }
 
     /// Emits the end of a scope or loop, where the lanes that broke to its label become active
     /// again. `full` is true if the mask is known to be full again, and `live` if any lane may
     /// reach this point.
-    fn close(&mut self, target: Target, saved: Option<C>, full: bool, live: bool) -> Result<End> {
+    fn close_label(&mut self, target: BreakTarget, saved: Option<C>, full: bool, live: bool) -> Result<RegionEnd> {
         self.enter(target.exit);
         if !live {
             let none = self.mask(false);
             self.set_exec(none, false);
-            return Ok(End::Empty);
+            return Ok(RegionEnd::Empty);
         }
         if let Some(saved) = saved {
             self.set_exec(saved, full);
-        } else if let Some(broke) = &target.broke {
+        } else if let Some(broken_lanes) = &target.broken_lanes {
             self.full = false;
-            let (exec, broke) = (self.exec_mask(), self.cell(broke));
-            let mask = self.b.or(exec, broke);
+            let (exec, broken_lanes) = (self.exec_mask(), self.read_single(broken_lanes));
+            let mask = self.b.or(exec, broken_lanes);
             self.set_exec(mask, full);
         } else {
-            // No mask was changed, except by lanes that left for good, so the cells are valid.
+            // No mask was changed, except by lanes that left for good, so the variables are valid.
             self.full = full;
         }
-        if let Some(broke) = &target.broke {
-            self.release(broke);
+        if let Some(broken_lanes) = &target.broken_lanes {
+            self.release_variable(broken_lanes);
         }
         self.finish_results(&target.results)?;
-        Ok(End::Yield)
+        Ok(RegionEnd::Yield)
     }
 
-    fn push_target(&mut self, label: Label, results: &[Value], crosses: bool) -> Result<()> {
+    fn push_target(&mut self, label: Label, results: &[Value], spans_barrier: bool) -> Result<()> {
         let divergent = self.div.is_divergent_label(label);
-        let results = self.new_results(results, crosses);
-        let broke = divergent.then(|| {
-            let cells = self.mask_cells(crosses);
+        let results = self.new_results(results, spans_barrier);
+        let broken_lanes = divergent.then(|| {
+            let variable = self.new_mask_variable(spans_barrier);
             let none = self.mask(false);
-            self.set_cell(&cells, none);
-            cells
+            self.write_single(&variable, none);
+            variable
         });
-        if divergent && crosses {
-            results.iter().for_each(|(_, cells)| self.clear_cells(cells));
+        if divergent && spans_barrier {
+            results.iter().for_each(|(_, variable)| self.zero_variable(variable));
         }
         let exit = self.b.create_block();
-        self.targets.push(Target { label, exit, results, broke, used: false });
+        self.targets.push(BreakTarget { label, exit, results, broken_lanes, used: false });
         Ok(())
     }
 
-    fn pop_target(&mut self) -> Result<Target> {
+    fn pop_target(&mut self) -> Result<BreakTarget> {
         self.targets.pop().ok_or_else(|| Error::internal("unbalanced break targets"))
     }
 
@@ -553,38 +559,38 @@ impl Emitter<'_> {
         self.enter(go_on);
     }
 
-    /// Makes cells for the results of a node, before the node.
+    /// Makes variables for the results of a node, before the node.
     ///
-    /// The cells are set to zero, because not every path through the node sets them all. Otherwise
-    /// SSA construction would carry a value from the function's start to this point. A slot of the
-    /// scratch memory would hold data of an earlier workgroup or shader.
-    fn new_results(&mut self, values: &[Value], crosses: bool) -> Vec<(Value, Cells)> {
-        let results: Vec<_> = values.iter().map(|&v| (v, self.new_cells(v, crosses))).collect();
-        results.iter().for_each(|(_, cells)| self.clear_cells(cells));
+    /// The variables are set to zero, because not every path through the node sets them all.
+    /// Otherwise SSA construction would carry a value from the function's start to this point. A
+    /// slot of the scratch memory would hold data of an earlier workgroup or shader.
+    fn new_results(&mut self, values: &[Value], spans_barrier: bool) -> Vec<(Value, SsaVariable)> {
+        let results: Vec<_> = values.iter().map(|&v| (v, self.new_ssa_variable(v, spans_barrier))).collect();
+        results.iter().for_each(|(_, variable)| self.zero_variable(variable));
         results
     }
 
-    fn set_results(&mut self, results: &[(Value, Cells)], values: &[Value]) -> Result<()> {
-        // All values are read before the first cell is set, because a loop may swap its params.
-        let reps = values.iter().map(|&v| self.rep(v)).collect::<Result<Vec<Rep>>>()?;
-        for ((result, cells), rep) in results.iter().zip(&reps) {
-            self.set_cells(*result, cells, rep)?;
+    fn set_results(&mut self, results: &[(Value, SsaVariable)], values: &[Value]) -> Result<()> {
+        // All values are read before the first variable is set, because a loop may swap its params.
+        let value_reps = values.iter().map(|&v| self.value_rep(v)).collect::<Result<Vec<ValueRep>>>()?;
+        for ((result, variable), rep) in results.iter().zip(&value_reps) {
+            self.write_variable(*result, variable, rep)?;
         }
         Ok(())
     }
 
-    fn define_results(&mut self, results: &[(Value, Cells)]) -> Result<()> {
-        for (result, cells) in results {
-            let rep = self.get_cells(cells);
+    fn define_results(&mut self, results: &[(Value, SsaVariable)]) -> Result<()> {
+        for (result, variable) in results {
+            let rep = self.read_variable(variable);
             self.define(*result, rep)?;
         }
         Ok(())
     }
 
-    /// Defines results and releases their cells.
-    fn finish_results(&mut self, results: &[(Value, Cells)]) -> Result<()> {
+    /// Defines results and releases their variables.
+    fn finish_results(&mut self, results: &[(Value, SsaVariable)]) -> Result<()> {
         self.define_results(results)?;
-        results.iter().for_each(|(_, cells)| self.release(cells));
+        results.iter().for_each(|(_, variable)| self.release_variable(variable));
         Ok(())
     }
 }

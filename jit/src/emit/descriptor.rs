@@ -2,18 +2,18 @@
 
 use super::Emitter;
 use super::memory::read_only;
-use super::rep::{BufPair, Rep};
+use super::value_rep::{BufferRange, ValueRep};
 use crate::error::{Error, Result};
 use crate::ir::{HEAP_DATA, InstData, Op, RESOURCE_HEAP, SAMPLER_HEAP, SAMPLER_HEAP_DATA, Value};
-use crate::lir::{Reason, Type, Value as C};
+use crate::lir::{AccessReason, Type, Value as C};
 use smallvec::{SmallVec, smallvec};
 
 impl Emitter<'_> {
     /// Returns the buffer of a lane.
-    pub fn buffer_lane(&mut self, v: Value, lane: usize) -> Result<BufPair> {
-        match self.rep(v)? {
-            Rep::Buffer(pair) => Ok(pair),
-            Rep::Buffers(list) => Ok(list[lane]),
+    pub fn buffer_lane(&mut self, v: Value, lane: usize) -> Result<BufferRange> {
+        match self.value_rep(v)? {
+            ValueRep::Buffer(pair) => Ok(pair),
+            ValueRep::Buffers(list) => Ok(list[lane]),
             _ => Err(Error::internal("not a buffer")),
         }
     }
@@ -30,18 +30,18 @@ impl Emitter<'_> {
         let (base, start, inline) = match layout.kind {
             K::UniformBufferDynamic | K::StorageBufferDynamic if layout.count > 0 => {
                 let first = layout.dynamic_index as i32 * base::abi::DESCRIPTOR_SIZE as i32;
-                if layout.is_near() {
+                if layout.is_inline() {
                     let near = core::mem::offset_of!(base::abi::ShaderContext, dynamic_buffers);
                     (self.ctx, near as i32 + first, false)
                 } else {
                     let all = core::mem::offset_of!(base::abi::ShaderContext, all_dynamic_buffers)
                         + core::mem::offset_of!(base::abi::DynamicBuffers, first);
-                    (self.b.load(Type::I64, read_only(Reason::Field, all as i32), self.ctx), first, false)
+                    (self.b.load(Type::I64, read_only(AccessReason::Field, all as i32), self.ctx), first, false)
                 }
             }
             kind => {
                 let at = core::mem::offset_of!(base::abi::ShaderContext, sets) + set as usize * size_of::<*const u8>();
-                let memory = self.b.load(Type::I64, read_only(Reason::Field, at as i32), self.ctx);
+                let memory = self.b.load(Type::I64, read_only(AccessReason::Field, at as i32), self.ctx);
                 (memory, layout.offset as i32, kind == K::InlineUniformBlock)
             }
         };
@@ -54,15 +54,15 @@ impl Emitter<'_> {
                 }
                 false => self.b.iconst(Type::I64, i64::from(layout.count)),
             };
-            return self.define(data.result(), Rep::Buffer(BufPair { address, range }));
+            return self.define(data.result(), ValueRep::Buffer(BufferRange { address, range }));
         }
         // A null descriptor follows the last descriptor of a variable count.
         let last = match layout.variable {
             true => self.variable_count(base),
             false => self.b.iconst(Type::I32, i64::from(layout.count.max(1) - 1)),
         };
-        let rep = match self.rep(data.args[0])? {
-            Rep::Uniform(index) => {
+        let rep = match self.value_rep(data.args[0])? {
+            ValueRep::Uniform(index) => {
                 let at = self.descriptor_address(base, index, last);
                 self.read_descriptor(data, &[at], start)
             }
@@ -81,7 +81,7 @@ impl Emitter<'_> {
     /// Loads the descriptor count of a set's variable-sized binding.
     fn variable_count(&mut self, set: C) -> C {
         let at = base::abi::SET_HEADER + core::mem::offset_of!(base::abi::SetHeader, variable_count) as i32;
-        self.b.load(Type::I32, read_only(Reason::Descriptor, at), set)
+        self.b.load(Type::I32, read_only(AccessReason::Descriptor, at), set)
     }
 
     /// Returns `base + 16 * min(index, last)`.
@@ -92,20 +92,21 @@ impl Emitter<'_> {
         self.b.iadd(base, offset)
     }
 
-    fn read_descriptor(&mut self, data: &InstData, addresses: &[C], start: i32) -> Rep {
+    fn read_descriptor(&mut self, data: &InstData, addresses: &[C], start: i32) -> ValueRep {
         use base::abi::{BufferDescriptor, ImageDescriptor};
         let at = |field: usize| start + field as i32;
-        let load = |e: &mut Self, a: C, field: usize| e.b.load(Type::I64, read_only(Reason::Descriptor, at(field)), a);
+        let load =
+            |e: &mut Self, a: C, field: usize| e.b.load(Type::I64, read_only(AccessReason::Descriptor, at(field)), a);
         match data.op {
             Op::BufferDesc { .. } => {
-                let pairs: SmallVec<[BufPair; 8]> = addresses
+                let pairs: SmallVec<[BufferRange; 8]> = addresses
                     .iter()
-                    .map(|&a| BufPair {
+                    .map(|&a| BufferRange {
                         address: load(self, a, core::mem::offset_of!(BufferDescriptor, address)),
                         range: load(self, a, core::mem::offset_of!(BufferDescriptor, range)),
                     })
                     .collect();
-                if pairs.len() == 1 { Rep::Buffer(pairs[0]) } else { Rep::Buffers(pairs) }
+                if pairs.len() == 1 { ValueRep::Buffer(pairs[0]) } else { ValueRep::Buffers(pairs) }
             }
             _ => {
                 let field = if matches!(data.op, Op::SamplerDesc { .. }) {
@@ -114,23 +115,23 @@ impl Emitter<'_> {
                     core::mem::offset_of!(ImageDescriptor, view)
                 };
                 let pointers: SmallVec<[C; 8]> = addresses.iter().map(|&a| load(self, a, field)).collect();
-                if pointers.len() == 1 { Rep::Uniform(pointers[0]) } else { Rep::Pointers(pointers) }
+                if pointers.len() == 1 { ValueRep::Uniform(pointers[0]) } else { ValueRep::Pointers(pointers) }
             }
         }
     }
 
     /// Emits `Op::BufferSize`: the size in bytes, saturated to 32 bits.
     pub fn buffer_size(&mut self, data: &InstData) -> Result<()> {
-        let size = |e: &mut Self, pair: BufPair| {
-            let most = e.b.iconst(Type::I64, 0xffff_ffff);
-            let n = e.b.umin(pair.range, most);
+        let size = |e: &mut Self, pair: BufferRange| {
+            let max_value = e.b.iconst(Type::I64, 0xffff_ffff);
+            let n = e.b.umin(pair.range, max_value);
             e.b.narrow(Type::I32, n)
         };
-        let rep = match self.rep(data.args[0])? {
-            Rep::Buffer(pair) => Rep::Uniform(size(self, pair)),
-            Rep::Buffers(list) => {
+        let rep = match self.value_rep(data.args[0])? {
+            ValueRep::Buffer(pair) => ValueRep::Uniform(size(self, pair)),
+            ValueRep::Buffers(list) => {
                 let lanes: Vec<C> = list.iter().map(|&p| size(self, p)).collect();
-                Rep::Varying(self.b.build(&lanes))
+                ValueRep::Varying(self.b.build(&lanes))
             }
             _ => return Err(Error::internal("the size of something that is no buffer")),
         };

@@ -10,27 +10,27 @@
 
 use super::Emitter;
 use super::memory::trusted;
-use super::rectangle::Here;
+use super::rectangle::ChunkPosition;
 use crate::ir::Ty;
-use crate::lir::{Elem, IntCond, Reason, Type, Value as C};
+use crate::lir::{AccessReason, Elem, IntCond, Type, Value as C};
 use base::pixel::{BlendEquation, BlendEquations, BlendFactor, BlendOp};
 
 /// Largest product of two bytes.
-const MOST: i64 = 255 * 255;
+const MAX_PRODUCT: i64 = 255 * 255;
 
 /// The bytes of texels as words of 16 bits: the even bytes, and the odd bytes.
-type Halves = [C; 2];
+type EvenOddBytes = [C; 2];
 
 /// Source and target of blending, as words of 32 bits and as halves.
-struct Operands {
+struct BlendOperands {
     words: [C; 2],
-    halves: [Halves; 2],
+    even_odd: [EvenOddBytes; 2],
 }
 
 /// A blend factor; `None` is 0.
-type Factor = Option<Halves>;
+type Factor = Option<EvenOddBytes>;
 
-/// Returns true if the sum of the two products never exceeds [`MOST`].
+/// Returns true if the sum of the two products never exceeds [`MAX_PRODUCT`].
 fn is_bounded((source, target, op): BlendEquation) -> bool {
     use BlendFactor::*;
     let complement = matches!(
@@ -49,28 +49,28 @@ fn is_bounded((source, target, op): BlendEquation) -> bool {
 
 impl Emitter<'_> {
     /// Emits the end of a chunk of a rectangle: packs, blends and stores its colours.
-    pub fn write_colors(&mut self, here: &Here) {
+    pub fn write_colors(&mut self, chunk_position: &ChunkPosition) {
         let Some(rectangles) = &self.rectangles else { return };
         let epilogue = rectangles.epilogue;
         let outputs = epilogue.slots.map(|slot| slot.and_then(|slot| rectangles.outputs[usize::from(slot)].clone()));
         let zero = self.splat_constant(Ty::F32, 0);
-        let color = outputs.map(|cells| cells.map_or(zero, |cells| self.cell(&cells)));
+        let color = outputs.map(|cells| cells.map_or(zero, |cells| self.read_single(&cells)));
         let [r, g, b, a] = color;
-        let source = self.packed(&if epilogue.swap { [b, g, r, a] } else { color });
-        let [first, end, begin] = here.columns;
+        let source = self.pack_unorm8(&if epilogue.swap { [b, g, r, a] } else { color });
+        let [first, end, begin] = chunk_position.columns;
         let column = self.b.zext(Type::I64, begin);
         let offset = self.b.shl_imm(column, 2);
-        let address = self.b.iadd(here.row, offset);
+        let address = self.b.iadd(chunk_position.row, offset);
         let words = self.vector_type(Ty::I32);
-        let old = epilogue.blend.map(|_| self.b.load(words, trusted(Reason::Element, 0), address));
+        let old = epilogue.blend.map(|_| self.b.load(words, trusted(AccessReason::Element, 0), address));
         let new = match (&epilogue.blend, old) {
             (Some(equations), Some(old)) => self.blended(equations, source, old),
             _ => source,
         };
         let (some, all, done) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        self.b.branch(here.partial, some, &[], all, &[]);
+        self.b.branch(chunk_position.partial, some, &[], all, &[]);
         self.enter(all);
-        self.b.store(trusted(Reason::Element, 0), new, address);
+        self.b.store(trusted(AccessReason::Element, 0), new, address);
         self.b.jump(done, &[]);
         self.enter(some);
         let [first, end] = [first, end].map(|column| self.b.splat(words, column));
@@ -78,9 +78,9 @@ impl Emitter<'_> {
         let before = self.b.icmp(IntCond::Slt, pixels, first);
         let inside = self.b.icmp(IntCond::Slt, pixels, end);
         let inside = self.b.and_not(inside, before);
-        let old = old.unwrap_or_else(|| self.b.load(words, trusted(Reason::Element, 0), address));
+        let old = old.unwrap_or_else(|| self.b.load(words, trusted(AccessReason::Element, 0), address));
         let merged = self.b.select(inside, new, old);
-        self.b.store(trusted(Reason::Element, 0), merged, address);
+        self.b.store(trusted(AccessReason::Element, 0), merged, address);
         self.b.jump(done, &[]);
         self.enter(done);
     }
@@ -94,8 +94,8 @@ impl Emitter<'_> {
             let sum = self.saturated_sum(sum);
             return self.b.bitcast(self.vector_type(Ty::I32), sum);
         }
-        let halves = [self.halves(s), self.halves(d)];
-        let operands = Operands { words: [s, d], halves };
+        let even_odd = [self.even_odd(s), self.even_odd(d)];
+        let operands = BlendOperands { words: [s, d], even_odd };
         let mut result = self.equation(equations.color, &operands);
         if equations.alpha != equations.color {
             let alpha = self.equation(equations.alpha, &operands);
@@ -110,7 +110,7 @@ impl Emitter<'_> {
         self.b.bitcast(self.vector_type(Ty::I32), texels)
     }
 
-    fn halves(&mut self, words: C) -> Halves {
+    fn even_odd(&mut self, words: C) -> EvenOddBytes {
         let bytes = self.b.bitcast(Elem::I16.by(2 * self.lanes as usize), words);
         [self.b.and_imm(bytes, 0xff), self.b.lshr_imm(bytes, 8)]
     }
@@ -123,9 +123,9 @@ impl Emitter<'_> {
     }
 
     /// Evaluates a blend equation for all four components.
-    fn equation(&mut self, equation: BlendEquation, operands: &Operands) -> Halves {
+    fn equation(&mut self, equation: BlendEquation, operands: &BlendOperands) -> EvenOddBytes {
         let (source, target, op) = equation;
-        let [s, d] = operands.halves;
+        let [s, d] = operands.even_odd;
         if matches!(op, BlendOp::Min | BlendOp::Max) {
             return [0, 1].map(|i| if op == BlendOp::Min { self.b.umin(s[i], d[i]) } else { self.b.umax(s[i], d[i]) });
         }
@@ -142,11 +142,11 @@ impl Emitter<'_> {
                 _ if is_bounded(equation) => self.b.iadd(p, q),
                 _ => {
                     let sum = self.saturated_sum([p, q]);
-                    let most = self.b.constant(self.b.ty(sum), MOST as u64);
-                    self.b.umin(sum, most)
+                    let max_value = self.b.constant(self.b.ty(sum), MAX_PRODUCT as u64);
+                    self.b.umin(sum, max_value)
                 }
             };
-            self.over_255(sum)
+            self.div_255(sum)
         })
     }
 
@@ -156,17 +156,17 @@ impl Emitter<'_> {
         self.b.isub(a, b)
     }
 
-    /// Divides words of at most [`MOST`] by 255 and rounds to the nearest.
-    fn over_255(&mut self, x: C) -> C {
+    /// Divides words of at most [`MAX_PRODUCT`] by 255 and rounds to the nearest.
+    fn div_255(&mut self, x: C) -> C {
         let x = self.b.iadd_imm(x, 128);
         let high = self.b.lshr_imm(x, 8);
         let x = self.b.iadd(x, high);
         self.b.lshr_imm(x, 8)
     }
 
-    fn factor(&mut self, factor: BlendFactor, operands: &Operands) -> Factor {
+    fn factor(&mut self, factor: BlendFactor, operands: &BlendOperands) -> Factor {
         use BlendFactor::*;
-        let ([s, d], [source, target]) = (operands.words, operands.halves);
+        let ([s, d], [source, target]) = (operands.words, operands.even_odd);
         Some(match factor {
             Zero => return None,
             SrcColor => source,
@@ -192,7 +192,7 @@ impl Emitter<'_> {
     }
 
     /// Copies the alpha of each texel to all of its bytes.
-    fn alpha(&mut self, words: C) -> Halves {
+    fn alpha(&mut self, words: C) -> EvenOddBytes {
         let alpha = self.b.lshr_imm(words, 24);
         let above = self.b.shl_imm(alpha, 16);
         let both = self.b.or(alpha, above);

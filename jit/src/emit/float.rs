@@ -2,7 +2,7 @@
 //! multiply-add, exponents.
 
 use super::Emitter;
-use super::rep::Rep;
+use super::value_rep::ValueRep;
 use crate::error::Result;
 use crate::host;
 use crate::ir::{InstData, Ty, Value};
@@ -16,14 +16,14 @@ impl Emitter<'_> {
     }
 
     /// Emits `Binary::FMin` or `Binary::FMax`, with fewer operations if an operand is a constant.
-    pub fn known_extreme(&mut self, data: &InstData, greatest: bool) -> Result<()> {
+    pub fn constant_min_max(&mut self, data: &InstData, is_max: bool) -> Result<()> {
         let [first, second] = [0, 1].map(|i| data.args[i]);
         // A number never yields to a NaN, and no number other than zero equals one with different
         // bits.
         match (self.is_number(first), self.is_ordinary(second)) {
-            (true, _) => self.map(data, |e, a| e.float_choice(greatest, a[1], a[0])),
-            (_, true) => self.map(data, |e, a| e.float_choice(greatest, a[0], a[1])),
-            _ => self.map(data, |e, a| e.float_extreme(greatest, a[0], a[1])),
+            (true, _) => self.map(data, |e, a| e.select_min_max(is_max, a[1], a[0])),
+            (_, true) => self.map(data, |e, a| e.select_min_max(is_max, a[0], a[1])),
+            _ => self.map(data, |e, a| e.float_min_max(is_max, a[0], a[1])),
         }
     }
 
@@ -37,17 +37,17 @@ impl Emitter<'_> {
         })
     }
 
-    /// Returns `b < a || a is NaN ? b : a`; with `greatest`, the comparison is `b > a`.
-    pub fn float_extreme(&mut self, greatest: bool, a: C, b: C) -> C {
-        let extreme = self.float_choice(greatest, b, a);
+    /// Returns `b < a || a is NaN ? b : a`; with `is_max`, the comparison is `b > a`.
+    pub fn float_min_max(&mut self, is_max: bool, a: C, b: C) -> C {
+        let extreme = self.select_min_max(is_max, b, a);
         let nan = self.b.fcmp(FloatCond::Uno, a, a);
         self.b.select(nan, b, extreme)
     }
 
-    /// Returns `a < b ? a : b`; with `greatest`, the comparison is `a > b`. Back ends recognise
+    /// Returns `a < b ? a : b`; with `is_max`, the comparison is `a > b`. Back ends recognise
     /// this form as a minimum or maximum.
-    pub fn float_choice(&mut self, greatest: bool, a: C, b: C) -> C {
-        let (low, high) = if greatest { (b, a) } else { (a, b) };
+    pub fn select_min_max(&mut self, is_max: bool, a: C, b: C) -> C {
+        let (low, high) = if is_max { (b, a) } else { (a, b) };
         let take = self.b.fcmp(FloatCond::Lt, low, high);
         self.b.select(take, a, b)
     }
@@ -127,7 +127,7 @@ impl Emitter<'_> {
         }
         let results: Vec<Value> = data.results().collect();
         for (result, list) in results.into_iter().zip([significands, exponents]) {
-            let rep = if lanes == 1 { Rep::Uniform(list[0]) } else { Rep::Varying(self.b.build(&list)) };
+            let rep = if lanes == 1 { ValueRep::Uniform(list[0]) } else { ValueRep::Varying(self.b.build(&list)) };
             self.define(result, rep)?;
         }
         Ok(())

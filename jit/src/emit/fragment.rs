@@ -7,12 +7,12 @@
 //! for inputs that a shader does not use.
 
 use super::Emitter;
-use super::cell::Cells;
 use super::memory::read_only;
-use super::rep::{Rep, elem, scalar_type};
+use super::ssa_variable::SsaVariable;
+use super::value_rep::{ValueRep, elem, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty, Value};
-use crate::lir::{Elem, IntCond, Reason, Type, Value as C};
+use crate::lir::{AccessReason, Elem, IntCond, Type, Value as C};
 use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_SAMPLES, QuadPositions, SampleGroups};
 use base::shader::Interpolation;
 use core::mem::offset_of;
@@ -36,13 +36,18 @@ pub struct FragmentState {
     /// Mask of the lanes with coverage.
     pub covered: C,
     /// Mask of the lanes that are neither killed nor demoted.
-    pub alive: Cells,
+    pub alive: SsaVariable,
 }
 
 impl FragmentState {
     /// Makes the state of a chunk of a rectangle, which has no quads, from its primitive, the
     /// attributes, and the positions of its lanes relative to the primitive's origin.
-    pub fn of_rectangle((primitive, attributes): (C, C), relative: [C; 2], ones: C, alive: Cells) -> FragmentState {
+    pub fn for_rectangle(
+        (primitive, attributes): (C, C),
+        relative: [C; 2],
+        ones: C,
+        alive: SsaVariable,
+    ) -> FragmentState {
         FragmentState {
             primitives: [primitive].into_iter().collect(),
             attributes: [attributes].into_iter().collect(),
@@ -69,7 +74,7 @@ impl Emitter<'_> {
         self.set_exec(ones, true);
         let groups = self.lanes as usize / 4;
         let quads =
-            self.b.load(Type::I64, read_only(Reason::Field, offset_of!(FragmentBatch, quads) as i32), self.batch);
+            self.b.load(Type::I64, read_only(AccessReason::Field, offset_of!(FragmentBatch, quads) as i32), self.batch);
         let size = size_of::<FragmentQuad>() as i64;
         let chunk = self.b.zext(Type::I64, self.chunk);
         let start = self.b.imul_imm(chunk, size * groups as i64);
@@ -79,11 +84,12 @@ impl Emitter<'_> {
         let mut pixel = [SmallVec::new(), SmallVec::new()];
         for g in 0..groups {
             let at = |field: usize| (g * size as usize + field) as i32;
-            let half =
-                |e: &mut Self, field: usize| e.b.load_u16(Type::I32, read_only(Reason::Element, at(field)), quads);
+            let half = |e: &mut Self, field: usize| {
+                e.b.load_u16(Type::I32, read_only(AccessReason::Element, at(field)), quads)
+            };
             primitives.push(self.b.load(
                 Type::I64,
-                read_only(Reason::Element, at(offset_of!(FragmentQuad, primitive))),
+                read_only(AccessReason::Element, at(offset_of!(FragmentQuad, primitive))),
                 quads,
             ));
             coverage.push(half(self, offset_of!(FragmentQuad, coverage)));
@@ -91,26 +97,26 @@ impl Emitter<'_> {
             pixel[0].push(half(self, offset_of!(FragmentQuad, x)));
             pixel[1].push(half(self, offset_of!(FragmentQuad, y)));
         }
-        let inside = self.sample_inside(&samples);
-        let relative = [0, 1].map(|axis| self.relative(&primitives, axis, &pixel[axis], inside[axis]));
+        let inside = self.sample_positions_in_quad(&samples);
+        let relative = [0, 1].map(|axis| self.relative_position(&primitives, axis, &pixel[axis], inside[axis]));
         let attributes = if self.shader.inputs.is_empty() {
             SmallVec::new()
         } else {
             let field = offset_of!(FragmentPrimitive, attributes) as i32;
-            primitives.iter().map(|&p| self.b.load(Type::I64, read_only(Reason::Field, field), p)).collect()
+            primitives.iter().map(|&p| self.b.load(Type::I64, read_only(AccessReason::Field, field), p)).collect()
         };
-        let bits = self.quads(&coverage);
+        let bits = self.splat_quads(&coverage);
         let nibbles = self.words(|l| 0xf << (4 * (l & 3)));
         let bits = self.b.and(bits, nibbles);
         let covered = self.b.icmp_imm(IntCond::Ne, bits, 0);
-        let alive = self.mask_cells(false);
-        self.set_cell(&alive, ones);
+        let alive = self.new_mask_variable(false);
+        self.write_single(&alive, ones);
         self.fragment =
             Some(FragmentState { primitives, attributes, coverage, samples, pixel, inside, relative, covered, alive });
     }
 
     /// Expands one scalar per quad to all lanes of the quad.
-    fn quads(&mut self, scalars: &[C]) -> C {
+    fn splat_quads(&mut self, scalars: &[C]) -> C {
         if self.rectangles.is_some() {
             return self.splat_word(scalars[0]);
         }
@@ -121,10 +127,10 @@ impl Emitter<'_> {
 
     /// Returns positions along both axes relative to the quad's: those of the sample, or the
     /// centres with per-pixel shading.
-    fn sample_inside(&mut self, samples: &[C]) -> [C; 2] {
+    fn sample_positions_in_quad(&mut self, samples: &[C]) -> [C; 2] {
         let addresses: SmallVec<[C; 4]> = samples.iter().map(|&s| self.sample_address(s)).collect();
         [0, 1].map(|axis| {
-            let field = read_only(Reason::Element, first_position(axis) as i32);
+            let field = read_only(AccessReason::Element, first_position(axis) as i32);
             let quads: SmallVec<[C; 4]> = addresses.iter().map(|&a| self.b.load(Elem::F32.by(4), field, a)).collect();
             self.concat(&quads)
         })
@@ -132,8 +138,11 @@ impl Emitter<'_> {
 
     /// Returns the address of a sample's positions.
     fn sample_address(&mut self, index: C) -> C {
-        let positions =
-            self.b.load(Type::I64, read_only(Reason::Field, offset_of!(FragmentBatch, positions) as i32), self.batch);
+        let positions = self.b.load(
+            Type::I64,
+            read_only(AccessReason::Field, offset_of!(FragmentBatch, positions) as i32),
+            self.batch,
+        );
         let index = self.b.zext(Type::I64, index);
         let offset = self.b.imul_imm(index, size_of::<QuadPositions>() as i64);
         self.b.iadd(positions, offset)
@@ -146,7 +155,7 @@ impl Emitter<'_> {
         let last = self.b.iconst(Type::I32, i64::from(FragmentBatch::CENTRE));
         let index = self.b.umin(sample, last);
         let address = self.sample_address(index);
-        self.b.load(Type::F32, read_only(Reason::Element, first_position(axis) as i32), address)
+        self.b.load(Type::F32, read_only(AccessReason::Element, first_position(axis) as i32), address)
     }
 
     fn fragment(&self) -> Result<&FragmentState> {
@@ -157,19 +166,19 @@ impl Emitter<'_> {
     pub fn demote(&mut self) -> Result<()> {
         let alive = self.fragment()?.alive.clone();
         let exec = self.exec_mask();
-        let old = self.cell(&alive);
+        let old = self.read_single(&alive);
         let new = self.b.and_not(old, exec);
-        self.set_cell(&alive, new);
+        self.write_single(&alive, new);
         Ok(())
     }
 
     /// Emits `Op::IsHelper`.
     pub fn is_helper(&mut self, data: &InstData) -> Result<()> {
         let (covered, alive) = (self.fragment()?.covered, self.fragment()?.alive.clone());
-        let alive = self.cell(&alive);
+        let alive = self.read_single(&alive);
         let working = self.b.and(covered, alive);
         let helper = self.b.not(working);
-        self.define(data.result(), Rep::Varying(helper))
+        self.define(data.result(), ValueRep::Varying(helper))
     }
 
     /// Evaluates the plane `[dx, dy, c]` of the primitives at positions relative to their origins.
@@ -198,7 +207,7 @@ impl Emitter<'_> {
         let quads: SmallVec<[C; 4]> = primitives
             .iter()
             .map(|&p| {
-                let row = self.b.load(Elem::F32.by(4), read_only(Reason::Field, (field & !15) as i32), p);
+                let row = self.b.load(Elem::F32.by(4), read_only(AccessReason::Field, (field & !15) as i32), p);
                 self.b.shuffle(row, row, &[field / 4 % 4; 4])
             })
             .collect();
@@ -208,29 +217,29 @@ impl Emitter<'_> {
     /// Returns a field of each quad's primitive in all lanes.
     fn primitive_value(&mut self, ty: Type, primitives: &[C], field: usize) -> C {
         let scalars: SmallVec<[C; 4]> =
-            primitives.iter().map(|&p| self.b.load(ty, read_only(Reason::Field, field as i32), p)).collect();
-        self.quads(&scalars)
+            primitives.iter().map(|&p| self.b.load(ty, read_only(AccessReason::Field, field as i32), p)).collect();
+        self.splat_quads(&scalars)
     }
 
     /// Returns the position relative to the primitive's origin. The numbers are small and have few
     /// fraction bits, so every sum is exact.
-    fn relative(&mut self, primitives: &[C], axis: usize, pixel: &[C], inside: C) -> C {
+    fn relative_position(&mut self, primitives: &[C], axis: usize, pixel: &[C], inside: C) -> C {
         let field = offset_of!(FragmentPrimitive, origin) + 4 * axis;
         let deltas: SmallVec<[C; 4]> = primitives
             .iter()
             .zip(pixel)
             .map(|(&primitive, &pixel)| {
-                let origin = self.b.load(Type::I32, read_only(Reason::Field, field as i32), primitive);
+                let origin = self.b.load(Type::I32, read_only(AccessReason::Field, field as i32), primitive);
                 self.b.isub(pixel, origin)
             })
             .collect();
-        self.beside(&deltas, inside)
+        self.add_corners(&deltas, inside)
     }
 
     /// Returns the sums of integer corners, one per quad, and positions relative to them.
-    fn beside(&mut self, corners: &[C], inside: C) -> C {
+    fn add_corners(&mut self, corners: &[C], inside: C) -> C {
         let corners: SmallVec<[C; 4]> = corners.iter().map(|&c| self.b.sint_to_float(Type::F32, c)).collect();
-        let corners = self.quads(&corners);
+        let corners = self.splat_quads(&corners);
         self.b.fadd(corners, inside)
     }
 
@@ -255,18 +264,18 @@ impl Emitter<'_> {
     pub fn interpolate(&mut self, slot: u32, at: InterpolateAt, ty: Ty, data: &InstData) -> Result<C> {
         let interpolation = self.shader.inputs[slot as usize].interpolation;
         let lists = self.fragment()?.attributes.clone();
-        let field = read_only(Reason::Element, (slot as usize * size_of::<[u32; 3]>()) as i32);
+        let field = read_only(AccessReason::Element, (slot as usize * size_of::<[u32; 3]>()) as i32);
         if interpolation == Interpolation::Flat {
             let scalars: SmallVec<[C; 4]> = lists.iter().map(|&l| self.b.load(scalar_type(ty), field, l)).collect();
-            return Ok(self.quads(&scalars));
+            return Ok(self.splat_quads(&scalars));
         }
-        if let Some(here) = self.here() {
+        if let Some(chunk_position) = self.chunk_position() {
             let relative = self.fragment()?.relative;
-            let v = self.rectangle_input(slot, &here, relative);
+            let v = self.rectangle_input(slot, &chunk_position, relative);
             let to = self.b.ty(v).with(elem(ty));
             return Ok(self.b.bitcast(to, v));
         }
-        let Some(inside) = self.location(at, data)? else { return self.interpolated(slot, ty) };
+        let Some(inside) = self.position_in_pixel(at, data)? else { return self.interpolated(slot, ty) };
         let weights = self.weights_at(inside, interpolation == Interpolation::Smooth)?;
         // One load takes the row and the four bytes behind it.
         let rows: SmallVec<[C; 4]> = lists.iter().map(|&l| self.b.load(Elem::F32.by(4), field, l)).collect();
@@ -289,7 +298,7 @@ impl Emitter<'_> {
         let relative = [0, 1].map(|axis| {
             let steps = self.words(|l| steps[axis][l & 3].to_bits() as i32);
             let steps = self.b.bitcast(floats, steps);
-            let corner = self.relative(&primitives, axis, &pixel[axis], steps);
+            let corner = self.relative_position(&primitives, axis, &pixel[axis], steps);
             self.b.fadd(corner, inside[axis])
         });
         Ok(self.weights(&primitives, relative, perspective))
@@ -297,7 +306,7 @@ impl Emitter<'_> {
 
     /// Returns the position inside the pixel where an input is evaluated, or `None` for the
     /// position of the invocation.
-    fn location(&mut self, at: InterpolateAt, data: &InstData) -> Result<Option<[C; 2]>> {
+    fn position_in_pixel(&mut self, at: InterpolateAt, data: &InstData) -> Result<Option<[C; 2]>> {
         Ok(Some(match at {
             InterpolateAt::Default | InterpolateAt::Sample => return Ok(None),
             InterpolateAt::Centroid => self.centroids()?,
@@ -323,11 +332,17 @@ impl Emitter<'_> {
     /// Returns the mask of covered samples of each lane, one bit per sample.
     fn sample_mask(&mut self) -> Result<C> {
         let coverage = self.fragment()?.coverage.clone();
-        let samples =
-            self.b.load(Type::I32, read_only(Reason::Field, offset_of!(FragmentBatch, samples) as i32), self.batch);
+        let samples = self.b.load(
+            Type::I32,
+            read_only(AccessReason::Field, offset_of!(FragmentBatch, samples) as i32),
+            self.batch,
+        );
         let few = self.b.icmp_imm(IntCond::Ule, samples, 4);
-        let groups =
-            self.b.load(Type::I64, read_only(Reason::Field, offset_of!(FragmentBatch, groups) as i32), self.batch);
+        let groups = self.b.load(
+            Type::I64,
+            read_only(AccessReason::Field, offset_of!(FragmentBatch, groups) as i32),
+            self.batch,
+        );
         let chunk = self.b.zext(Type::I64, self.chunk);
         let size = size_of::<SampleGroups>();
         let start = self.b.imul_imm(chunk, (size * coverage.len()) as i64);
@@ -341,7 +356,7 @@ impl Emitter<'_> {
                 .map(|(quad, &coverage)| {
                     let word = self.b.load_u16(
                         Type::I32,
-                        read_only(Reason::Element, (quad * size + 2 * group) as i32),
+                        read_only(AccessReason::Element, (quad * size + 2 * group) as i32),
                         groups,
                     );
                     // With at most four samples per pixel, the quad itself has the mask, and the
@@ -349,7 +364,7 @@ impl Emitter<'_> {
                     if group == 0 { self.b.select(few, coverage, word) } else { word }
                 })
                 .collect();
-            let bits = self.quads(&quads);
+            let bits = self.splat_quads(&quads);
             let bits = self.b.lshrv(bits, shifts);
             let nibble = self.word(0xf);
             let bits = self.b.and(bits, nibble);
@@ -390,7 +405,7 @@ impl Emitter<'_> {
             }
             Builtin::SampleId => {
                 let ids: SmallVec<[C; 4]> = samples.iter().map(|&s| self.sample_id(s)).collect();
-                self.quads(&ids)
+                self.splat_quads(&ids)
             }
             Builtin::SamplePosition(c) => {
                 let axis = usize::from(c.min(1));
@@ -401,23 +416,23 @@ impl Emitter<'_> {
                         self.sample_position(id, axis)
                     })
                     .collect();
-                self.quads(&positions)
+                self.splat_quads(&positions)
             }
             Builtin::SampleMaskIn => self.sample_mask()?,
             Builtin::HelperInvocation => self.b.not(covered),
             other => return Err(Error::invalid(format!("{other:?} is no fragment's"))),
         };
-        self.define(result, Rep::Varying(c))
+        self.define(result, ValueRep::Varying(c))
     }
 
     /// Returns the framebuffer coordinate of the fragments along an axis.
     fn frag_xy(&mut self, axis: usize) -> Result<C> {
-        if let Some(here) = self.here() {
-            return Ok(self.rectangle_xy(&here, axis));
+        if let Some(chunk_position) = self.chunk_position() {
+            return Ok(self.rectangle_xy(&chunk_position, axis));
         }
         let f = self.fragment()?;
         let (pixel, inside) = (f.pixel[axis].clone(), f.inside[axis]);
-        Ok(self.beside(&pixel, inside))
+        Ok(self.add_corners(&pixel, inside))
     }
 
     fn sample_id(&mut self, sample: C) -> C {

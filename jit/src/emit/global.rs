@@ -5,18 +5,18 @@
 //! behind live memory are accessible.
 
 use super::Emitter;
-use super::memory::{at, fits_behind, read_only, trusted};
-use super::rep::{Rep, scalar_type};
+use super::memory::{access_at_offset, check_access_size, read_only, trusted};
+use super::value_rep::{ValueRep, scalar_type};
 use crate::error::Result;
 use crate::ir::{Ty, Value};
-use crate::lir::{Access, IntCond, Reason, Type, Value as C};
+use crate::lir::{Access, AccessReason, IntCond, Type, Value as C};
 use base::abi::{ADDRESS_GRANULE_BITS, AddressSpace, ShaderContext};
 use core::mem::offset_of;
 
 impl Emitter<'_> {
     fn address_space(&mut self, field: usize) -> C {
         let at = offset_of!(ShaderContext, addresses) + field;
-        self.b.load(Type::I64, read_only(Reason::Field, at as i32), self.ctx)
+        self.b.load(Type::I64, read_only(AccessReason::Field, at as i32), self.ctx)
     }
 
     /// Returns whether memory is live at the address (I64), as I8.
@@ -71,7 +71,7 @@ impl Emitter<'_> {
         let live = self.address_space(offset_of!(AddressSpace, live));
         let granule = self.b.umin(granule, last);
         let byte = self.b.iadd(live, granule);
-        let byte = self.b.load(Type::I8, trusted(Reason::Live, 0), byte);
+        let byte = self.b.load(Type::I8, trusted(AccessReason::Live, 0), byte);
         self.b.icmp_imm(IntCond::Ne, byte, 0)
     }
 
@@ -79,12 +79,12 @@ impl Emitter<'_> {
     /// load too, whatever their address is.
     pub fn load_global(&mut self, pointer: Value, results: &[Value], ty: Ty, flags: Access) -> Result<()> {
         let bytes = ty.bytes() as i32;
-        fits_behind(ty.bytes() * results.len() as u32)?;
-        if let Rep::Uniform(address) = self.rep(pointer)? {
+        check_access_size(ty.bytes() * results.len() as u32)?;
+        if let ValueRep::Uniform(address) = self.value_rep(pointer)? {
             let live = self.is_live(address);
             let address = self.b.select(live, address, self.zeros);
             let values = self.load_components(address, ty, results.len(), flags);
-            return self.define_all(results, values.into_iter().map(Rep::Uniform));
+            return self.define_all(results, values.into_iter().map(ValueRep::Uniform));
         }
         let long = self.vector_type(Ty::I64);
         let addresses = self.vector(pointer)?;
@@ -95,10 +95,10 @@ impl Emitter<'_> {
         for lane in 0..self.lanes as usize {
             let address = self.b.extract(addresses, lane);
             for (i, list) in lanes.iter_mut().enumerate() {
-                list.push(self.b.load(scalar_type(ty), at(flags, i as i32 * bytes), address));
+                list.push(self.b.load(scalar_type(ty), access_at_offset(flags, i as i32 * bytes), address));
             }
         }
-        let reps: Vec<Rep> = lanes.iter().map(|l| Rep::Varying(self.b.build(l))).collect();
-        self.define_all(results, reps.into_iter())
+        let value_reps: Vec<ValueRep> = lanes.iter().map(|l| ValueRep::Varying(self.b.build(l))).collect();
+        self.define_all(results, value_reps.into_iter())
     }
 }

@@ -3,10 +3,10 @@
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
-use super::rep::{BufPair, Rep};
+use super::value_rep::{BufferRange, ValueRep};
 use crate::error::Result;
 use crate::ir::{HEAP_DATA, InstData, Op, SAMPLER_HEAP, SAMPLER_HEAP_DATA};
-use crate::lir::{IntCond, Reason, Type, Value as C};
+use crate::lir::{AccessReason, IntCond, Type, Value as C};
 use base::abi::{
     ADDRESS_GRANULE_BITS, AddressSpace, BufferDescriptor, DESCRIPTOR_SIZE, HEAP_INDEX_BITS, HeapContext, HeapEntry,
     Heaps, MAX_HEAP_RANGE, ShaderContext,
@@ -15,7 +15,7 @@ use core::mem::offset_of;
 use smallvec::SmallVec;
 
 /// Values that all descriptors of a heap share.
-struct Heap {
+struct HeapValues {
     /// Address of the heap, and offset of the last byte at which a descriptor can begin (I64).
     address: C,
     last: C,
@@ -36,33 +36,33 @@ impl Emitter<'_> {
         let address = self.heap_field(at + offset_of!(HeapContext, address));
         let size = self.heap_field(at + offset_of!(HeapContext, size));
         if matches!(set, HEAP_DATA | SAMPLER_HEAP_DATA) {
-            return self.define(data.result(), Rep::Buffer(BufPair { address, range: size }));
+            return self.define(data.result(), ValueRep::Buffer(BufferRange { address, range: size }));
         }
-        let heap = Heap { address, last: self.b.iadd_imm(size, -(DESCRIPTOR_SIZE as i64)), at };
-        let offsets: SmallVec<[C; 8]> = match self.rep(data.args[0])? {
-            Rep::Uniform(offset) => [offset].into_iter().collect(),
+        let heap = HeapValues { address, last: self.b.iadd_imm(size, -(DESCRIPTOR_SIZE as i64)), at };
+        let offsets: SmallVec<[C; 8]> = match self.value_rep(data.args[0])? {
+            ValueRep::Uniform(offset) => [offset].into_iter().collect(),
             _ => (0..self.lanes as usize).map(|lane| self.value_lane(data.args[0], lane)).collect::<Result<_>>()?,
         };
         let rep = match data.op {
             Op::BufferDesc { .. } => {
-                let pairs: SmallVec<[BufPair; 8]> = offsets.iter().map(|&at| self.heap_buffer(&heap, at)).collect();
-                if let [pair] = pairs[..] { Rep::Buffer(pair) } else { Rep::Buffers(pairs) }
+                let pairs: SmallVec<[BufferRange; 8]> = offsets.iter().map(|&at| self.heap_buffer(&heap, at)).collect();
+                if let [pair] = pairs[..] { ValueRep::Buffer(pair) } else { ValueRep::Buffers(pairs) }
             }
             _ => {
                 let objects: SmallVec<[C; 8]> = offsets.iter().map(|&at| self.heap_object(&heap, at)).collect();
-                if let [object] = objects[..] { Rep::Uniform(object) } else { Rep::Pointers(objects) }
+                if let [object] = objects[..] { ValueRep::Uniform(object) } else { ValueRep::Pointers(objects) }
             }
         };
         self.define(data.result(), rep)
     }
 
     fn heap_field(&mut self, at: usize) -> C {
-        self.b.load(Type::I64, read_only(Reason::Field, at as i32), self.ctx)
+        self.b.load(Type::I64, read_only(AccessReason::Field, at as i32), self.ctx)
     }
 
     /// Returns the address of the descriptor at a byte offset (I32), or of zeros if that is outside
     /// of the heap.
-    fn heap_slot(&mut self, heap: &Heap, offset: C) -> C {
+    fn heap_slot(&mut self, heap: &HeapValues, offset: C) -> C {
         let offset = self.b.zext(Type::I64, offset);
         let address = self.b.iadd(heap.address, offset);
         let outside = self.b.icmp(IntCond::Ult, heap.last, offset);
@@ -70,11 +70,12 @@ impl Emitter<'_> {
     }
 
     /// Returns the live part of a descriptor's buffer.
-    fn heap_buffer(&mut self, heap: &Heap, offset: C) -> BufPair {
+    fn heap_buffer(&mut self, heap: &HeapValues, offset: C) -> BufferRange {
         let slot = self.heap_slot(heap, offset);
         let address =
-            self.b.load(Type::I64, trusted(Reason::Checked, offset_of!(BufferDescriptor, address) as i32), slot);
-        let range = self.b.load(Type::I64, trusted(Reason::Checked, offset_of!(BufferDescriptor, range) as i32), slot);
+            self.b.load(Type::I64, trusted(AccessReason::Checked, offset_of!(BufferDescriptor, address) as i32), slot);
+        let range =
+            self.b.load(Type::I64, trusted(AccessReason::Checked, offset_of!(BufferDescriptor, range) as i32), slot);
         let space = offset_of!(ShaderContext, addresses);
         let [base, last, runs] =
             [offset_of!(AddressSpace, base), offset_of!(AddressSpace, last), offset_of!(AddressSpace, runs)]
@@ -84,7 +85,7 @@ impl Emitter<'_> {
         let granule = self.b.umin(granule, last);
         let run = self.b.shl_imm(granule, size_of::<u32>().trailing_zeros());
         let run = self.b.iadd(runs, run);
-        let run = self.b.load(Type::I32, trusted(Reason::Live, 0), run);
+        let run = self.b.load(Type::I32, trusted(AccessReason::Live, 0), run);
         let run = self.b.zext(Type::I64, run);
         let alive = self.b.shl_imm(run, ADDRESS_GRANULE_BITS);
         // The run is counted from the start of its first granule, so the bytes of that granule
@@ -96,17 +97,17 @@ impl Emitter<'_> {
         let none = self.b.iconst(Type::I64, 0);
         let left = self.b.select(some, left, none);
         let range = self.b.umin(range, left);
-        let most = self.b.iconst(Type::I64, MAX_HEAP_RANGE as i64);
-        let range = self.b.umin(range, most);
+        let max_value = self.b.iconst(Type::I64, MAX_HEAP_RANGE as i64);
+        let range = self.b.umin(range, max_value);
         let null = self.heap_field(offset_of!(ShaderContext, heaps) + offset_of!(Heaps, null_buffer));
-        BufPair { address: self.b.select(some, address, null), range }
+        BufferRange { address: self.b.select(some, address, null), range }
     }
 
     /// Returns the view or the sampler of a descriptor: that of its entry if the entry has the same
     /// word, otherwise that of the first entry.
-    fn heap_object(&mut self, heap: &Heap, offset: C) -> C {
+    fn heap_object(&mut self, heap: &HeapValues, offset: C) -> C {
         let slot = self.heap_slot(heap, offset);
-        let word = self.b.load(Type::I64, trusted(Reason::Checked, 0), slot);
+        let word = self.b.load(Type::I64, trusted(AccessReason::Checked, 0), slot);
         let entries = self.heap_field(heap.at + offset_of!(HeapContext, entries));
         let last = self.heap_field(heap.at + offset_of!(HeapContext, last));
         let mask = self.b.iconst(Type::I64, (1 << HEAP_INDEX_BITS) - 1);
@@ -114,9 +115,11 @@ impl Emitter<'_> {
         let index = self.b.umin(index, last);
         let index = self.b.shl_imm(index, size_of::<HeapEntry>().trailing_zeros());
         let entry = self.b.iadd(entries, index);
-        let own = self.b.load(Type::I64, trusted(Reason::Element, offset_of!(HeapEntry, word) as i32), entry);
-        let object = self.b.load(Type::I64, trusted(Reason::Element, offset_of!(HeapEntry, object) as i32), entry);
-        let null = self.b.load(Type::I64, trusted(Reason::Element, offset_of!(HeapEntry, object) as i32), entries);
+        let own = self.b.load(Type::I64, trusted(AccessReason::Element, offset_of!(HeapEntry, word) as i32), entry);
+        let object =
+            self.b.load(Type::I64, trusted(AccessReason::Element, offset_of!(HeapEntry, object) as i32), entry);
+        let null =
+            self.b.load(Type::I64, trusted(AccessReason::Element, offset_of!(HeapEntry, object) as i32), entries);
         let same = self.b.icmp(IntCond::Eq, own, word);
         self.b.select(same, object, null)
     }

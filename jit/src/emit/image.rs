@@ -3,8 +3,8 @@
 //! Rows of the block that no operation of the shader sets are zero from the function's start on. A
 //! call stores the rows that it has, and zeros only in rows that another operation may have set.
 //!
-//! Kernels take [`MAX_LANES`] lanes. A wider chunk calls them for one [`Part`] after the other; a
-//! narrower one leaves the last lanes idle.
+//! Kernels take [`MAX_LANES`] lanes. A wider chunk calls them for one [`KernelCall`] after the
+//! other; a narrower one leaves the last lanes idle.
 //!
 //! Texels that lie side by side need no kernel, if the view allows it (`texels`). With one view
 //! (and sampler) for all lanes, the kernel's address is loaded from the view and called. Otherwise
@@ -12,10 +12,10 @@
 
 use super::Emitter;
 use super::memory::{guarded, trusted};
-use super::rep::{Rep, elem};
+use super::value_rep::{ValueRep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{ImageQuery, Inst, InstData, Op, SampleInfo, Ty, Value};
-use crate::lir::{Elem, IntCond, Reason, Slot, Type, Value as C};
+use crate::lir::{AccessReason, Elem, IntCond, Slot, Type, Value as C};
 use base::abi::{
     AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_RESIDENT,
     KERNEL_SAMPLE, KERNEL_STORE, MAX_LANES, MAX_LEVELS, SampleOp, Sampler, TexelKind,
@@ -27,7 +27,7 @@ const ROW: usize = MAX_LANES * 4;
 
 /// A row that is zero if an operation does not set it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Optional {
+enum OptionalRow {
     Lod,
     MinLod,
     Offset(usize),
@@ -36,48 +36,48 @@ enum Optional {
     Sample,
 }
 
-impl Optional {
-    const ALL: [Optional; 10] = [
-        Optional::Lod,
-        Optional::MinLod,
-        Optional::Offset(0),
-        Optional::Offset(1),
-        Optional::Offset(2),
-        Optional::Coordinate(0),
-        Optional::Coordinate(1),
-        Optional::Coordinate(2),
-        Optional::Level,
-        Optional::Sample,
+impl OptionalRow {
+    const ALL: [OptionalRow; 10] = [
+        OptionalRow::Lod,
+        OptionalRow::MinLod,
+        OptionalRow::Offset(0),
+        OptionalRow::Offset(1),
+        OptionalRow::Offset(2),
+        OptionalRow::Coordinate(0),
+        OptionalRow::Coordinate(1),
+        OptionalRow::Coordinate(2),
+        OptionalRow::Level,
+        OptionalRow::Sample,
     ];
 
     const fn field(self) -> usize {
         match self {
-            Optional::Lod => offset_of!(ImageArgs, lod),
-            Optional::MinLod => offset_of!(ImageArgs, min_lod),
-            Optional::Offset(i) => offset_of!(ImageArgs, offset) + i * ROW,
-            Optional::Coordinate(i) => offset_of!(ImageArgs, icoord) + i * ROW,
-            Optional::Level => offset_of!(ImageArgs, level),
-            Optional::Sample => offset_of!(ImageArgs, sample),
+            OptionalRow::Lod => offset_of!(ImageArgs, lod),
+            OptionalRow::MinLod => offset_of!(ImageArgs, min_lod),
+            OptionalRow::Offset(i) => offset_of!(ImageArgs, offset) + i * ROW,
+            OptionalRow::Coordinate(i) => offset_of!(ImageArgs, icoord) + i * ROW,
+            OptionalRow::Level => offset_of!(ImageArgs, level),
+            OptionalRow::Sample => offset_of!(ImageArgs, sample),
         }
     }
 
     /// Returns whether an operation sets the row, or `None` if the row does not apply to it.
-    fn given(self, op: &Op) -> Option<bool> {
+    fn is_set_by(self, op: &Op) -> Option<bool> {
         match (self, op) {
-            (Optional::Lod, Op::Sample(info)) => Some(info.lod),
-            (Optional::MinLod, Op::Sample(info)) => Some(info.min_lod),
-            (Optional::Offset(i), Op::Sample(info)) => Some(i < usize::from(info.offset)),
+            (OptionalRow::Lod, Op::Sample(info)) => Some(info.lod),
+            (OptionalRow::MinLod, Op::Sample(info)) => Some(info.min_lod),
+            (OptionalRow::Offset(i), Op::Sample(info)) => Some(i < usize::from(info.offset)),
             (
-                Optional::Coordinate(i),
+                OptionalRow::Coordinate(i),
                 Op::ImageFetch { coords, .. }
                 | Op::ImageResident { coords, .. }
                 | Op::ImageStore { coords, .. }
                 | Op::ImageAtomic { coords, .. },
             ) => Some(i < usize::from(*coords)),
-            (Optional::Level, Op::ImageFetch { level, .. } | Op::ImageResident { level, .. }) => Some(*level),
-            (Optional::Level, Op::ImageStore { .. } | Op::ImageAtomic { .. }) => Some(false),
+            (OptionalRow::Level, Op::ImageFetch { level, .. } | Op::ImageResident { level, .. }) => Some(*level),
+            (OptionalRow::Level, Op::ImageStore { .. } | Op::ImageAtomic { .. }) => Some(false),
             (
-                Optional::Sample,
+                OptionalRow::Sample,
                 Op::ImageFetch { sample, .. }
                 | Op::ImageResident { sample, .. }
                 | Op::ImageStore { sample, .. }
@@ -90,7 +90,7 @@ impl Optional {
 
 /// The lanes of one call.
 #[derive(Clone, Copy)]
-struct Part {
+struct KernelCall {
     /// Address of the argument block.
     args: C,
     first: usize,
@@ -98,10 +98,10 @@ struct Part {
 }
 
 /// The argument block of a function.
-pub struct Arguments {
+pub struct KernelArguments {
     slot: Slot,
     /// Rows that only some operations set: the others store zeros there.
-    mixed: Vec<Optional>,
+    conditional_rows: Vec<OptionalRow>,
 }
 
 impl Emitter<'_> {
@@ -121,23 +121,23 @@ impl Emitter<'_> {
         if ops.is_empty() {
             return;
         }
-        let mut mixed = Vec::new();
+        let mut conditional_rows = Vec::new();
         let mut zeros = Vec::new();
-        for row in Optional::ALL {
-            let given = |wanted| ops.iter().any(|op| row.given(op) == Some(wanted));
-            match (given(true), given(false)) {
-                (true, true) => mixed.push(row),
+        for row in OptionalRow::ALL {
+            let any_op = |wanted| ops.iter().any(|op| row.is_set_by(op) == Some(wanted));
+            match (any_op(true), any_op(false)) {
+                (true, true) => conditional_rows.push(row),
                 (false, true) => zeros.push(row),
                 (_, false) => {}
             }
         }
         let bytes = (size_of::<ImageArgs>() + 2 * MAX_LANES * 8 + 32) as u32;
         let slot = self.b.create_slot(bytes, 4);
-        self.image_args = Some(Arguments { slot, mixed });
+        self.image_args = Some(KernelArguments { slot, conditional_rows });
         if let (Ok(args), true) = (self.args_address(), !zeros.is_empty() || self.poison.is_some()) {
             self.poison_slot(args, size_of::<ImageArgs>());
             for row in zeros {
-                self.put_zero(args, row.field());
+                self.store_zero_row(args, row.field());
             }
         }
     }
@@ -153,34 +153,39 @@ impl Emitter<'_> {
 
     /// Calls a kernel for every lane and defines the results of the instruction. `call` fills the
     /// block for one part of the lanes and calls the kernel.
-    fn by_parts(&mut self, data: &InstData, effects: bool, call: impl Fn(&mut Self, Part) -> Result<()>) -> Result<()> {
+    fn call_per_part(
+        &mut self,
+        data: &InstData,
+        effects: bool,
+        call: impl Fn(&mut Self, KernelCall) -> Result<()>,
+    ) -> Result<()> {
         let results = self.call_parts(data, effects, call)?;
-        self.define_all(&data.results().collect::<Vec<_>>(), results.into_iter().map(Rep::Varying))
+        self.define_all(&data.results().collect::<Vec<_>>(), results.into_iter().map(ValueRep::Varying))
     }
 
-    /// Calls a kernel for every lane and returns the results; see [`Emitter::by_parts`].
+    /// Calls a kernel for every lane and returns the results; see [`Emitter::call_per_part`].
     fn call_parts(
         &mut self,
         data: &InstData,
         effects: bool,
-        call: impl Fn(&mut Self, Part) -> Result<()>,
+        call: impl Fn(&mut Self, KernelCall) -> Result<()>,
     ) -> Result<Vec<C>> {
         let args = self.args_address()?;
         // A kernel writes no results for inactive lanes, whose rows hold values of earlier calls. A
         // derivative or a subgroup operation may read those lanes, so they are masked.
-        let mask = if data.result_count == 0 { None } else { self.taking_part(effects) };
+        let mask = if data.result_count == 0 { None } else { self.participating_lanes(effects) };
         let lanes = MAX_LANES.min(self.lanes as usize);
         let mut results: Vec<Vec<C>> = data.results().map(|_| Vec::new()).collect();
         for first in (0..self.lanes as usize).step_by(lanes) {
-            let part = Part { args, first, lanes };
+            let part = KernelCall { args, first, lanes };
             for (i, _) in data.results().enumerate().filter(|(_, v)| self.shader.ty(*v) == Ty::I64) {
                 // Kernels of views without high words do not write them, so a value of another
                 // texel would remain.
-                self.put_zero(args, offset_of!(ImageArgs, result_high) + i * ROW);
+                self.store_zero_row(args, offset_of!(ImageArgs, result_high) + i * ROW);
             }
             call(self, part)?;
             for (i, (v, list)) in data.results().zip(&mut results).enumerate() {
-                let mut c = self.take_result(part, i, self.shader.ty(v))?;
+                let mut c = self.load_result(part, i, self.shader.ty(v))?;
                 if let Some(mask) = mask {
                     let (mask, none) = (self.b.slice(mask, part.first, part.lanes), self.b.constant(self.b.ty(c), 0));
                     c = self.b.select(mask, c, none);
@@ -193,83 +198,83 @@ impl Emitter<'_> {
 
     /// Returns the mask of the lanes that take part in an operation, depending on whether it has
     /// effects; `None` for all lanes.
-    fn taking_part(&mut self, effects: bool) -> Option<C> {
+    fn participating_lanes(&mut self, effects: bool) -> Option<C> {
         if effects { self.side_effect_mask() } else { (!self.full).then(|| self.exec_mask()) }
     }
 
     /// Stores zeros in a row that this operation does not set, if another one may have set it.
-    fn put_absent(&mut self, args: C, row: Optional) {
-        if self.image_args.as_ref().is_some_and(|all| all.mixed.contains(&row)) {
-            self.put_zero(args, row.field());
+    fn zero_optional_row(&mut self, args: C, row: OptionalRow) {
+        if self.image_args.as_ref().is_some_and(|all| all.conditional_rows.contains(&row)) {
+            self.store_zero_row(args, row.field());
         }
     }
 
     /// Returns the lanes of a value that belong to a part.
-    fn part_of(&mut self, part: Part, v: Value) -> Result<C> {
+    fn lanes_of_call(&mut self, part: KernelCall, v: Value) -> Result<C> {
         let c = self.vector(v)?;
         Ok(self.b.slice(c, part.first, part.lanes))
     }
 
     /// Stores a value's lanes to a row of the block.
-    fn put(&mut self, part: Part, field: usize, v: Value) -> Result<()> {
-        let c = self.part_of(part, v)?;
-        self.b.store(trusted(Reason::Frame, field as i32), c, part.args);
+    fn store_row(&mut self, part: KernelCall, field: usize, v: Value) -> Result<()> {
+        let c = self.lanes_of_call(part, v)?;
+        self.b.store(trusted(AccessReason::Frame, field as i32), c, part.args);
         Ok(())
     }
 
     /// Stores a texel's components, or an atomic's operands; of 64-bit integers the low words and
     /// the high words separately.
-    fn put_texel(&mut self, part: Part, values: &[Value]) -> Result<()> {
+    fn store_texel_rows(&mut self, part: KernelCall, values: &[Value]) -> Result<()> {
         let low = offset_of!(ImageArgs, texel);
         if values.first().is_none_or(|&v| self.shader.ty(v) != Ty::I64) {
-            return self.put_rows(part, low, values);
+            return self.store_rows(part, low, values);
         }
         let words = Elem::I32.by(part.lanes);
         for (i, &v) in values.iter().enumerate() {
-            let c = self.part_of(part, v)?;
+            let c = self.lanes_of_call(part, v)?;
             let high = self.b.lshr_imm(c, 32);
             for (field, c) in [(low, c), (offset_of!(ImageArgs, texel_high), high)] {
                 let word = self.b.narrow(words, c);
-                self.b.store(trusted(Reason::Frame, (field + i * ROW) as i32), word, part.args);
+                self.b.store(trusted(AccessReason::Frame, (field + i * ROW) as i32), word, part.args);
             }
         }
         Ok(())
     }
 
     /// Loads a row of words and widens them to 64-bit integers.
-    fn take_words(&mut self, part: Part, field: usize, row: usize) -> C {
+    fn load_wide_words(&mut self, part: KernelCall, field: usize, row: usize) -> C {
         let (words, long) = (Elem::I32.by(part.lanes), Elem::I64.by(part.lanes));
-        let c = self.b.load(words, trusted(Reason::Frame, (field + row * ROW) as i32), part.args);
+        let c = self.b.load(words, trusted(AccessReason::Frame, (field + row * ROW) as i32), part.args);
         self.b.zext(long, c)
     }
 
-    fn put_zero(&mut self, args: C, field: usize) {
+    fn store_zero_row(&mut self, args: C, field: usize) {
         let zero = self.b.constant(Elem::I32.by(MAX_LANES.min(self.lanes as usize)), 0);
-        self.b.store(trusted(Reason::Frame, field as i32), zero, args);
+        self.b.store(trusted(AccessReason::Frame, field as i32), zero, args);
     }
 
-    fn put_word(&mut self, args: C, field: usize, word: u32) {
+    fn store_word(&mut self, args: C, field: usize, word: u32) {
         let c = self.b.iconst(Type::I32, i64::from(word));
-        self.b.store(trusted(Reason::Frame, field as i32), c, args);
+        self.b.store(trusted(AccessReason::Frame, field as i32), c, args);
     }
 
     /// Stores values to consecutive rows.
-    fn put_rows(&mut self, part: Part, field: usize, values: &[Value]) -> Result<()> {
-        values.iter().enumerate().try_for_each(|(i, &v)| self.put(part, field + i * ROW, v))
+    fn store_rows(&mut self, part: KernelCall, field: usize, values: &[Value]) -> Result<()> {
+        values.iter().enumerate().try_for_each(|(i, &v)| self.store_row(part, field + i * ROW, v))
     }
 
     /// Stores the common fields and calls the kernel. If `effects` is set, only lanes that may
     /// write take part.
     fn call_kernel(
         &mut self,
-        part: Part,
+        part: KernelCall,
         kernel: usize,
         view: Value,
         sampler: Option<Value>,
         effects: bool,
     ) -> Result<()> {
         let args = part.args;
-        let mask = self.taking_part(effects);
+        let mask = self.participating_lanes(effects);
         let bits = match mask {
             Some(mask) => {
                 let mask = self.b.slice(mask, part.first, part.lanes);
@@ -277,45 +282,46 @@ impl Emitter<'_> {
             }
             None => self.b.iconst(Type::I32, (1 << part.lanes) - 1),
         };
-        self.b.store(trusted(Reason::Frame, offset_of!(ImageArgs, mask) as i32), bits, args);
-        let sampler_rep = sampler.map(|s| self.rep(s)).transpose()?;
-        let view_rep = self.rep(view)?;
-        if let (Rep::Uniform(view), None | Some(Rep::Uniform(_))) = (&view_rep, &sampler_rep) {
+        self.b.store(trusted(AccessReason::Frame, offset_of!(ImageArgs, mask) as i32), bits, args);
+        let sampler_rep = sampler.map(|s| self.value_rep(s)).transpose()?;
+        let view_rep = self.value_rep(view)?;
+        if let (ValueRep::Uniform(view), None | Some(ValueRep::Uniform(_))) = (&view_rep, &sampler_rep) {
             let sampler = match sampler_rep {
-                Some(Rep::Uniform(s)) => s,
+                Some(ValueRep::Uniform(s)) => s,
                 _ => self.b.iconst(Type::I64, 0),
             };
             self.call_uniform(args, kernel, *view, sampler, kernel == KERNEL_SAMPLE);
             return Ok(());
         }
-        self.put_word(args, offset_of!(ImageArgs, kernel), kernel as u32);
+        self.store_word(args, offset_of!(ImageArgs, kernel), kernel as u32);
         self.call_divergent(part, view, sampler)
     }
 
     fn call_uniform(&mut self, args: C, kernel: usize, view: C, sampler: C, by_class: bool) {
         let field = offset_of!(ImageView, kernels) + kernel * 8;
         let table = if by_class {
-            let class = self.b.load(Type::I32, guarded(Reason::Field, offset_of!(Sampler, class) as i32), sampler);
+            let class =
+                self.b.load(Type::I32, guarded(AccessReason::Field, offset_of!(Sampler, class) as i32), sampler);
             let class = self.b.zext(Type::I64, class);
             let offset = self.b.shl_imm(class, 3);
             self.b.iadd(view, offset)
         } else {
             view
         };
-        let function = self.b.load(Type::I64, guarded(Reason::Field, field as i32), table);
+        let function = self.b.load(Type::I64, guarded(AccessReason::Field, field as i32), table);
         self.b.call(function, &[view, sampler, args]);
     }
 
-    fn call_divergent(&mut self, part: Part, view: Value, sampler: Option<Value>) -> Result<()> {
+    fn call_divergent(&mut self, part: KernelCall, view: Value, sampler: Option<Value>) -> Result<()> {
         let args = part.args;
         let views = self.b.iadd_imm(args, size_of::<ImageArgs>() as i64);
         let samplers = self.b.iadd_imm(views, MAX_LANES as i64 * 8);
         for lane in 0..part.lanes {
             let c = self.value_lane(view, part.first + lane)?;
-            self.b.store(trusted(Reason::Frame, lane as i32 * 8), c, views);
+            self.b.store(trusted(AccessReason::Frame, lane as i32 * 8), c, views);
             if let Some(sampler) = sampler {
                 let c = self.value_lane(sampler, part.first + lane)?;
-                self.b.store(trusted(Reason::Frame, lane as i32 * 8), c, samplers);
+                self.b.store(trusted(AccessReason::Frame, lane as i32 * 8), c, samplers);
             }
         }
         let none = self.b.iconst(Type::I64, 0);
@@ -325,11 +331,11 @@ impl Emitter<'_> {
     }
 
     /// Returns component `i` of the results.
-    fn take_result(&mut self, part: Part, i: usize, ty: Ty) -> Result<C> {
+    fn load_result(&mut self, part: KernelCall, i: usize, ty: Ty) -> Result<C> {
         let vector = elem(ty).by(part.lanes);
         if ty == Ty::I64 {
-            let low = self.take_words(part, offset_of!(ImageArgs, result), i);
-            let high = self.take_words(part, offset_of!(ImageArgs, result_high), i);
+            let low = self.load_wide_words(part, offset_of!(ImageArgs, result), i);
+            let high = self.load_wide_words(part, offset_of!(ImageArgs, result_high), i);
             let high = self.b.shl_imm(high, 32);
             return Ok(self.b.or(low, high));
         }
@@ -337,18 +343,18 @@ impl Emitter<'_> {
             return Err(Error::unsupported("image results of other than 32 bits"));
         }
         let field = offset_of!(ImageArgs, result) + i * ROW;
-        Ok(self.b.load(vector, trusted(Reason::Frame, field as i32), part.args))
+        Ok(self.b.load(vector, trusted(AccessReason::Frame, field as i32), part.args))
     }
 
     /// Emits `Op::Sample`.
     pub fn sample(&mut self, info: &SampleInfo, inst: Inst, data: &InstData) -> Result<()> {
-        if self.take_early(inst)? || self.take_together(inst)? {
+        if self.take_hoisted_sample(inst)? || self.take_batched_sample(inst)? {
             return Ok(());
         }
-        self.by_parts(data, false, |e, part| e.sample_part(part, info, data))
+        self.call_per_part(data, false, |e, part| e.sample_part(part, info, data))
     }
 
-    fn sample_part(&mut self, part: Part, info: &SampleInfo, data: &InstData) -> Result<()> {
+    fn sample_part(&mut self, part: KernelCall, info: &SampleInfo, data: &InstData) -> Result<()> {
         let args = part.args;
         let mut operands = data.args[2..].iter().copied();
         let mut take = |n: usize| -> Vec<Value> { operands.by_ref().take(n).collect() };
@@ -359,20 +365,20 @@ impl Emitter<'_> {
         let grad_y = take(usize::from(info.grad));
         let offset = take(usize::from(info.offset));
         let min_lod = take(usize::from(info.min_lod));
-        self.put_rows(part, offset_of!(ImageArgs, coord), &coords)?;
-        self.put_rows(part, offset_of!(ImageArgs, dref), &dref)?;
-        self.put_rows(part, offset_of!(ImageArgs, grad_x), &grad_x)?;
-        self.put_rows(part, offset_of!(ImageArgs, grad_y), &grad_y)?;
-        self.put_rows(part, offset_of!(ImageArgs, lod), &lod)?;
-        self.put_rows(part, offset_of!(ImageArgs, min_lod), &min_lod)?;
-        self.put_rows(part, offset_of!(ImageArgs, offset), &offset)?;
-        self.put_sample_kind(args, info);
+        self.store_rows(part, offset_of!(ImageArgs, coord), &coords)?;
+        self.store_rows(part, offset_of!(ImageArgs, dref), &dref)?;
+        self.store_rows(part, offset_of!(ImageArgs, grad_x), &grad_x)?;
+        self.store_rows(part, offset_of!(ImageArgs, grad_y), &grad_y)?;
+        self.store_rows(part, offset_of!(ImageArgs, lod), &lod)?;
+        self.store_rows(part, offset_of!(ImageArgs, min_lod), &min_lod)?;
+        self.store_rows(part, offset_of!(ImageArgs, offset), &offset)?;
+        self.store_sample_kind(args, info);
         if matches!(info.op, SampleOp::Gather | SampleOp::GatherDref | SampleOp::ResidentGather) {
-            self.put_word(args, offset_of!(ImageArgs, component), u32::from(info.component));
-            self.put_word(args, offset_of!(ImageArgs, has_gather_offsets), u32::from(info.gather_offsets.is_some()));
+            self.store_word(args, offset_of!(ImageArgs, component), u32::from(info.component));
+            self.store_word(args, offset_of!(ImageArgs, has_gather_offsets), u32::from(info.gather_offsets.is_some()));
         }
         for (i, o) in info.gather_offsets.iter().flatten().enumerate() {
-            self.put_word(args, offset_of!(ImageArgs, gather_offsets) + 4 * i, i32::from(*o) as u32);
+            self.store_word(args, offset_of!(ImageArgs, gather_offsets) + 4 * i, i32::from(*o) as u32);
         }
         let kernel = match info.op {
             SampleOp::Resident | SampleOp::ResidentGather => KERNEL_RESIDENT,
@@ -382,19 +388,19 @@ impl Emitter<'_> {
     }
 
     /// Stores the kind of a sample, and zeros in the rows that it does not have.
-    fn put_sample_kind(&mut self, args: C, info: &SampleInfo) {
+    fn store_sample_kind(&mut self, args: C, info: &SampleInfo) {
         if !info.lod {
-            self.put_absent(args, Optional::Lod);
+            self.zero_optional_row(args, OptionalRow::Lod);
         }
         if !info.min_lod {
-            self.put_absent(args, Optional::MinLod);
+            self.zero_optional_row(args, OptionalRow::MinLod);
         }
         for i in usize::from(info.offset)..3 {
-            self.put_absent(args, Optional::Offset(i));
+            self.zero_optional_row(args, OptionalRow::Offset(i));
         }
-        self.put_word(args, offset_of!(ImageArgs, op), info.op as u32);
-        self.put_word(args, offset_of!(ImageArgs, lod_mode), info.lod_mode as u32);
-        self.put_word(args, offset_of!(ImageArgs, has_offset), u32::from(info.offset != 0));
+        self.store_word(args, offset_of!(ImageArgs, op), info.op as u32);
+        self.store_word(args, offset_of!(ImageArgs, lod_mode), info.lod_mode as u32);
+        self.store_word(args, offset_of!(ImageArgs, has_offset), u32::from(info.offset != 0));
     }
 
     /// Emits a sample of two coordinates, and perhaps a level, for all chunks of the batch. The
@@ -408,31 +414,31 @@ impl Emitter<'_> {
     ) -> Result<()> {
         let args = self.args_address()?;
         let lod = &data.args[2 + usize::from(info.coords)..];
-        self.put_rows(Part { args, first: 0, lanes: MAX_LANES }, offset_of!(ImageArgs, lod), lod)?;
-        self.put_sample_kind(args, info);
-        self.put_word(args, offset_of!(ImageArgs, mask), (1 << MAX_LANES) - 1);
-        self.put_word(args, offset_of!(ImageArgs, row_lanes), self.kernel_lanes() as u32);
+        self.store_rows(KernelCall { args, first: 0, lanes: MAX_LANES }, offset_of!(ImageArgs, lod), lod)?;
+        self.store_sample_kind(args, info);
+        self.store_word(args, offset_of!(ImageArgs, mask), (1 << MAX_LANES) - 1);
+        self.store_word(args, offset_of!(ImageArgs, row_lanes), self.kernel_lanes() as u32);
         let [view, sampler] = [self.scalar(data.args[0])?, self.scalar(data.args[1])?];
         self.call_helper(Helper::SampleChunks, &[view, sampler, args, coords, results, count]);
         Ok(())
     }
 
     /// Stores coordinates, level and sample of an unfiltered access; an absent one is 0.
-    fn put_texel_address(
+    fn store_texel_address(
         &mut self,
-        part: Part,
+        part: KernelCall,
         coords: &[Value],
         level: Option<Value>,
         sample: Option<Value>,
     ) -> Result<()> {
-        self.put_rows(part, offset_of!(ImageArgs, icoord), coords)?;
+        self.store_rows(part, offset_of!(ImageArgs, icoord), coords)?;
         for i in coords.len()..3 {
-            self.put_absent(part.args, Optional::Coordinate(i));
+            self.zero_optional_row(part.args, OptionalRow::Coordinate(i));
         }
-        for (v, row) in [(level, Optional::Level), (sample, Optional::Sample)] {
+        for (v, row) in [(level, OptionalRow::Level), (sample, OptionalRow::Sample)] {
             match v {
-                Some(v) => self.put(part, row.field(), v)?,
-                None => self.put_absent(part.args, row),
+                Some(v) => self.store_row(part, row.field(), v)?,
+                None => self.zero_optional_row(part.args, row),
             }
         }
         Ok(())
@@ -450,14 +456,14 @@ impl Emitter<'_> {
         let (coords, rest) = data.args[1..].split_at(usize::from(coords));
         let (level, others) = rest.split_at(usize::from(level));
         let (level, sample) = (level.first().copied(), others.first().copied().filter(|_| sample != 0));
-        let call = |e: &mut Self, part: Part| {
-            e.put_texel_address(part, coords, level, sample)?;
+        let call = |e: &mut Self, part: KernelCall| {
+            e.store_texel_address(part, coords, level, sample)?;
             e.call_kernel(part, kernel, data.args[0], None, false)
         };
         let first = level.is_none_or(|level| self.constant_bits(level) == Some(0)) && sample.is_none();
-        match self.texel_site(if first { kind } else { TexelKind::None }, data, coords)? {
+        match self.texel_access(if first { kind } else { TexelKind::None }, data, coords)? {
             Some(site) => self.fetch_texels(&site, data, |e| e.call_parts(data, false, call)),
-            None => self.by_parts(data, false, call),
+            None => self.call_per_part(data, false, call),
         }
     }
 
@@ -465,14 +471,14 @@ impl Emitter<'_> {
     pub fn image_store(&mut self, coords: u8, sample: bool, kind: TexelKind, data: &InstData) -> Result<()> {
         let (coords, rest) = data.args[1..].split_at(usize::from(coords));
         let (sample, texel) = rest.split_at(usize::from(sample));
-        let call = |e: &mut Self, part: Part| {
-            e.put_texel_address(part, coords, None, sample.first().copied())?;
-            e.put_texel(part, texel)?;
+        let call = |e: &mut Self, part: KernelCall| {
+            e.store_texel_address(part, coords, None, sample.first().copied())?;
+            e.store_texel_rows(part, texel)?;
             e.call_kernel(part, KERNEL_STORE, data.args[0], None, true)
         };
-        match self.texel_site(if sample.is_empty() { kind } else { TexelKind::None }, data, coords)? {
-            Some(site) => self.store_texels(&site, texel, |e| e.by_parts(data, true, call)),
-            None => self.by_parts(data, true, call),
+        match self.texel_access(if sample.is_empty() { kind } else { TexelKind::None }, data, coords)? {
+            Some(site) => self.store_texels(&site, texel, |e| e.call_per_part(data, true, call)),
+            None => self.call_per_part(data, true, call),
         }
     }
 
@@ -489,10 +495,10 @@ impl Emitter<'_> {
         };
         let n = 1 + usize::from(coords);
         let operands = &data.args[n + usize::from(sample)..];
-        self.by_parts(data, true, |e, part| {
-            e.put_texel_address(part, &data.args[1..n], None, sample.then(|| data.args[n]))?;
-            e.put_texel(part, operands)?;
-            e.put_word(part.args, offset_of!(ImageArgs, atomic_op), op as u32);
+        self.call_per_part(data, true, |e, part| {
+            e.store_texel_address(part, &data.args[1..n], None, sample.then(|| data.args[n]))?;
+            e.store_texel_rows(part, operands)?;
+            e.store_word(part.args, offset_of!(ImageArgs, atomic_op), op as u32);
             e.call_kernel(part, kernel, data.args[0], None, true)
         })
     }
@@ -500,16 +506,16 @@ impl Emitter<'_> {
     /// Emits `Op::ImageQuery`.
     pub fn image_query(&mut self, query: ImageQuery, data: &InstData) -> Result<()> {
         let uniform_level = match data.args.get(1) {
-            Some(&v) => matches!(self.rep(v)?, Rep::Uniform(_)),
+            Some(&v) => matches!(self.value_rep(v)?, ValueRep::Uniform(_)),
             None => true,
         };
-        let rep = match self.rep(data.args[0])? {
-            Rep::Uniform(view) if uniform_level => {
+        let rep = match self.value_rep(data.args[0])? {
+            ValueRep::Uniform(view) if uniform_level => {
                 let level = match data.args.get(1) {
                     Some(&v) => Some(self.scalar(v)?),
                     None => None,
                 };
-                Rep::Uniform(self.query_scalar(query, view, level))
+                ValueRep::Uniform(self.query_scalar(query, view, level))
             }
             _ => {
                 let mut lanes = Vec::new();
@@ -521,7 +527,7 @@ impl Emitter<'_> {
                     };
                     lanes.push(self.query_scalar(query, view, level));
                 }
-                Rep::Varying(self.b.build(&lanes))
+                ValueRep::Varying(self.b.build(&lanes))
             }
         };
         self.define(data.result(), rep)
@@ -529,7 +535,7 @@ impl Emitter<'_> {
 
     fn query_scalar(&mut self, query: ImageQuery, view: C, level: Option<C>) -> C {
         let word =
-            |e: &mut Self, base: C, field: usize| e.b.load(Type::I32, guarded(Reason::Field, field as i32), base);
+            |e: &mut Self, base: C, field: usize| e.b.load(Type::I32, guarded(AccessReason::Field, field as i32), base);
         let dim_is = |e: &mut Self, dim: Dim| {
             let d = word(e, view, offset_of!(ImageView, dim));
             e.b.icmp_imm(IntCond::Eq, d, dim as i64)

@@ -4,10 +4,10 @@
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
-use super::rep::elem;
+use super::value_rep::elem;
 use crate::error::{Error, Result};
 use crate::ir::{InterpolateAt, Op, Ty};
-use crate::lir::{Reason, Type, Value as C};
+use crate::lir::{AccessReason, Type, Value as C};
 use base::abi::{FragmentBatch, Helper, MAX_LANES, interpolated};
 use base::shader::Interpolation;
 use std::collections::BTreeSet;
@@ -15,11 +15,11 @@ use std::collections::BTreeSet;
 /// Number of bytes of a row, which holds two quads.
 const ROW: u64 = 4 * MAX_LANES as u64;
 /// Number of rows of an input; a batch is padded to whole chunks.
-const PAIRS: u64 = FragmentBatch::MOST_QUADS as u64 / 2;
+const PAIRS: u64 = FragmentBatch::MAX_QUADS as u64 / 2;
 
 /// Values that the helpers compute.
 #[derive(Default)]
-pub struct Inputs {
+pub struct InterpolatedInputs {
     /// Slots in ascending order, which is the order of their rows.
     slots: Vec<u32>,
     /// Address of the rows of the inputs.
@@ -28,7 +28,7 @@ pub struct Inputs {
     centroids: Option<C>,
 }
 
-impl Inputs {
+impl InterpolatedInputs {
     /// Returns the number of scratch bytes: alignment padding, the centroids' rows, the inputs'
     /// rows, and the list of inputs.
     pub fn bytes(&self) -> u64 {
@@ -73,7 +73,7 @@ impl Emitter<'_> {
         for (i, &slot) in slots.iter().enumerate() {
             let input = interpolated(slot, smooth(slot) == Some(Interpolation::Smooth));
             let input = self.b.iconst(Type::I32, i64::from(input));
-            self.b.store(trusted(Reason::Scratch, 4 * i as i32), input, list);
+            self.b.store(trusted(AccessReason::Scratch, 4 * i as i32), input, list);
         }
         let count = self.b.iconst(Type::I32, slots.len() as i64);
         let quads = self.quads_of_chunk();
@@ -119,8 +119,9 @@ impl Emitter<'_> {
         let at = self.b.iadd(rows, offset);
         let vector = elem(ty).by(MAX_LANES.min(self.lanes as usize));
         // The rows do not change while chunks run.
-        let place =
-            |pair: usize| read_only(Reason::Scratch, (row as u64 * ROW) as i32 + (pair as i64 * pair_bytes) as i32);
+        let place = |pair: usize| {
+            read_only(AccessReason::Scratch, (row as u64 * ROW) as i32 + (pair as i64 * pair_bytes) as i32)
+        };
         let parts: Vec<C> = (0..pairs).map(|pair| self.b.load(vector, place(pair), at)).collect();
         self.concat(&parts)
     }

@@ -2,32 +2,32 @@
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
-use super::rep::{Rep, elem};
+use super::value_rep::{ValueRep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
-use crate::lir::{Reason, Type, Value as C};
+use crate::lir::{AccessReason, Type, Value as C};
 use crate::passes::{Shape, Steps};
 use base::abi::{
     BatchKind, ControlBatch, EvaluationBatch, FragmentBatch, MeshBatch, PrimitiveBatch, ShaderContext, SlotLayout,
     VertexBatch,
 };
-use base::shader::Side;
+use base::shader::StageIoKind;
 use core::mem::offset_of;
 use smallvec::SmallVec;
 
 /// A chunk of an array of slots: its first byte, and the layout of the slots. It may consist of
 /// several adjacent chunks of the layout, each of which has a part of the lanes.
 #[derive(Clone, Copy)]
-struct Chunk {
+struct ChunkSlots {
     base: C,
     layout: SlotLayout,
 }
 
 /// The current chunk's slots; each is `None` if the stage has none.
 #[derive(Default)]
-pub struct Slots {
-    inputs: Option<Chunk>,
-    outputs: Option<Chunk>,
+pub struct StageSlots {
+    inputs: Option<ChunkSlots>,
+    outputs: Option<ChunkSlots>,
 }
 
 /// Returns the offsets in a batch of the arrays of inputs and outputs.
@@ -65,17 +65,17 @@ impl Emitter<'_> {
                 self.poison_rows(&rows, chunk.base);
             }
         }
-        self.slots = Slots { inputs, outputs };
+        self.slots = StageSlots { inputs, outputs };
     }
 
     /// Returns the current chunk of an array of `slots` slots.
-    fn chunk_of(&mut self, array: usize, slots: usize) -> Chunk {
+    fn chunk_of(&mut self, array: usize, slots: usize) -> ChunkSlots {
         let layout = SlotLayout::new(slots, self.row_lanes);
-        let list = self.b.load(Type::I64, read_only(Reason::Field, array as i32), self.batch);
+        let list = self.b.load(Type::I64, read_only(AccessReason::Field, array as i32), self.batch);
         let chunk = self.b.zext(Type::I64, self.chunk);
         let bytes = layout.chunk_bytes() * self.row_parts();
         let offset = self.b.imul_imm(chunk, bytes as i64);
-        Chunk { base: self.b.iadd(list, offset), layout }
+        ChunkSlots { base: self.b.iadd(list, offset), layout }
     }
 
     /// Returns the number of rows that hold a chunk's lanes of a slot.
@@ -84,17 +84,17 @@ impl Emitter<'_> {
     }
 
     /// Returns the offsets of a slot's rows from a chunk's first byte.
-    fn rows_of(&self, chunk: Chunk, slot: u32) -> SmallVec<[i32; 2]> {
+    fn rows_of(&self, chunk: ChunkSlots, slot: u32) -> SmallVec<[i32; 2]> {
         let first = chunk.layout.slot_bytes(slot as usize);
         (0..self.row_parts()).map(|part| (first + part * chunk.layout.chunk_bytes()) as i32).collect()
     }
 
     /// Loads a slot of a chunk.
-    fn load_slot_vector(&mut self, chunk: Chunk, slot: u32, ty: Ty) -> C {
+    fn load_slot_vector(&mut self, chunk: ChunkSlots, slot: u32, ty: Ty) -> C {
         let row = elem(ty).by(self.row_lanes as usize);
         let rows = self.rows_of(chunk, slot);
         let parts: SmallVec<[C; 2]> =
-            rows.iter().map(|&at| self.b.load(row, read_only(Reason::Element, at), chunk.base)).collect();
+            rows.iter().map(|&at| self.b.load(row, read_only(AccessReason::Element, at), chunk.base)).collect();
         self.concat(&parts)
     }
 
@@ -102,16 +102,21 @@ impl Emitter<'_> {
     pub fn load_input(&mut self, slot: u32, at: InterpolateAt, data: &InstData) -> Result<()> {
         let ty = self.shader.ty(data.result());
         let c = match self.shader.stage().row().inputs {
-            Side::Attributes | Side::Vertices => {
+            StageIoKind::Attributes | StageIoKind::Vertices => {
                 let chunk = self.slots.inputs.ok_or_else(|| Error::internal("a stage without inputs reads one"))?;
                 self.load_slot_vector(chunk, slot, ty)
             }
-            Side::Interpolated => self.interpolate(slot, at, ty, data)?,
-            Side::Nothing | Side::Fragments | Side::Primitives | Side::Patch | Side::Tasks | Side::Mesh => {
+            StageIoKind::Interpolated => self.interpolate(slot, at, ty, data)?,
+            StageIoKind::None
+            | StageIoKind::Fragments
+            | StageIoKind::Primitives
+            | StageIoKind::Patch
+            | StageIoKind::Tasks
+            | StageIoKind::Mesh => {
                 return Err(Error::invalid("an input of a stage that has none"));
             }
         };
-        self.define(data.result(), Rep::Varying(c))
+        self.define(data.result(), ValueRep::Varying(c))
     }
 
     /// Emits `Op::StoreOutput`.
@@ -121,10 +126,10 @@ impl Emitter<'_> {
             let c = self.vector(data.args[0])?;
             let mut c = self.b.bitcast(self.vector_type(Ty::F32), c);
             if !self.full {
-                let (old, mask) = (self.cell(&cells), self.exec_mask());
+                let (old, mask) = (self.read_single(&cells), self.exec_mask());
                 c = self.b.select(mask, c, old);
             }
-            self.set_cell(&cells, c);
+            self.write_single(&cells, c);
             return Ok(());
         }
         let chunk = self.slots.outputs.ok_or_else(|| Error::invalid("an output of a stage that has none"))?;
@@ -144,11 +149,11 @@ impl Emitter<'_> {
             if let Some(mask) = mask {
                 // The outputs of the batch belong to this thread alone, so that inactive lanes may
                 // be read and written back.
-                let old = self.b.load(self.b.ty(part), trusted(Reason::Element, at), base);
+                let old = self.b.load(self.b.ty(part), trusted(AccessReason::Element, at), base);
                 let mask = self.b.slice(mask, i * lanes, lanes);
                 part = self.b.select(mask, part, old);
             }
-            self.b.store(trusted(Reason::Element, at), part, base);
+            self.b.store(trusted(AccessReason::Element, at), part, base);
         }
     }
 
@@ -169,31 +174,31 @@ impl Emitter<'_> {
             Builtin::DeviceIndex => self.context_word(offset_of!(ShaderContext, device_index)),
             Builtin::NumWorkgroups(c) if self.shader.stage().row().batch == BatchKind::Mesh => {
                 let field = offset_of!(MeshBatch, num_workgroups) + 4 * usize::from(c);
-                Rep::Uniform(self.b.load(Type::I32, read_only(Reason::Field, field as i32), self.batch))
+                ValueRep::Uniform(self.b.load(Type::I32, read_only(AccessReason::Field, field as i32), self.batch))
             }
             Builtin::NumWorkgroups(c) => {
                 self.context_word(offset_of!(ShaderContext, num_workgroups) + 4 * usize::from(c))
             }
-            Builtin::WorkgroupId(c) => Rep::Uniform(self.workgroup_id(c)?),
-            Builtin::LocalInvocationIndex => Rep::Affine(self.first_lane(), Steps::even(1, self.lanes)),
+            Builtin::WorkgroupId(c) => ValueRep::Uniform(self.workgroup_id(c)?),
+            Builtin::LocalInvocationIndex => ValueRep::Affine(self.first_lane(), Steps::even(1, self.lanes)),
             Builtin::LocalInvocationId(c) => self.local_id(c, self.shape(result))?,
             Builtin::GlobalInvocationId(c) => self.global_id(c, self.shape(result))?,
-            Builtin::SubgroupInvocation => Rep::Affine(self.b.iconst(Type::I32, 0), Steps::even(1, self.lanes)),
-            Builtin::SubgroupSize => Rep::Uniform(self.constant(Ty::I32, u64::from(self.lanes))),
-            Builtin::SubgroupId => Rep::Uniform(self.chunk),
-            Builtin::NumSubgroups => Rep::Uniform(self.constant(Ty::I32, u64::from(self.chunks))),
+            Builtin::SubgroupInvocation => ValueRep::Affine(self.b.iconst(Type::I32, 0), Steps::even(1, self.lanes)),
+            Builtin::SubgroupSize => ValueRep::Uniform(self.constant(Ty::I32, u64::from(self.lanes))),
+            Builtin::SubgroupId => ValueRep::Uniform(self.chunk),
+            Builtin::NumSubgroups => ValueRep::Uniform(self.constant(Ty::I32, u64::from(self.chunks))),
             Builtin::InvocationId if self.shader.stage().has_workgroups() => {
-                let lanes = Rep::Affine(self.first_lane(), Steps::even(1, self.lanes));
-                Rep::Varying(self.rep_vector(Ty::I32, &lanes)?)
+                let lanes = ValueRep::Affine(self.first_lane(), Steps::even(1, self.lanes));
+                ValueRep::Varying(self.rep_to_vector(Ty::I32, &lanes)?)
             }
             Builtin::PatchVertices => {
                 let [given, ..] = self.patch_fields()?;
-                Rep::Uniform(self.b.load(Type::I32, read_only(Reason::Field, given), self.batch))
+                ValueRep::Uniform(self.b.load(Type::I32, read_only(AccessReason::Field, given), self.batch))
             }
             Builtin::TessCoord(c) => {
                 let array = offset_of!(EvaluationBatch, coordinates);
                 let chunk = self.chunk_of(array, 3);
-                Rep::Varying(self.load_slot_vector(chunk, c.into(), Ty::F32))
+                ValueRep::Varying(self.load_slot_vector(chunk, c.into(), Ty::F32))
             }
             Builtin::InvocationId => self.vertex_word(offset_of!(PrimitiveBatch, invocation_id)),
             Builtin::PrimitiveId if self.shader.stage().has_primitives() => {
@@ -204,7 +209,7 @@ impl Emitter<'_> {
             }
             Builtin::PrimitiveId if self.shader.stage().row().batch == BatchKind::Patches => {
                 let id = self.patch_word(offset_of!(ControlBatch, primitive_id))?;
-                Rep::Varying(self.rep_vector(Ty::I32, &Rep::Uniform(id))?)
+                ValueRep::Varying(self.rep_to_vector(Ty::I32, &ValueRep::Uniform(id))?)
             }
             Builtin::FragCoord(_)
             | Builtin::FrontFacing
@@ -220,17 +225,17 @@ impl Emitter<'_> {
         self.define(result, rep)
     }
 
-    fn vertex_word(&mut self, array: usize) -> Rep {
+    fn vertex_word(&mut self, array: usize) -> ValueRep {
         let chunk = self.chunk_of(array, 1);
-        Rep::Varying(self.load_slot_vector(chunk, 0, Ty::I32))
+        ValueRep::Varying(self.load_slot_vector(chunk, 0, Ty::I32))
     }
 
-    fn context_word(&mut self, field: usize) -> Rep {
-        Rep::Uniform(self.b.load(Type::I32, read_only(Reason::Field, field as i32), self.ctx))
+    fn context_word(&mut self, field: usize) -> ValueRep {
+        ValueRep::Uniform(self.b.load(Type::I32, read_only(AccessReason::Field, field as i32), self.ctx))
     }
 
     fn workgroup_id(&self, c: u8) -> Result<C> {
-        Ok(self.group()?.id[usize::from(c)])
+        Ok(self.workgroup_state()?.id[usize::from(c)])
     }
 
     /// Returns component `c` of the local ID of the invocation with linear index `index`.
@@ -244,32 +249,32 @@ impl Emitter<'_> {
         if modulo == u32::MAX { quotient } else { self.b.urem_imm(quotient, i64::from(modulo)) }
     }
 
-    fn local_id(&mut self, c: u8, shape: Shape) -> Result<Rep> {
+    fn local_id(&mut self, c: u8, shape: Shape) -> Result<ValueRep> {
         let size = self.shader.workgroup()?.local_size;
         let first = self.first_lane();
         Ok(match shape {
-            Shape::Uniform => Rep::Uniform(self.local_component(size, c, first)),
-            Shape::Affine(steps) => Rep::Affine(self.local_component(size, c, first), steps),
+            Shape::Uniform => ValueRep::Uniform(self.local_component(size, c, first)),
+            Shape::Affine(steps) => ValueRep::Affine(self.local_component(size, c, first), steps),
             Shape::Varying => {
-                let first = self.rep_vector(Ty::I32, &Rep::Uniform(first))?;
+                let first = self.rep_to_vector(Ty::I32, &ValueRep::Uniform(first))?;
                 let lanes = self.words(|lane| lane as i32);
                 let index = self.b.iadd(first, lanes);
-                Rep::Varying(self.local_component(size, c, index))
+                ValueRep::Varying(self.local_component(size, c, index))
             }
         })
     }
 
-    fn global_id(&mut self, c: u8, shape: Shape) -> Result<Rep> {
+    fn global_id(&mut self, c: u8, shape: Shape) -> Result<ValueRep> {
         let size = self.shader.workgroup()?.local_size;
         let group = self.workgroup_id(c)?;
         let start = self.b.imul_imm(group, i64::from(size[usize::from(c)]));
         Ok(match self.local_id(c, shape)? {
-            Rep::Uniform(local) => Rep::Uniform(self.b.iadd(start, local)),
-            Rep::Affine(local, steps) => Rep::Affine(self.b.iadd(start, local), steps),
+            ValueRep::Uniform(local) => ValueRep::Uniform(self.b.iadd(start, local)),
+            ValueRep::Affine(local, steps) => ValueRep::Affine(self.b.iadd(start, local), steps),
             rep => {
-                let start = self.rep_vector(Ty::I32, &Rep::Uniform(start))?;
-                let local = self.rep_vector(Ty::I32, &rep)?;
-                Rep::Varying(self.b.iadd(local, start))
+                let start = self.rep_to_vector(Ty::I32, &ValueRep::Uniform(start))?;
+                let local = self.rep_to_vector(Ty::I32, &rep)?;
+                ValueRep::Varying(self.b.iadd(local, start))
             }
         })
     }

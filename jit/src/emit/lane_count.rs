@@ -54,7 +54,7 @@ pub fn exposes_no_subgroups(capabilities: &[u32]) -> bool {
 /// and chunks of [`MORE_LANES`] fit its workgroups.
 pub fn may_have_more_lanes(shader: &Shader, lanes: u32) -> bool {
     let whole = match shader.stage() {
-        Stage::Compute => shader.payload.workgroup().is_some_and(|w| w.invocations() % u64::from(MORE_LANES) == 0),
+        Stage::Compute => shader.stage_info.workgroup().is_some_and(|w| w.invocations() % u64::from(MORE_LANES) == 0),
         // Batches are padded to whole chunks.
         Stage::Fragment => !shader.side_effects,
         _ => false,

@@ -7,11 +7,12 @@
 //! * `fragment` and `interface`: the inputs and outputs of a stage; `vertices`: those of a stage
 //!   that takes primitives; `patches`: those of a stage that takes patches.
 //! * `control`: the structured control flow.
-//! * `alu`, `bits`, `float`, `memory`, `contiguous`, `stepped`, `atomic`, `array`, `descriptor`,
+//! * `alu`, `bits`, `float`, `memory`, `contiguous`, `strided`, `atomic`, `array`, `descriptor`,
 //!   `heap`, `image`, `texels` and `subgroup`: the operations.
 //! * `suspend` and `barrier`: the segments of shaders with barriers.
 //!
-//! A machine value is uniform, affine or varying ([`rep::Rep`]), as `passes::divergence` found.
+//! A machine value is uniform, affine or varying ([`value_rep::ValueRep`]), as `passes::divergence`
+//! found.
 //!
 //! Invariants:
 //!
@@ -27,43 +28,43 @@ mod array;
 mod atomic;
 mod barrier;
 mod bits;
-mod cell;
 mod contiguous;
 mod control;
-mod deferred;
+mod deferred_atomics;
 mod descriptor;
-mod early;
+mod element_run;
 mod epilogue;
-mod facts;
 mod float;
 mod fragment;
 mod global;
-mod group;
 mod heap;
-mod helper;
+mod helper_call;
 mod image;
 mod infallible;
 mod inputs;
 mod interface;
-mod invariant;
 pub mod lane_count;
+mod licm;
+mod load_vectorizer;
 mod memory;
-mod neighbours;
+mod memory_poison;
 mod patches;
-mod poison;
 mod rectangle;
-mod rep;
-mod run;
+mod region_info;
+mod sample_batching;
+mod sample_hoisting;
+mod ssa_variable;
 mod stage;
-mod stepped;
+mod strided;
+mod subdword;
 mod subgroup;
 mod suspend;
 #[cfg(test)]
 mod tests;
 mod texels;
-mod together;
+mod value_rep;
 mod vertices;
-mod window;
+mod workgroup;
 
 use crate::budget;
 use crate::error::{Error, Result};
@@ -73,11 +74,11 @@ use crate::passes::Divergence;
 use base::abi::{BatchKind, KERNEL_FETCH, KERNEL_RESIDENT, TexelKind};
 use base::epilogue::Epilogue;
 use base::shader::PipelineLayoutInfo;
-use cell::Cells;
 use cranelift_entity::SecondaryMap;
 pub use infallible::can_defer;
-use invariant::Level;
-use rep::Rep;
+use licm::HoistLevel;
+use ssa_variable::SsaVariable;
+use value_rep::ValueRep;
 
 /// Parameters of emission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -91,14 +92,14 @@ pub struct EmitOptions {
 
 impl EmitOptions {
     /// Returns the options for chunks that consist of one row.
-    pub fn of(lanes: u32) -> EmitOptions {
+    pub fn with_lanes(lanes: u32) -> EmitOptions {
         EmitOptions { lanes, row_lanes: lanes }
     }
 }
 
 impl Default for EmitOptions {
     fn default() -> Self {
-        EmitOptions::of(8)
+        EmitOptions::with_lanes(8)
     }
 }
 
@@ -118,20 +119,20 @@ struct Emitter<'a> {
     b: lir::Builder,
     shader: &'a Shader,
     div: &'a Divergence,
-    facts: facts::Facts<'a>,
-    invariants: invariant::Invariants,
-    neighbours: neighbours::Neighbours,
+    region_infos: region_info::RegionInfos<'a>,
+    hoist_levels: licm::HoistLevels,
+    vectorized_loads: load_vectorizer::VectorizedLoads,
     layout: &'a PipelineLayoutInfo,
     lanes: u32,
     /// Number of lanes of a row of slots.
     row_lanes: u32,
-    reps: SecondaryMap<Value, Option<Rep>>,
-    targets: Vec<control::Target>,
+    value_reps: SecondaryMap<Value, Option<ValueRep>>,
+    targets: Vec<control::BreakTarget>,
     /// The exec mask; `full` is true if it is statically full.
-    exec: Cells,
+    exec: SsaVariable,
     full: bool,
     barriers: barrier::Barriers,
-    /// Variables of released cells, which new cells reuse.
+    /// LIR variables of released SSA variables, which new ones reuse.
     free_variables: Vec<(Type, Variable)>,
     /// Function arguments, and values that the entry block loads.
     ctx: C,
@@ -146,9 +147,9 @@ struct Emitter<'a> {
     chunk: C,
     chunks: u32,
     /// The workgroup; `None` in stages without workgroups.
-    group: Option<group::Group>,
+    workgroup_state: Option<workgroup::WorkgroupState>,
     /// The function's first block, which stays open for code that runs once per call.
-    call_block: Block,
+    entry_block: Block,
     /// Addresses `scratch + 16 * chunk` and `scratch + 4 * chunk`, and the first byte of the slots.
     chunk_slots: C,
     resume_address: C,
@@ -159,21 +160,21 @@ struct Emitter<'a> {
     /// Private arrays, with the byte offset of each in scratch memory (or in the frame's arrays).
     arrays: array::Arrays,
     /// First byte of the chunk's input and output slots.
-    slots: interface::Slots,
+    slots: interface::StageSlots,
     fragment: Option<fragment::FragmentState>,
     /// State of a stage that takes rectangles.
-    rectangles: Option<rectangle::Rectangles>,
+    rectangles: Option<rectangle::RectangleState>,
     vertex: Option<stage::VertexState>,
     primitives: Option<vertices::PrimitiveState>,
-    inputs: inputs::Inputs,
-    early: early::Early,
-    deferred: Option<deferred::Deferred>,
-    together: together::Together,
-    image_args: Option<image::Arguments>,
+    inputs: inputs::InterpolatedInputs,
+    hoisted_samples: sample_hoisting::HoistedSamples,
+    deferred: Option<deferred_atomics::DeferrableAtomics>,
+    sample_batches: sample_batching::SampleBatches,
+    image_args: Option<image::KernelArguments>,
     /// Number of accesses emitted so far that need no kernel.
     texels: usize,
     lane_rows: Option<Slot>,
-    poison: Option<poison::Poison>,
+    poison: Option<memory_poison::MemoryPoison>,
 }
 
 /// Emits a stage. It is the last step that can refuse a shader.
@@ -192,7 +193,7 @@ pub fn build(
         return Err(Error::internal(format!("{:?} stages have no chunks of {} lanes", shader.stage(), options.lanes)));
     }
     let function = |poison| stage::function(shader, div, layout, options, None, poison);
-    finished(shader, layout, false, poisoned(function)?)
+    finished(shader, layout, false, with_memory_poison(function)?)
 }
 
 /// Emits a fragment stage that takes rectangles and writes its colours itself; returns `None` if
@@ -207,17 +208,19 @@ pub fn build_with_epilogue(
     options: &EmitOptions,
     epilogue: &Epilogue,
 ) -> Result<Option<Emission>> {
-    let rectangles = rectangle::Rectangles::of(shader, options.lanes, epilogue);
+    let rectangles = rectangle::RectangleState::try_new(shader, options.lanes, epilogue);
     let function = |r| finished(shader, layout, true, stage::function(shader, div, layout, options, Some(r), None)?);
     rectangles.map(function).transpose()
 }
 
 /// Emits a function, a second time with poison if `GRUS_POISON` asks for it, because only a first
 /// emission shows the size of the scratch memory.
-fn poisoned(function: impl Fn(Option<poison::Poison>) -> Result<(lir::Function, u64)>) -> Result<(lir::Function, u64)> {
+fn with_memory_poison(
+    function: impl Fn(Option<memory_poison::MemoryPoison>) -> Result<(lir::Function, u64)>,
+) -> Result<(lir::Function, u64)> {
     let plain = function(None)?;
-    match poison::pattern() {
-        Some(pattern) => function(Some(poison::Poison { pattern, scratch: plain.1.min(MAX_SCRATCH) })),
+    match memory_poison::pattern() {
+        Some(pattern) => function(Some(memory_poison::MemoryPoison { pattern, scratch: plain.1.min(MAX_SCRATCH) })),
         None => Ok(plain),
     }
 }
@@ -234,17 +237,19 @@ pub fn verify(
     rectangles: bool,
 ) -> std::result::Result<(), String> {
     lir::verify(&emission.lir)?;
-    let workgroup = shader.payload.workgroup();
-    let world = lir::safety::World {
+    let workgroup = shader.stage_info.workgroup();
+    let stage_layout = lir::safety::StageLayout {
         batch: shader.stage().row().batch,
         rectangles,
         scratch: emission.scratch_bytes.into(),
         shared: workgroup.map_or(0, |workgroup| workgroup.shared_bytes.into()),
-        group: workgroup.filter(|_| shader.stage().keeps_groups()).map(|workgroup| workgroup.group_bytes().into()),
+        workgroup_stride: workgroup
+            .filter(|_| shader.stage().has_workgroup_outputs())
+            .map(|workgroup| workgroup.workgroup_stride().into()),
         inputs: shader.inputs.len() as u64,
         layout,
     };
-    lir::safety::verify(&emission.lir, &world)
+    lir::safety::verify(&emission.lir, &stage_layout)
 }
 
 fn finished(
@@ -260,7 +265,7 @@ fn finished(
         eprintln!("{lir}");
     }
     let emission = Emission { lir, scratch_bytes: scratch as u32 };
-    if lir::safety::is_wanted() {
+    if lir::safety::is_verification_enabled() {
         let wrong = |e| Error::internal(format!("LIR: {e}\n{}", emission.lir));
         verify(&emission, shader, layout, rectangles).map_err(wrong)?;
     }
@@ -270,13 +275,13 @@ fn finished(
 impl Emitter<'_> {
     /// Emits one instruction in the block of its invariance level.
     fn inst(&mut self, inst: Inst) -> Result<()> {
-        if self.together.is_done(inst) {
+        if self.sample_batches.is_done(inst) {
             return Ok(());
         }
-        let level = self.shader.insts[inst].results().next().map_or(Level::Chunk, |v| self.invariants.level(v));
-        match (level, &self.group) {
-            (Level::Call, Some(_)) => self.inst_in(self.call_block, inst),
-            (Level::Group, Some(group)) => self.inst_in(group.block, inst),
+        let level = self.shader.insts[inst].results().next().map_or(HoistLevel::Chunk, |v| self.hoist_levels.level(v));
+        match (level, &self.workgroup_state) {
+            (HoistLevel::Call, Some(_)) => self.inst_in(self.entry_block, inst),
+            (HoistLevel::Workgroup, Some(workgroup_state)) => self.inst_in(workgroup_state.block, inst),
             _ => self.inst_here(inst),
         }
     }
@@ -284,12 +289,12 @@ impl Emitter<'_> {
     /// Emits one instruction at the end of another block.
     fn inst_in(&mut self, block: Block, inst: Inst) -> Result<()> {
         let (here, full) = (self.b.current(), self.full);
-        self.b.go_on(block);
+        self.b.resume_block(block);
         self.full = true;
         self.inst_here(inst)?;
         debug_assert_eq!(self.b.current(), block, "what is made early needs no other block");
         self.full = full;
-        self.b.go_on(here);
+        self.b.resume_block(here);
         Ok(())
     }
 

@@ -9,11 +9,11 @@
 
 use super::Emitter;
 use super::memory::read_only;
-use super::rep::Rep;
-use super::vertices::Source;
+use super::value_rep::ValueRep;
+use super::vertices::LoadedInputSource;
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Ty};
-use crate::lir::{Reason, Type, Value as C};
+use crate::lir::{AccessReason, Type, Value as C};
 use base::abi::{BatchKind, ControlBatch, EvaluationBatch};
 use core::mem::offset_of;
 
@@ -22,11 +22,13 @@ impl Emitter<'_> {
     /// the inputs.
     pub fn patch_fields(&self) -> Result<[i32; 3]> {
         let fields = match self.shader.stage().row().batch {
-            BatchKind::Patches => {
-                [offset_of!(ControlBatch, given), offset_of!(ControlBatch, sources), offset_of!(ControlBatch, inputs)]
-            }
+            BatchKind::Patches => [
+                offset_of!(ControlBatch, patch_vertices),
+                offset_of!(ControlBatch, sources),
+                offset_of!(ControlBatch, inputs),
+            ],
             BatchKind::Domain => [
-                offset_of!(EvaluationBatch, given),
+                offset_of!(EvaluationBatch, patch_vertices),
                 offset_of!(EvaluationBatch, sources),
                 offset_of!(EvaluationBatch, inputs),
             ],
@@ -38,22 +40,22 @@ impl Emitter<'_> {
     /// Loads the patch's word of an array with one word per patch.
     pub fn patch_word(&mut self, field: usize) -> Result<C> {
         let list = self.batch_pointer(field);
-        let [patch, ..] = self.group()?.id;
+        let [patch, ..] = self.workgroup_state()?.id;
         let patch = self.b.zext(Type::I64, patch);
         let offset = self.b.shl_imm(patch, 2);
         let place = self.b.iadd(list, offset);
-        Ok(self.b.load(Type::I32, read_only(Reason::Element, 0), place))
+        Ok(self.b.load(Type::I32, read_only(AccessReason::Element, 0), place))
     }
 
     /// Returns the number of a vertex inside the patch, clamped, and whether it is uniform.
     fn vertex_number(&mut self, data: &InstData) -> Result<(C, bool)> {
         let [given, ..] = self.patch_fields()?;
-        let given = self.b.load(Type::I32, read_only(Reason::Field, given), self.batch);
+        let given = self.b.load(Type::I32, read_only(AccessReason::Field, given), self.batch);
         let last = self.b.iadd_imm(given, -1);
-        if let Rep::Uniform(vertex) = self.rep(data.args[0])? {
+        if let ValueRep::Uniform(vertex) = self.value_rep(data.args[0])? {
             return Ok((self.b.umin(vertex, last), true));
         }
-        let (vertex, last) = (self.vector(data.args[0])?, self.rep_vector(Ty::I32, &Rep::Uniform(last))?);
+        let (vertex, last) = (self.vector(data.args[0])?, self.rep_to_vector(Ty::I32, &ValueRep::Uniform(last))?);
         Ok((self.b.umin(vertex, last), false))
     }
 
@@ -62,9 +64,12 @@ impl Emitter<'_> {
         let source = self.input_source(offset_of!(ControlBatch, sources), slot);
         let inputs = self.batch_pointer(offset_of!(ControlBatch, inputs));
         let list = self.batch_pointer(offset_of!(ControlBatch, vertices));
-        let given =
-            self.b.load(Type::I32, read_only(Reason::Field, offset_of!(ControlBatch, given) as i32), self.batch);
-        let [patch, ..] = self.group()?.id;
+        let given = self.b.load(
+            Type::I32,
+            read_only(AccessReason::Field, offset_of!(ControlBatch, patch_vertices) as i32),
+            self.batch,
+        );
+        let [patch, ..] = self.workgroup_state()?.id;
         let first = self.b.imul(patch, given);
         let first = self.b.zext(Type::I64, first);
         let first = self.b.shl_imm(first, 2);
@@ -75,17 +80,17 @@ impl Emitter<'_> {
             let vertex = self.b.zext(Type::I64, vertex);
             let at = self.b.shl_imm(vertex, 2);
             let place = self.b.iadd(list, at);
-            let base = self.b.load(Type::I32, read_only(Reason::Element, 0), place);
+            let base = self.b.load(Type::I32, read_only(AccessReason::Element, 0), place);
             let offset = self.b.iadd(base, source.offset);
             let offset = self.b.zext(Type::I64, offset);
             let place = self.b.iadd(inputs, offset);
-            let word = self.b.load(Type::I32, read_only(Reason::Element, 0), place);
+            let word = self.b.load(Type::I32, read_only(AccessReason::Element, 0), place);
             let c = self.b.splat(words, word);
             return self.define_input(c, source.written, data);
         }
         let places = self.b.shl_imm(vertex, 2);
         let all = self.mask(true);
-        let offsets = self.b.gather(words, read_only(Reason::Element, 0), 1, all, list, places)[0];
+        let offsets = self.b.gather(words, read_only(AccessReason::Element, 0), 1, all, list, places)[0];
         self.gather_input(inputs, offsets, source, data)
     }
 
@@ -95,14 +100,14 @@ impl Emitter<'_> {
         let inputs = self.batch_pointer(offset_of!(EvaluationBatch, inputs));
         let words = self.vector_type(Ty::I32);
         let patches = self.chunk_words(offset_of!(EvaluationBatch, patches), 1);
-        let patches = self.b.load(words, read_only(Reason::Element, 0), patches);
+        let patches = self.b.load(words, read_only(AccessReason::Element, 0), patches);
         let (vertex, uniform) = self.vertex_number(data)?;
         if uniform {
             let behind = self.b.imul(vertex, source.stride);
             let offset = self.b.iadd(source.offset, behind);
-            return self.gather_input(inputs, patches, Source { offset, ..source }, data);
+            return self.gather_input(inputs, patches, LoadedInputSource { offset, ..source }, data);
         }
-        let stride = self.rep_vector(Ty::I32, &Rep::Uniform(source.stride))?;
+        let stride = self.rep_to_vector(Ty::I32, &ValueRep::Uniform(source.stride))?;
         let behind = self.b.imul(vertex, stride);
         let offsets = self.b.iadd(patches, behind);
         self.gather_input(inputs, offsets, source, data)

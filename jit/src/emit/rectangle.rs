@@ -9,12 +9,12 @@
 //! back unchanged.
 
 use super::Emitter;
-use super::cell::Cells;
 use super::fragment::FragmentState;
 use super::memory::read_only;
+use super::ssa_variable::SsaVariable;
 use crate::error::Result;
 use crate::ir::{Shader, Ty};
-use crate::lir::{Block, Elem, IntCond, Reason, Type, Value as C};
+use crate::lir::{AccessReason, Block, Elem, IntCond, Type, Value as C};
 use base::abi::{FragmentPrimitive, MAX_LANES, RECTANGLE_LANES, Rectangle, RectangleBatch};
 use base::epilogue::Epilogue;
 use base::shader::{Interpolation, SlotType, Stage};
@@ -22,18 +22,18 @@ use core::mem::offset_of;
 use smallvec::SmallVec;
 
 /// State of a stage that takes rectangles.
-pub struct Rectangles {
+pub struct RectangleState {
     /// The operations that are applied to its colours.
     pub epilogue: Epilogue,
     /// Written outputs by slot, for the slots that the epilogue takes.
-    pub outputs: Vec<Option<Cells>>,
+    pub outputs: Vec<Option<SsaVariable>>,
     /// The current rectangle, row and chunk.
-    here: Option<Here>,
+    chunk_position: Option<ChunkPosition>,
 }
 
 /// Position of a chunk.
 #[derive(Clone, Copy)]
-pub struct Here {
+pub struct ChunkPosition {
     primitive: C,
     attributes: C,
     /// Row as the built-in has it, and relative to the primitive's origin, in all lanes.
@@ -49,22 +49,23 @@ pub struct Here {
     pub partial: C,
 }
 
-impl Rectangles {
+impl RectangleState {
     /// Returns the state for a stage that can take rectangles.
     ///
     /// Returns `None` for stages that depend on quads, samples or coverage, have other effects than
     /// writing colours, or call kernels.
-    pub fn of(shader: &Shader, lanes: u32, epilogue: &Epilogue) -> Option<Rectangles> {
-        let facts = shader.payload.fragment().filter(|_| shader.stage() == Stage::Fragment)?;
-        let changes = facts.kills || facts.writes_depth || facts.writes_stencil || facts.writes_sample_mask;
-        let sees = facts.sample_shading || facts.reads_input_attachments || facts.reads_sample_mask || facts.ordered;
+    pub fn try_new(shader: &Shader, lanes: u32, epilogue: &Epilogue) -> Option<RectangleState> {
+        let info = shader.stage_info.fragment().filter(|_| shader.stage() == Stage::Fragment)?;
+        let writes_more_than_colors = info.kills || info.writes_depth || info.writes_stencil || info.writes_sample_mask;
+        let reads_coverage =
+            info.sample_shading || info.reads_input_attachments || info.reads_sample_mask || info.ordered;
         let float = |slot: u16| shader.outputs.get(usize::from(slot)).is_some_and(|slot| slot.ty == SlotType::Float);
         let fits = matches!(lanes as usize, MAX_LANES | RECTANGLE_LANES)
-            && !(changes || sees || shader.side_effects || shader.uses_subgroup)
-            && epilogue.is_possible()
+            && !(writes_more_than_colors || reads_coverage || shader.side_effects || shader.uses_subgroup)
+            && epilogue.is_supported()
             && epilogue.slots.iter().flatten().all(|&slot| float(slot))
             && shader.insts.values().all(|data| data.op.info().pixel_local);
-        fits.then(|| Rectangles { epilogue: *epilogue, outputs: Vec::new(), here: None })
+        fits.then(|| RectangleState { epilogue: *epilogue, outputs: Vec::new(), chunk_position: None })
     }
 }
 
@@ -72,7 +73,8 @@ impl Emitter<'_> {
     /// Emits loops over all rectangles, rows and chunks, with the body and the epilogue inside, and
     /// then a jump to `done`.
     pub fn rectangles(&mut self, done: Block) -> Result<()> {
-        let field = |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(Reason::Field, offset as i32), e.batch);
+        let field =
+            |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(AccessReason::Field, offset as i32), e.batch);
         let count = field(self, Type::I32, offset_of!(RectangleBatch, count));
         let end = field(self, Type::I32, offset_of!(RectangleBatch, end));
         let list = field(self, Type::I64, offset_of!(RectangleBatch, rectangles));
@@ -85,17 +87,19 @@ impl Emitter<'_> {
             let number = e.b.zext(Type::I64, number);
             let offset = e.b.imul_imm(number, size_of::<Rectangle>() as i64);
             let at = e.b.iadd(list, offset);
-            let half =
-                |e: &mut Self, offset: usize| e.b.load_u16(Type::I32, read_only(Reason::Element, offset as i32), at);
+            let half = |e: &mut Self, offset: usize| {
+                e.b.load_u16(Type::I32, read_only(AccessReason::Element, offset as i32), at)
+            };
             let x = [half(e, offset_of!(Rectangle, x0)), half(e, offset_of!(Rectangle, x1))];
             // First column of the last whole chunk.
             let whole = e.b.iadd_imm(x[1], -i64::from(e.lanes));
             let whole = e.b.smin(whole, last);
             let y = [half(e, offset_of!(Rectangle, y0)), half(e, offset_of!(Rectangle, y1))];
             let primitive =
-                e.b.load(Type::I64, read_only(Reason::Element, offset_of!(Rectangle, primitive) as i32), at);
-            let field =
-                |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(Reason::Field, offset as i32), primitive);
+                e.b.load(Type::I64, read_only(AccessReason::Element, offset_of!(Rectangle, primitive) as i32), at);
+            let field = |e: &mut Self, ty, offset: usize| {
+                e.b.load(ty, read_only(AccessReason::Field, offset as i32), primitive)
+            };
             let attributes = field(e, Type::I64, offset_of!(FragmentPrimitive, attributes));
             let [left, top] = [0, 4].map(|axis| field(e, Type::I32, offset_of!(FragmentPrimitive, origin) + axis));
             e.start_primitive(primitive, attributes);
@@ -104,15 +108,16 @@ impl Emitter<'_> {
                 let (line, below) = (e.b.zext(Type::I64, y), e.b.isub(y, top));
                 let offset = e.b.imul(line, pitch);
                 let row = e.b.iadd(target, offset);
-                let y = [y, below].map(|y| e.middle(y));
+                let y = [y, below].map(|y| e.pixel_center(y));
                 e.start_row(primitive, y[1]);
-                let here = Here { primitive, attributes, y, origin: left, row, columns: [zero; 3], partial: zero };
+                let chunk_position =
+                    ChunkPosition { primitive, attributes, y, origin: left, row, columns: [zero; 3], partial: zero };
                 let chunks_done = e.b.create_block();
                 let lanes = i64::from(e.lanes);
                 e.count_up(x, lanes, chunks_done, |e, first| {
                     let begin = e.b.smin(first, last);
                     let partial = e.b.icmp(IntCond::Sgt, first, whole);
-                    e.rectangle_chunk(Here { columns: [first, x[1], begin], partial, ..here })
+                    e.rectangle_chunk(ChunkPosition { columns: [first, x[1], begin], partial, ..chunk_position })
                 })?;
                 e.enter(chunks_done);
                 Ok(())
@@ -147,7 +152,7 @@ impl Emitter<'_> {
 
     /// Returns the middle of a pixel along an axis, in all lanes. The numbers are small and have
     /// few fraction bits, so every sum is exact.
-    fn middle(&mut self, pixel: C) -> C {
+    fn pixel_center(&mut self, pixel: C) -> C {
         let corner = self.b.sint_to_float(Type::F32, pixel);
         let half = self.b.constant(Type::F32, 0.5f32.to_bits().into());
         let middle = self.b.fadd(corner, half);
@@ -156,7 +161,7 @@ impl Emitter<'_> {
     }
 
     /// Returns the middle of each lane's pixel along an axis.
-    fn middles(&mut self, pixels: C) -> C {
+    fn pixel_centers(&mut self, pixels: C) -> C {
         let floats = self.vector_type(Ty::F32);
         let corners = self.b.sint_to_float(floats, pixels);
         let half = self.b.constant(floats, 0.5f32.to_bits().into());
@@ -171,13 +176,13 @@ impl Emitter<'_> {
         }
         for plane in [offset_of!(FragmentPrimitive, b1), offset_of!(FragmentPrimitive, b2)] {
             for component in 0..3 {
-                self.splat_of(Reason::Field, primitive, plane + 4 * component);
+                self.load_splat(AccessReason::Field, primitive, plane + 4 * component);
             }
         }
         for (slot, input) in shader.inputs.iter().enumerate() {
             if input.interpolation != Interpolation::Flat {
                 (0..3).for_each(|i| {
-                    self.splat_of(Reason::Element, attributes, slot * size_of::<[u32; 3]>() + 4 * i);
+                    self.load_splat(AccessReason::Element, attributes, slot * size_of::<[u32; 3]>() + 4 * i);
                 });
             }
         }
@@ -187,14 +192,15 @@ impl Emitter<'_> {
     fn start_row(&mut self, primitive: C, y: C) {
         if self.shader.inputs.iter().any(|input| input.interpolation != Interpolation::Flat) {
             for plane in [offset_of!(FragmentPrimitive, b1), offset_of!(FragmentPrimitive, b2)] {
-                let [dy, c] = [4, 8].map(|component| self.splat_of(Reason::Field, primitive, plane + component));
+                let [dy, c] =
+                    [4, 8].map(|component| self.load_splat(AccessReason::Field, primitive, plane + component));
                 self.fused(dy, y, c);
             }
         }
     }
 
     /// Loads a float and splats it to all lanes.
-    fn splat_of(&mut self, reason: Reason, base: C, offset: usize) -> C {
+    fn load_splat(&mut self, reason: AccessReason, base: C, offset: usize) -> C {
         let float = self.b.load(Type::F32, read_only(reason, offset as i32), base);
         let floats = self.vector_type(Ty::F32);
         self.b.splat(floats, float)
@@ -202,27 +208,28 @@ impl Emitter<'_> {
 
     /// Returns an input that is not flat. The primitive is affine, so linear weights equal those
     /// with perspective.
-    pub fn rectangle_input(&mut self, slot: u32, here: &Here, relative: [C; 2]) -> C {
-        let primitives: SmallVec<[C; 2]> = [here.primitive].into_iter().collect();
+    pub fn rectangle_input(&mut self, slot: u32, chunk_position: &ChunkPosition, relative: [C; 2]) -> C {
+        let primitives: SmallVec<[C; 2]> = [chunk_position.primitive].into_iter().collect();
         let weights = self.weights(&primitives, relative, false);
         let first = slot as usize * size_of::<[u32; 3]>();
-        let [a0, d1, d2] = [0, 4, 8].map(|i| self.splat_of(Reason::Element, here.attributes, first + i));
+        let [a0, d1, d2] =
+            [0, 4, 8].map(|i| self.load_splat(AccessReason::Element, chunk_position.attributes, first + i));
         let sum = self.fused(weights[0], d1, a0);
         self.fused(weights[1], d2, sum)
     }
 
     /// Returns the position of the chunk, in a stage that takes rectangles.
-    pub fn here(&self) -> Option<Here> {
-        self.rectangles.as_ref().and_then(|rectangles| rectangles.here)
+    pub fn chunk_position(&self) -> Option<ChunkPosition> {
+        self.rectangles.as_ref().and_then(|rectangles| rectangles.chunk_position)
     }
 
     /// Returns the framebuffer coordinate of a rectangle's fragments along an axis.
-    pub fn rectangle_xy(&mut self, here: &Here, axis: usize) -> C {
+    pub fn rectangle_xy(&mut self, chunk_position: &ChunkPosition, axis: usize) -> C {
         if axis != 0 {
-            return here.y[0];
+            return chunk_position.y[0];
         }
-        let pixels = self.columns_from(here.columns[2]);
-        self.middles(pixels)
+        let pixels = self.columns_from(chunk_position.columns[2]);
+        self.pixel_centers(pixels)
     }
 
     /// Returns the lanes' columns of a chunk that starts at column `first`.
@@ -233,35 +240,40 @@ impl Emitter<'_> {
         self.b.iadd(first, steps)
     }
 
-    fn rectangle_chunk(&mut self, here: Here) -> Result<()> {
+    fn rectangle_chunk(&mut self, chunk_position: ChunkPosition) -> Result<()> {
         let slots = self.rectangles.as_ref().map(|r| r.epilogue.slots).unwrap_or_default();
-        let mut outputs: Vec<Option<Cells>> = self.shader.outputs.iter().map(|_| None).collect();
+        let mut outputs: Vec<Option<SsaVariable>> = self.shader.outputs.iter().map(|_| None).collect();
         for slot in slots.into_iter().flatten() {
-            let cells = self.vector_cells(Ty::F32);
-            self.clear_cells(&cells);
+            let cells = self.new_vector_variable(Ty::F32);
+            self.zero_variable(&cells);
             outputs[usize::from(slot)] = Some(cells);
         }
         if let Some(rectangles) = &mut self.rectangles {
-            (rectangles.outputs, rectangles.here) = (outputs, Some(here));
+            (rectangles.outputs, rectangles.chunk_position) = (outputs, Some(chunk_position));
         }
         let latch = self.b.create_block();
         self.latch = Some(latch);
         self.body()?;
-        self.write_colors(&here);
+        self.write_colors(&chunk_position);
         self.b.jump(latch, &[]);
         self.enter(latch);
         Ok(())
     }
 
     /// Initialises the state of a chunk of a rectangle.
-    pub fn start_rectangle(&mut self, here: &Here, ones: C) {
+    pub fn start_rectangle(&mut self, chunk_position: &ChunkPosition, ones: C) {
         self.set_exec(ones, true);
-        let first = self.b.isub(here.columns[2], here.origin);
+        let first = self.b.isub(chunk_position.columns[2], chunk_position.origin);
         let columns = self.columns_from(first);
-        let relative = [self.middles(columns), here.y[1]];
-        let alive = self.mask_cells(false);
-        self.set_cell(&alive, ones);
-        self.fragment = Some(FragmentState::of_rectangle((here.primitive, here.attributes), relative, ones, alive));
+        let relative = [self.pixel_centers(columns), chunk_position.y[1]];
+        let alive = self.new_mask_variable(false);
+        self.write_single(&alive, ones);
+        self.fragment = Some(FragmentState::for_rectangle(
+            (chunk_position.primitive, chunk_position.attributes),
+            relative,
+            ones,
+            alive,
+        ));
     }
 
     /// Splats a word of the batch's primitives to all lanes.

@@ -3,30 +3,30 @@
 
 use super::array::Arrays;
 use super::barrier::Barriers;
-use super::cell::Cells;
-use super::deferred::Deferred;
-use super::early::Early;
-use super::facts::Facts;
-use super::inputs::Inputs;
-use super::interface::Slots;
-use super::invariant::Invariants;
+use super::deferred_atomics::DeferrableAtomics;
+use super::inputs::InterpolatedInputs;
+use super::interface::StageSlots;
+use super::licm::HoistLevels;
+use super::load_vectorizer::VectorizedLoads;
 use super::memory::{read_only, trusted};
-use super::neighbours::Neighbours;
-use super::poison::Poison;
-use super::rectangle::Rectangles;
-use super::rep::Rep;
+use super::memory_poison::MemoryPoison;
+use super::rectangle::RectangleState;
+use super::region_info::RegionInfos;
+use super::sample_batching::SampleBatches;
+use super::sample_hoisting::HoistedSamples;
+use super::ssa_variable::SsaVariable;
 use super::suspend::Suspension;
-use super::together::Together;
+use super::value_rep::ValueRep;
 use super::{EmitOptions, Emitter};
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Ty};
-use crate::lir::{Block, Builder, Function, IntCond, Reason, Type, Value as C};
+use crate::lir::{AccessReason, Block, Builder, Function, IntCond, Type, Value as C};
 use crate::passes::{Divergence, Steps};
 use base::abi::{
     AddressSpace, BatchHeader, BatchKind, ComputeBatch, EvaluationBatch, FragmentBatch, PrimitiveBatch, ShaderContext,
     VertexBatch,
 };
-use base::shader::{PipelineLayoutInfo, WorkgroupFacts};
+use base::shader::{PipelineLayoutInfo, WorkgroupInfo};
 use core::mem::offset_of;
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
@@ -43,41 +43,41 @@ pub fn function(
     div: &Divergence,
     layout: &PipelineLayoutInfo,
     &EmitOptions { lanes, row_lanes }: &EmitOptions,
-    rectangles: Option<Rectangles>,
-    poison: Option<Poison>,
+    rectangles: Option<RectangleState>,
+    poison: Option<MemoryPoison>,
 ) -> Result<(Function, u64)> {
     let mut b = Builder::new(&[Type::I64; 2]);
     let entry = b.current();
     let (ctx, batch) = (b.params(entry)[0], b.params(entry)[1]);
     let exit = b.create_block();
     let pointer =
-        |b: &mut Builder, base, offset: usize| b.load(Type::I64, read_only(Reason::Field, offset as i32), base);
+        |b: &mut Builder, base, offset: usize| b.load(Type::I64, read_only(AccessReason::Field, offset as i32), base);
     let scratch = pointer(&mut b, batch, offset_of!(BatchHeader, scratch));
     let sink = pointer(&mut b, batch, offset_of!(BatchHeader, sink));
     let zeros = pointer(&mut b, ctx, offset_of!(ShaderContext, addresses) + offset_of!(AddressSpace, zeros));
     let abort = pointer(&mut b, ctx, offset_of!(ShaderContext, abort));
-    let workgroup = shader.payload.workgroup();
+    let workgroup = shader.stage_info.workgroup();
     let shared = if workgroup.is_some() { pointer(&mut b, batch, offset_of!(ComputeBatch, shared)) } else { sink };
-    let invocations = workgroup.map_or(1, WorkgroupFacts::invocations);
+    let invocations = workgroup.map_or(1, WorkgroupInfo::invocations);
     let chunks = u32::try_from(invocations.div_ceil(u64::from(lanes))).map_err(|_| Error::limit("workgroup size"))?;
-    let facts = Facts::new(shader, div);
-    let invariants = Invariants::of(shader, div);
-    let barriers = Barriers::new(Suspension::of(shader, &facts, &invariants));
-    let mut reps = SecondaryMap::new();
-    reps.resize(shader.values.len());
+    let region_infos = RegionInfos::new(shader, div);
+    let hoist_levels = HoistLevels::compute(shader, div);
+    let barriers = Barriers::new(Suspension::analyze(shader, &region_infos, &hoist_levels));
+    let mut value_reps = SecondaryMap::new();
+    value_reps.resize(shader.values.len());
     let mut e = Emitter {
         b,
         shader,
         div,
-        facts,
-        invariants,
-        neighbours: Neighbours::of(shader, div, lanes),
+        region_infos,
+        hoist_levels,
+        vectorized_loads: VectorizedLoads::plan(shader, div, lanes),
         layout,
         lanes,
         row_lanes,
-        reps,
+        value_reps,
         targets: Vec::new(),
-        exec: Cells { ty: Ty::B1, form: super::cell::Form::Vector, places: SmallVec::new() },
+        exec: SsaVariable { ty: Ty::B1, form: super::ssa_variable::RepForm::Vector, parts_storage: SmallVec::new() },
         full: true,
         barriers,
         free_variables: Vec::new(),
@@ -90,23 +90,23 @@ pub fn function(
         shared,
         chunk: ctx,
         chunks,
-        group: None,
-        call_block: entry,
+        workgroup_state: None,
+        entry_block: entry,
         chunk_slots: scratch,
         resume_address: scratch,
         slots_start: (chunks * 4).next_multiple_of(32),
         latch: None,
         exit,
         arrays: Arrays::default(),
-        slots: Slots::default(),
+        slots: StageSlots::default(),
         fragment: None,
         rectangles,
         vertex: None,
         primitives: None,
-        inputs: Inputs::default(),
-        early: Early::default(),
+        inputs: InterpolatedInputs::default(),
+        hoisted_samples: HoistedSamples::default(),
         deferred: None,
-        together: Together::default(),
+        sample_batches: SampleBatches::default(),
         image_args: None,
         texels: 0,
         lane_rows: None,
@@ -116,18 +116,18 @@ pub fn function(
     e.place_arrays()?;
     e.start_images();
     if shader.stage().row().batch == BatchKind::Quads {
-        e.early = Early::of(shader, div, lanes);
+        e.hoisted_samples = HoistedSamples::find(shader, div, lanes);
     }
-    e.together = Together::of(shader, div, lanes, |inst| e.early.has(inst));
-    e.deferred = Deferred::of(shader, div, lanes, |v| e.facts.used(v));
+    e.sample_batches = SampleBatches::find(shader, div, lanes, |inst| e.hoisted_samples.has(inst));
+    e.deferred = DeferrableAtomics::find(shader, div, lanes, |v| e.region_infos.is_used(v));
     e.begin_deferred();
     match shader.stage().row().batch {
-        BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => e.group_loop()?,
+        BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => e.workgroup_loop()?,
         BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives => e.chunk_loop(exit)?,
         BatchKind::Quads if e.rectangles.is_some() => e.rectangles(exit)?,
         BatchKind::Quads => {
             e.start_inputs();
-            e.early_samples()?;
+            e.emit_hoisted_samples()?;
             e.chunk_loop(exit)?;
         }
     }
@@ -137,7 +137,7 @@ pub fn function(
     let scratch = if e.barriers.any {
         u64::from(e.slots_start) + u64::from(e.barriers.frame) * u64::from(e.chunks)
     } else {
-        u64::from(e.arrays.bytes) + e.inputs.bytes() + e.early.bytes() + e.deferred_bytes()
+        u64::from(e.arrays.bytes) + e.inputs.bytes() + e.hoisted_samples.bytes() + e.deferred_bytes()
     };
     Ok((e.b.finish(), scratch))
 }
@@ -187,7 +187,7 @@ impl Emitter<'_> {
 
     pub fn chunk_count(&mut self) -> C {
         let per_call = |e: &mut Self, offset: usize, shift: u32| {
-            let n = e.b.load(Type::I32, read_only(Reason::Field, offset as i32), e.batch);
+            let n = e.b.load(Type::I32, read_only(AccessReason::Field, offset as i32), e.batch);
             let n = e.b.shl_imm(n, shift);
             let n = e.b.iadd_imm(n, i64::from(e.lanes) - 1);
             e.b.lshr_imm(n, e.lanes.trailing_zeros())
@@ -205,17 +205,17 @@ impl Emitter<'_> {
 
     /// Emits a chunk's instructions.
     pub fn body(&mut self) -> Result<()> {
-        self.exec = self.mask_cells(false);
+        self.exec = self.new_mask_variable(false);
         let ones = self.mask(true);
         self.full = true;
-        let dispatch = self.start_regions();
+        let dispatch = self.start_segments();
         match self.shader.stage().row().batch {
             BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => self.start_workgroup(ones)?,
             BatchKind::Vertices => self.start_lanes(offset_of!(VertexBatch, count), ones)?,
             BatchKind::Domain => self.start_lanes(offset_of!(EvaluationBatch, count), ones)?,
             BatchKind::Primitives => self.start_primitives(ones)?,
-            BatchKind::Quads => match self.here() {
-                Some(here) => self.start_rectangle(&here, ones),
+            BatchKind::Quads => match self.chunk_position() {
+                Some(chunk_position) => self.start_rectangle(&chunk_position, ones),
                 None => self.start_fragment(ones),
             },
         }
@@ -224,14 +224,14 @@ impl Emitter<'_> {
         self.clear_arrays();
         self.scope(root)?;
         if let Some(dispatch) = dispatch {
-            self.finish_regions(dispatch);
+            self.finish_segments(dispatch);
         }
         Ok(())
     }
 
     /// Makes the block of the program's start in a shader with barriers. Returns the block that
     /// will jump to the resume point, or `None` in a shader without barriers.
-    fn start_regions(&mut self) -> Option<Block> {
+    fn start_segments(&mut self) -> Option<Block> {
         if !self.barriers.any {
             return None;
         }
@@ -244,18 +244,18 @@ impl Emitter<'_> {
         self.b.jump(dispatch, &[]);
         self.enter(dispatch);
         self.barriers.start_at(dispatch, start);
-        self.b.enter_behind(start, dispatch);
+        self.b.enter_dominated_by(start, dispatch);
         Some(dispatch)
     }
 
     /// Emits the end of a chunk, and the dispatch on resume points, which are all known now.
-    fn finish_regions(&mut self, dispatch: Block) {
+    fn finish_segments(&mut self, dispatch: Block) {
         let latch = self.latch.unwrap_or(self.exit);
         let done = self.barriers.done();
         self.set_resume(done);
         self.b.jump(latch, &[]);
-        self.b.go_on(dispatch);
-        let index = self.b.load(Type::I32, trusted(Reason::Scratch, 0), self.resume_address);
+        self.b.resume_block(dispatch);
+        let index = self.b.load(Type::I32, trusted(AccessReason::Scratch, 0), self.resume_address);
         // Any other index means that the chunk is done.
         let resume = self.barriers.resume_blocks(latch);
         self.b.branch_table(index, &resume, latch);
@@ -269,8 +269,8 @@ impl Emitter<'_> {
     /// Returns the mask of the lanes whose index in the batch is below `count`.
     fn lanes_below(&mut self, count: C) -> Result<C> {
         let first = self.first_lane();
-        let index = self.rep_vector(Ty::I32, &Rep::Affine(first, Steps::even(1, self.lanes)))?;
-        let count = self.rep_vector(Ty::I32, &Rep::Uniform(count))?;
+        let index = self.rep_to_vector(Ty::I32, &ValueRep::Affine(first, Steps::even(1, self.lanes)))?;
+        let count = self.rep_to_vector(Ty::I32, &ValueRep::Uniform(count))?;
         Ok(self.b.icmp(IntCond::Ult, index, count))
     }
 
@@ -290,7 +290,7 @@ impl Emitter<'_> {
     /// batch. Lanes behind the last invocation execute the same code but write no memory. If
     /// invocations see each other through subgroup operations, these lanes are inactive.
     pub fn start_lanes(&mut self, field: usize, ones: C) -> Result<()> {
-        let count = self.b.load(Type::I32, read_only(Reason::Field, field as i32), self.batch);
+        let count = self.b.load(Type::I32, read_only(AccessReason::Field, field as i32), self.batch);
         let valid = self.lanes_below(count)?;
         if self.shader.uses_subgroup {
             self.set_exec(valid, false);
@@ -307,15 +307,15 @@ impl Emitter<'_> {
             return self.finish_primitives();
         }
         let Some(alive) = self.fragment.as_ref().map(|f| f.alive.clone()) else { return Ok(()) };
-        let alive = self.cell(&alive);
+        let alive = self.read_single(&alive);
         let words = self.mask_words(alive, self.row_lanes);
         let list =
-            self.b.load(Type::I64, read_only(Reason::Field, offset_of!(FragmentBatch, alive) as i32), self.batch);
+            self.b.load(Type::I64, read_only(AccessReason::Field, offset_of!(FragmentBatch, alive) as i32), self.batch);
         let chunk = self.b.zext(Type::I64, self.chunk);
         let offset = self.b.shl_imm(chunk, words.len().ilog2() + 2);
         let address = self.b.iadd(list, offset);
         for (i, &bits) in words.iter().enumerate() {
-            self.b.store(trusted(Reason::Element, 4 * i as i32), bits, address);
+            self.b.store(trusted(AccessReason::Element, 4 * i as i32), bits, address);
         }
         Ok(())
     }
@@ -333,7 +333,7 @@ impl Emitter<'_> {
             limit(self, valid);
         }
         if let Some((covered, alive)) = self.fragment.as_ref().map(|f| (f.covered, f.alive.clone())) {
-            let alive = self.cell(&alive);
+            let alive = self.read_single(&alive);
             limit(self, covered);
             limit(self, alive);
         }

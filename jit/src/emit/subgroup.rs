@@ -2,10 +2,10 @@
 
 use super::Emitter;
 use super::memory::trusted;
-use super::rep::{Rep, elem};
+use super::value_rep::{ValueRep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, Scan, Subgroup, Ty, Value, eval};
-use crate::lir::{Elem, FloatCond, IntCond, Reason, Type, Value as C};
+use crate::lir::{AccessReason, Elem, FloatCond, IntCond, Type, Value as C};
 use crate::passes::Steps;
 use base::abi::Helper;
 use smallvec::SmallVec;
@@ -17,31 +17,31 @@ impl Emitter<'_> {
         if self.shader.ty(data.args[0]) != Ty::F32 {
             return Err(Error::unsupported("derivatives of other types than 32-bit float"));
         }
-        if let Rep::Uniform(_) = self.rep(data.args[0])? {
+        if let ValueRep::Uniform(_) = self.value_rep(data.args[0])? {
             let zero = self.constant(Ty::F32, 0);
-            return self.define(data.result(), Rep::Uniform(zero));
+            return self.define(data.result(), ValueRep::Uniform(zero));
         }
         let v = self.vector(data.args[0])?;
         let (a, b) = (self.shuffle_quads(v, plus), self.shuffle_quads(v, minus));
         let out = self.b.fsub(a, b);
-        self.define(data.result(), Rep::Varying(out))
+        self.define(data.result(), ValueRep::Varying(out))
     }
 
     /// Emits `Op::Subgroup`.
     pub fn subgroup(&mut self, op: Subgroup, data: &InstData) -> Result<()> {
         let result = data.result();
         let rep = match op {
-            Subgroup::Elect => Rep::Varying(self.elect()),
+            Subgroup::Elect => ValueRep::Varying(self.elect()),
             Subgroup::All => {
                 let (v, exec) = (self.vector(data.args[0])?, self.exec_mask());
                 let missing = self.b.and_not(exec, v);
                 let any = self.b.any(missing);
-                Rep::Uniform(self.b.not(any))
+                ValueRep::Uniform(self.b.not(any))
             }
             Subgroup::Any => {
                 let (v, exec) = (self.vector(data.args[0])?, self.exec_mask());
                 let both = self.b.and(exec, v);
-                Rep::Uniform(self.b.any(both))
+                ValueRep::Uniform(self.b.any(both))
             }
             Subgroup::AllEqual => self.all_equal(data.args[0])?,
             Subgroup::Ballot(word) => {
@@ -49,7 +49,7 @@ impl Emitter<'_> {
                 let both = self.b.and(exec, v);
                 let words = self.mask_words(both, self.lanes);
                 let none = self.constant(Ty::I32, 0);
-                Rep::Uniform(words.get(usize::from(word)).copied().unwrap_or(none))
+                ValueRep::Uniform(words.get(usize::from(word)).copied().unwrap_or(none))
             }
             Subgroup::BroadcastFirst => self.broadcast_first(data.args[0])?,
             Subgroup::Broadcast => {
@@ -90,9 +90,9 @@ impl Emitter<'_> {
         self.b.icmp(IntCond::Eq, own, first)
     }
 
-    /// Returns a mask as bits: at most 32 lanes, and at most `most`, in each word.
-    pub fn mask_words(&mut self, mask: C, most: u32) -> SmallVec<[C; 2]> {
-        let per = most.min(32).min(self.lanes) as usize;
+    /// Returns a mask as bits: at most 32 lanes, and at most `max_lanes`, in each word.
+    pub fn mask_words(&mut self, mask: C, max_lanes: u32) -> SmallVec<[C; 2]> {
+        let per = max_lanes.min(32).min(self.lanes) as usize;
         let firsts = (0..self.lanes as usize).step_by(per);
         firsts
             .map(|first| {
@@ -141,9 +141,9 @@ impl Emitter<'_> {
     }
 
     /// Returns the value of the lowest active lane.
-    pub fn broadcast_first(&mut self, v: Value) -> Result<Rep> {
-        match self.rep(v)? {
-            Rep::Varying(_) | Rep::Affine(..) => {
+    pub fn broadcast_first(&mut self, v: Value) -> Result<ValueRep> {
+        match self.value_rep(v)? {
+            ValueRep::Varying(_) | ValueRep::Affine(..) => {
                 let lane = if self.full { self.b.iconst(Type::I32, 0) } else { self.first_active() };
                 self.broadcast(v, lane)
             }
@@ -151,30 +151,30 @@ impl Emitter<'_> {
         }
     }
 
-    fn broadcast(&mut self, v: Value, lane: C) -> Result<Rep> {
-        if let rep @ Rep::Uniform(_) = self.rep(v)? {
+    fn broadcast(&mut self, v: Value, lane: C) -> Result<ValueRep> {
+        if let rep @ ValueRep::Uniform(_) = self.value_rep(v)? {
             return Ok(rep);
         }
         let v = self.vector(v)?;
-        Ok(Rep::Uniform(self.b.extract_at(v, lane)))
+        Ok(ValueRep::Uniform(self.b.extract_at(v, lane)))
     }
 
-    fn shuffle_lanes(&mut self, data: &InstData) -> Result<Rep> {
+    fn shuffle_lanes(&mut self, data: &InstData) -> Result<ValueRep> {
         if let Some(lane) = self.shader.as_const(data.args[1]) {
             let (v, lane) = (self.vector(data.args[0])?, lane as usize % self.lanes as usize);
-            return Ok(Rep::Varying(self.pick(v, v, |_| Some(lane))));
+            return Ok(ValueRep::Varying(self.pick(v, v, |_| Some(lane))));
         }
         let (v, lanes) = (self.vector(data.args[0])?, self.vector(data.args[1])?);
-        Ok(Rep::Varying(match self.b.func().constant_lanes(lanes) {
+        Ok(ValueRep::Varying(match self.b.func().constant_lanes(lanes) {
             // The lanes are computed from constants and lane numbers, so the shuffle is constant.
             Some(known) => self.pick(v, v, |l| Some(known[l] as usize % known.len())),
             None => self.b.permute(v, lanes),
         }))
     }
 
-    fn all_equal(&mut self, v: Value) -> Result<Rep> {
+    fn all_equal(&mut self, v: Value) -> Result<ValueRep> {
         let ty = self.shader.ty(v);
-        let Rep::Uniform(first) = self.broadcast_first(v)? else {
+        let ValueRep::Uniform(first) = self.broadcast_first(v)? else {
             return Err(Error::internal("a broadcast is uniform"));
         };
         let v = self.vector(v)?;
@@ -187,11 +187,11 @@ impl Emitter<'_> {
         let exec = self.exec_mask();
         let differ = self.b.and(differ, exec);
         let any = self.b.any(differ);
-        Ok(Rep::Uniform(self.b.not(any)))
+        Ok(ValueRep::Uniform(self.b.not(any)))
     }
 
     /// Emits `Subgroup::Arithmetic`.
-    fn arithmetic(&mut self, op: Binary, scan: Scan, v: Value) -> Result<Rep> {
+    fn arithmetic(&mut self, op: Binary, scan: Scan, v: Value) -> Result<ValueRep> {
         let half = self.shader.ty(v) == Ty::F16;
         let ty = if half { Ty::F32 } else { self.shader.ty(v) };
         let bits = |b: Option<u64>| b.ok_or_else(|| Error::internal(format!("{op:?} has no identity")));
@@ -216,7 +216,7 @@ impl Emitter<'_> {
         if half {
             x = self.b.float_to_half(self.vector_type(Ty::F16), x);
         }
-        Ok(if scan == Scan::Reduce { Rep::Uniform(self.b.extract(x, 0)) } else { Rep::Varying(x) })
+        Ok(if scan == Scan::Reduce { ValueRep::Uniform(self.b.extract(x, 0)) } else { ValueRep::Varying(x) })
     }
 
     /// Combines lanes in log2(lanes) rounds of shuffles and operations; `fill` is the identity of
@@ -246,12 +246,12 @@ impl Emitter<'_> {
         self.b.shuffle(x, fill, &pattern)
     }
 
-    fn quad(&mut self, v: Value, words: [u8; 4]) -> Result<Rep> {
-        if let rep @ Rep::Uniform(_) = self.rep(v)? {
+    fn quad(&mut self, v: Value, words: [u8; 4]) -> Result<ValueRep> {
+        if let rep @ ValueRep::Uniform(_) = self.value_rep(v)? {
             return Ok(rep);
         }
         let v = self.vector(v)?;
-        Ok(Rep::Varying(self.shuffle_quads(v, words)))
+        Ok(ValueRep::Varying(self.shuffle_quads(v, words)))
     }
 
     /// Computes `a * b + c` on a CPU without FMA, with the context's helper, which rounds once.
@@ -261,12 +261,12 @@ impl Emitter<'_> {
         let slot = self.b.create_slot(bytes * 4, 8);
         let addresses = [0, 1, 2, 3].map(|i| self.b.stack_address(slot, (i * bytes) as i32));
         for (operand, &address) in operands.into_iter().zip(&addresses) {
-            self.b.store(trusted(Reason::Frame, 0), operand, address);
+            self.b.store(trusted(AccessReason::Frame, 0), operand, address);
         }
         let count = self.b.iconst(Type::I32, ty.lanes() as i64);
         let [a, b, c, out] = addresses;
         let helper = if ty.elem == Elem::F64 { Helper::FmaF64 } else { Helper::FmaF32 };
         self.call_helper(helper, &[a, b, c, out, count]);
-        self.b.load(ty, trusted(Reason::Frame, 0), out)
+        self.b.load(ty, trusted(AccessReason::Frame, 0), out)
     }
 }

@@ -10,8 +10,8 @@
 //! defined in one segment and used in another does not dominate its use, which may be reached by
 //! resuming; it needs a slot.
 
-use super::facts::Facts;
-use super::invariant::{Invariants, Level};
+use super::licm::{HoistLevel, HoistLevels};
+use super::region_info::RegionInfos;
 use crate::ir::{Effects, Inst, Node, Op, Region, Scope, Shader, Term, Value, ValueDef};
 use base::hash::WordMap;
 use cranelift_entity::SecondaryMap;
@@ -22,7 +22,7 @@ pub struct Segment(u32);
 
 /// A suspension point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Point {
+pub struct SuspensionPoint {
     /// Number of the point among the resume indices; 0 is the start of the program.
     pub index: u32,
     /// The segment that begins behind the point.
@@ -31,7 +31,7 @@ pub struct Point {
 
 /// The segments of a region of a construct with a point in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edges {
+pub struct RegionSegments {
     /// Segment in which the region begins.
     pub start: Segment,
     /// Segment behind the construct.
@@ -43,8 +43,8 @@ pub struct Edges {
 pub struct Suspension {
     /// Segments of regions whose construct has a point in it, by the address of the region: the
     /// shader is borrowed and not moved while it is emitted.
-    regions: WordMap<*const Region, Edges>,
-    points: SecondaryMap<Inst, Option<Point>>,
+    regions: WordMap<*const Region, RegionSegments>,
+    points: SecondaryMap<Inst, Option<SuspensionPoint>>,
     count: u32,
     defined: SecondaryMap<Value, Segment>,
     crossing: SecondaryMap<Value, bool>,
@@ -55,19 +55,19 @@ pub struct Suspension {
 
 impl Suspension {
     /// Walks a shader and finds its segments.
-    pub fn of(shader: &Shader, facts: &Facts<'_>, invariants: &Invariants) -> Suspension {
+    pub fn analyze(shader: &Shader, region_infos: &RegionInfos<'_>, hoist_levels: &HoistLevels) -> Suspension {
         let out = Suspension::default();
-        let mut walk = Walk {
+        let mut walk = SegmentWalk {
             shader,
-            facts,
-            invariants,
+            region_infos,
+            hoist_levels,
             out,
             segment: Segment(0),
             segments: 1,
             in_loop: None,
             loop_of: SecondaryMap::new(),
         };
-        if facts.suspends(&shader.root.body) {
+        if region_infos.suspends(&shader.root.body) {
             walk.scope(&shader.root);
         }
         walk.out
@@ -78,11 +78,11 @@ impl Suspension {
         self.count
     }
     /// Returns the point of an instruction, if it is one.
-    pub fn point(&self, inst: Inst) -> Option<Point> {
+    pub fn point(&self, inst: Inst) -> Option<SuspensionPoint> {
         self.points[inst]
     }
     /// Returns the segments of a region, or `None` if no region of its construct has a point in it.
-    pub fn edges(&self, region: &Region) -> Option<Edges> {
+    pub fn region_segments(&self, region: &Region) -> Option<RegionSegments> {
         self.regions.get(&core::ptr::from_ref(region)).copied()
     }
     /// Returns the segment that defines a value.
@@ -100,10 +100,10 @@ impl Suspension {
     }
 }
 
-struct Walk<'a> {
+struct SegmentWalk<'a> {
     shader: &'a Shader,
-    facts: &'a Facts<'a>,
-    invariants: &'a Invariants,
+    region_infos: &'a RegionInfos<'a>,
+    hoist_levels: &'a HoistLevels,
     out: Suspension,
     segment: Segment,
     segments: u32,
@@ -113,7 +113,7 @@ struct Walk<'a> {
     loop_of: SecondaryMap<Value, Option<*const Region>>,
 }
 
-impl Walk<'_> {
+impl SegmentWalk<'_> {
     fn new_segment(&mut self) -> Segment {
         self.segments += 1;
         Segment(self.segments - 1)
@@ -122,7 +122,7 @@ impl Walk<'_> {
     fn uses(&mut self, values: &[Value]) {
         for &v in values {
             // Values that no chunk changes are computed before all chunks.
-            if self.invariants.level(v) != Level::Chunk {
+            if self.hoist_levels.level(v) != HoistLevel::Chunk {
                 continue;
             }
             // Constants are emitted at each use.
@@ -152,7 +152,7 @@ impl Walk<'_> {
         if data.op.effects().intersects(Effects::SUSPENDS) {
             self.segment = self.new_segment();
             self.out.count += 1;
-            self.out.points[inst] = Some(Point { index: self.out.count, segment: self.segment });
+            self.out.points[inst] = Some(SuspensionPoint { index: self.out.count, segment: self.segment });
         }
         self.defines(data.results());
     }
@@ -160,13 +160,13 @@ impl Walk<'_> {
     /// Visits the regions of a construct, and then its results. `params` are defined where the
     /// first region begins.
     fn construct(&mut self, regions: &[&Region], params: &[Value], results: &[Value]) {
-        let cut = regions.iter().any(|region| self.facts.suspends(region));
+        let cut = regions.iter().any(|region| self.region_infos.suspends(region));
         let starts: Vec<Segment> =
             regions.iter().map(|_| if cut { self.new_segment() } else { self.segment }).collect();
         let after = if cut { self.new_segment() } else { self.segment };
         for (&region, start) in regions.iter().zip(starts) {
             if cut {
-                self.out.regions.insert(core::ptr::from_ref(region), Edges { start, after });
+                self.out.regions.insert(core::ptr::from_ref(region), RegionSegments { start, after });
             }
             self.segment = start;
             self.defines(params.iter().copied());
@@ -190,7 +190,7 @@ impl Walk<'_> {
                 }
                 Node::Loop(n) => {
                     self.uses(&n.inits);
-                    let outermost = self.in_loop.is_none() && !self.facts.suspends(&n.body);
+                    let outermost = self.in_loop.is_none() && !self.region_infos.suspends(&n.body);
                     if outermost {
                         self.in_loop = Some(core::ptr::from_ref(&n.body));
                     }
@@ -278,8 +278,8 @@ mod tests {
     /// of values that need slots.
     fn check(shader: &Shader) -> (u32, usize) {
         let div = divergence(shader, 8);
-        let (facts, invariants) = (Facts::new(shader, &div), Invariants::of(shader, &div));
-        let found = Suspension::of(shader, &facts, &invariants);
+        let (region_infos, hoist_levels) = (RegionInfos::new(shader, &div), HoistLevels::compute(shader, &div));
+        let found = Suspension::analyze(shader, &region_infos, &hoist_levels);
         let mut text = Vec::new();
         construct(shader, &[&shader.root.body], &[], &shader.root.results, &mut text);
         let (mut cuts, mut points) = (0, 0);
@@ -291,7 +291,7 @@ mod tests {
                 Event::Uses(values) => values.iter().for_each(|&v| {
                     // A cut lies in between, so the definition does not dominate the use.
                     let cut = homes[v].is_some_and(|home| home != cuts);
-                    crossing.extend((cut && invariants.level(v) == Level::Chunk).then_some(v));
+                    crossing.extend((cut && hoist_levels.level(v) == HoistLevel::Chunk).then_some(v));
                 }),
                 Event::Defines(values) => values.iter().for_each(|&v| {
                     homes[v] = Some(cuts);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn segments_of_random_programs_are_those_of_the_text() {
+    fn segments_match_program_text() {
         let (mut points, mut slots, mut none) = (0, 0, 0);
         for seed in 0..200 {
             let options = Options { barriers: seed % 8 != 0, results: seed % 2 == 0, size: 90, ..Options::default() };
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_with_a_point_keeps_what_comes_around() {
+    fn loop_carried_values_need_slots() {
         use crate::ir::{Builder, Builtin, Ty};
         let mut shader = Shader::new(base::shader::Stage::Compute, "test");
         let mut b = Builder::new(&mut shader);
@@ -347,7 +347,8 @@ mod tests {
         b.finish();
         check(&shader);
         let div = divergence(&shader, 8);
-        let found = Suspension::of(&shader, &Facts::new(&shader, &div), &Invariants::of(&shader, &div));
+        let found =
+            Suspension::analyze(&shader, &RegionInfos::new(&shader, &div), &HoistLevels::compute(&shader, &div));
         let (param, sum) = inner.expect("a body");
         // The parameter and its initial value are used in the segment that defines them; the others
         // are used behind an edge or the point.

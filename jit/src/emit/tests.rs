@@ -8,7 +8,7 @@ use crate::ir::{
     Binary, Builder, Builtin, Cmp, EmissionRule, FloatFlags, Meaning, MemFlags, Node, Op, Scope, Shader, Space,
     Subgroup, Ty, Value, VarData, verify,
 };
-use crate::passes::{divergence, halves, lower_float, lower_math};
+use crate::passes::{divergence, lower_f16, lower_float, lower_math};
 use base::abi::BatchKind;
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo, Stage};
 
@@ -29,7 +29,7 @@ fn layout() -> PipelineLayoutInfo {
 
 /// Dependence of operands on the lane, by which emission chooses between scalars and vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum RepForm {
     Constant,
     Uniform,
     /// Affine if the operand is an I32, else varying.
@@ -37,13 +37,13 @@ enum Form {
     Varying,
 }
 
-const FORMS: [Form; 4] = [Form::Constant, Form::Uniform, Form::Affine, Form::Varying];
+const FORMS: [RepForm; 4] = [RepForm::Constant, RepForm::Uniform, RepForm::Affine, RepForm::Varying];
 
 /// Returns a value of a type; a descriptor differs between lanes if its index does.
-fn operand(b: &mut Builder<'_>, ty: Ty, form: Form) -> Value {
+fn operand(b: &mut Builder<'_>, ty: Ty, form: RepForm) -> Value {
     let lane = match form {
-        Form::Constant | Form::Uniform => b.i32(0),
-        Form::Affine | Form::Varying => b.builtin(Builtin::SubgroupInvocation, Ty::I32),
+        RepForm::Constant | RepForm::Uniform => b.i32(0),
+        RepForm::Affine | RepForm::Varying => b.builtin(Builtin::SubgroupInvocation, Ty::I32),
     };
     let buffer = b.buffer(0, 0);
     let flags = MemFlags { align: ty.bytes().max(4) as u8, ..MemFlags::default() };
@@ -52,13 +52,13 @@ fn operand(b: &mut Builder<'_>, ty: Ty, form: Form) -> Value {
         let at = b.binary(Binary::IAdd, lane, at);
         b.op(Op::Load(Space::Buffer, flags), &[buffer, at], ty)
     };
-    let index = if form == Form::Varying { load(Ty::I32, 3) } else { lane };
+    let index = if form == RepForm::Varying { load(Ty::I32, 3) } else { lane };
     match ty {
         Ty::Buf => b.op(Op::BufferDesc { set: 0, binding: 0 }, &[index], ty),
         Ty::Img => b.op(Op::ImageDesc { set: 0, binding: 1 }, &[index], ty),
         Ty::Smp => b.op(Op::SamplerDesc { set: 0, binding: 2 }, &[index], ty),
-        Ty::I32 if form == Form::Affine => lane,
-        ty if form == Form::Constant => b.constant(ty, 1),
+        Ty::I32 if form == RepForm::Affine => lane,
+        ty if form == RepForm::Constant => b.constant(ty, 1),
         Ty::B1 => {
             let (x, y) = (load(Ty::I32, 1), load(Ty::I32, 2));
             b.cmp(Cmp::ULt, x, y)
@@ -68,7 +68,7 @@ fn operand(b: &mut Builder<'_>, ty: Ty, form: Form) -> Value {
 }
 
 /// Returns a shader with one operation under test.
-fn shader(stage: Stage, op: &Op, args: &[Ty], results: &[Ty], form: Form, float: FloatFlags) -> Shader {
+fn shader(stage: Stage, op: &Op, args: &[Ty], results: &[Ty], form: RepForm, float: FloatFlags) -> Shader {
     let mut shader = template(stage);
     let mut b = Builder::new(&mut shader);
     // Lane indices of quad broadcasts and limits of bounds are constants.
@@ -95,12 +95,12 @@ impl Attempt {
     /// Lowers and emits a shader.
     fn new(mut shader: Shader, lanes: u32) -> Attempt {
         verify(&shader).unwrap_or_else(|e| panic!("{e}\n{shader}"));
-        halves(&mut shader);
+        lower_f16(&mut shader);
         lower_float(&mut shader);
         if let Err(e) = lower_math(&mut shader) {
             return Attempt { shader, emitted: Err(e), infallible: false };
         }
-        let built = build(&shader, &divergence(&shader, lanes), &layout(), &EmitOptions::of(lanes));
+        let built = build(&shader, &divergence(&shader, lanes), &layout(), &EmitOptions::with_lanes(lanes));
         let infallible = can_defer(&shader, &layout(), lanes);
         Attempt { shader, emitted: built.map(|_| ()), infallible }
     }
@@ -119,7 +119,7 @@ fn every_operation_is_emitted_or_refused() {
         for (args, results) in instances(&template(Stage::Compute), &op) {
             for &stage in Stage::ALL {
                 tried += 1;
-                match Attempt::new(shader(stage, &op, &args, &results, Form::Varying, FloatFlags::NONE), 8).emitted {
+                match Attempt::new(shader(stage, &op, &args, &results, RepForm::Varying, FloatFlags::NONE), 8).emitted {
                     Ok(()) => emitted += 1,
                     Err(e) => assert_ne!(e.kind, ErrorKind::Internal, "{op:?} {args:?} -> {results:?}: {e}"),
                 }
@@ -145,7 +145,7 @@ fn emission_succeeds_where_the_table_says_so() {
     let mut broken = Vec::new();
     for example in Op::examples() {
         let mut infallible = 0;
-        let mut attempt = |op: &Op, (args, results): (&[Ty], &[Ty]), stage: Stage, form: Form, lanes: u32| {
+        let mut attempt = |op: &Op, (args, results): (&[Ty], &[Ty]), stage: Stage, form: RepForm, lanes: u32| {
             let attempt = Attempt::new(shader(stage, op, args, results, form, FloatFlags::NONE), lanes);
             infallible += usize::from(attempt.infallible);
             broken.extend(attempt.broken());
@@ -154,10 +154,10 @@ fn emission_succeeds_where_the_table_says_so() {
             for (args, results) in instances(&template(Stage::Compute), &op) {
                 for &stage in Stage::ALL {
                     let types = (&args[..], &results[..]);
-                    attempt(&op, types, stage, Form::Varying, 8);
+                    attempt(&op, types, stage, RepForm::Varying, 8);
                     if op == example {
                         FORMS.iter().for_each(|&form| attempt(&op, types, stage, form, 8));
-                        chunk_sizes(stage).iter().for_each(|&n| attempt(&op, types, stage, Form::Varying, n));
+                        chunk_sizes(stage).iter().for_each(|&n| attempt(&op, types, stage, RepForm::Varying, n));
                     }
                 }
             }
@@ -174,7 +174,7 @@ fn emission_succeeds_where_the_table_says_so() {
 fn arithmetic_that_is_not_implemented_is_refused() {
     let add = Op::Binary(Binary::FAdd);
     let with = |float| {
-        let attempt = Attempt::new(shader(Stage::Compute, &add, &[Ty::F32; 2], &[Ty::F32], Form::Varying, float), 8);
+        let attempt = Attempt::new(shader(Stage::Compute, &add, &[Ty::F32; 2], &[Ty::F32], RepForm::Varying, float), 8);
         assert_eq!(attempt.broken(), None);
         attempt.emitted.map_err(|e| e.kind)
     };
@@ -187,19 +187,19 @@ fn arithmetic_that_is_not_implemented_is_refused() {
 #[test]
 fn stages_that_emission_may_refuse_are_not_deferred() {
     let add = Op::Binary(Binary::IAdd);
-    let small = || shader(Stage::Compute, &add, &[Ty::I32; 2], &[Ty::I32], Form::Varying, FloatFlags::NONE);
+    let small = || shader(Stage::Compute, &add, &[Ty::I32; 2], &[Ty::I32], RepForm::Varying, FloatFlags::NONE);
     assert!(can_defer(&small(), &layout(), 8));
     // The empty layout has no bindings.
     assert!(!can_defer(&small(), &PipelineLayoutInfo { sets: Vec::new(), heap: None }, 8));
     // A vertex stage has no workgroup memory.
     let flags = MemFlags { align: 4, ..MemFlags::default() };
     let shared = Op::Load(Space::Shared, flags);
-    let with = |stage| shader(stage, &shared, &[Ty::I32], &[Ty::I32], Form::Varying, FloatFlags::NONE);
+    let with = |stage| shader(stage, &shared, &[Ty::I32], &[Ty::I32], RepForm::Varying, FloatFlags::NONE);
     assert!(can_defer(&with(Stage::Compute), &layout(), 8) && !can_defer(&with(Stage::Vertex), &layout(), 8));
     // An image is in no inline uniform block.
     let image = |binding| {
         let op = Op::ImageDesc { set: 0, binding };
-        shader(Stage::Compute, &op, &[Ty::I32], &[Ty::Img], Form::Varying, FloatFlags::NONE)
+        shader(Stage::Compute, &op, &[Ty::I32], &[Ty::Img], RepForm::Varying, FloatFlags::NONE)
     };
     assert!(can_defer(&image(1), &layout(), 8) && !can_defer(&image(3), &layout(), 8));
     let mut arrays = small();

@@ -10,12 +10,12 @@
 
 use super::Emitter;
 use super::memory::{read_only, trusted};
-use super::rep::Rep;
+use super::value_rep::ValueRep;
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Scan, Ty};
-use crate::lir::{Reason, Type, Value as C};
+use crate::lir::{AccessReason, Type, Value as C};
 use base::abi::{BatchKind, InputSource, PrimitiveBatch, SlotLayout};
-use base::shader::GeometryFacts;
+use base::shader::GeometryInfo;
 use core::mem::offset_of;
 
 /// Addresses of the data of a chunk of primitives.
@@ -33,7 +33,7 @@ pub struct PrimitiveState {
 
 /// The fields of an [`InputSource`], loaded.
 #[derive(Clone, Copy)]
-pub struct Source {
+pub struct LoadedInputSource {
     pub offset: C,
     pub written: C,
     pub stride: C,
@@ -41,18 +41,17 @@ pub struct Source {
 
 /// Constants of the stage that takes primitives.
 #[derive(Clone, Copy)]
-struct Most {
+struct VertexLimits {
     /// Number of vertices of a primitive.
-    given: u32,
+    input: u32,
     /// Upper bound of the vertices that an invocation makes.
-    made: u32,
+    output: u32,
 }
 
 impl Emitter<'_> {
-    fn most(&self) -> Result<Most> {
-        let facts: Option<&GeometryFacts> = self.shader.payload.geometry();
-        facts
-            .map(|facts| Most { given: facts.input.vertices(), made: facts.max_vertices })
+    fn vertex_limits(&self) -> Result<VertexLimits> {
+        let info: Option<&GeometryInfo> = self.shader.stage_info.geometry();
+        info.map(|info| VertexLimits { input: info.input.vertices(), output: info.max_vertices })
             .ok_or_else(|| Error::invalid("vertices in a stage that makes none"))
     }
 
@@ -62,7 +61,7 @@ impl Emitter<'_> {
 
     /// Loads a pointer of the batch.
     pub fn batch_pointer(&mut self, field: usize) -> C {
-        self.b.load(Type::I64, read_only(Reason::Field, field as i32), self.batch)
+        self.b.load(Type::I64, read_only(AccessReason::Field, field as i32), self.batch)
     }
 
     /// Returns the address of the chunk's words in an array with `rows` rows of words per chunk.
@@ -78,18 +77,18 @@ impl Emitter<'_> {
     /// vertices.
     pub fn start_primitives(&mut self, ones: C) -> Result<()> {
         self.start_lanes(offset_of!(PrimitiveBatch, count), ones)?;
-        let most = self.most()?;
-        let vertices = self.chunk_words(offset_of!(PrimitiveBatch, vertices), most.given);
+        let limits = self.vertex_limits()?;
+        let vertices = self.chunk_words(offset_of!(PrimitiveBatch, vertices), limits.input);
         let counts = self.chunk_words(offset_of!(PrimitiveBatch, counts), 1);
         let none = self.word(0);
-        self.b.store(trusted(Reason::Element, 0), none, counts);
+        self.b.store(trusted(AccessReason::Element, 0), none, counts);
         let first_row =
-            self.b.load(Type::I32, trusted(Reason::Field, offset_of!(PrimitiveBatch, rows) as i32), self.batch);
+            self.b.load(Type::I32, trusted(AccessReason::Field, offset_of!(PrimitiveBatch, rows) as i32), self.batch);
         let list = self.batch_pointer(offset_of!(PrimitiveBatch, first_rows));
         let chunk = self.b.zext(Type::I64, self.chunk);
         let offset = self.b.shl_imm(chunk, 2);
         let place = self.b.iadd(list, offset);
-        self.b.store(trusted(Reason::Element, 0), first_row, place);
+        self.b.store(trusted(AccessReason::Element, 0), first_row, place);
         let outputs = self.batch_pointer(offset_of!(PrimitiveBatch, outputs));
         let row = self.b.zext(Type::I64, first_row);
         let offset = self.b.imul_imm(row, self.row_layout().chunk_bytes() as i64);
@@ -100,15 +99,16 @@ impl Emitter<'_> {
 
     /// Advances the first row, so that the next chunk's rows begin behind this one's.
     pub fn finish_primitives(&mut self) -> Result<()> {
-        let (Most { made, .. }, PrimitiveState { first_row, counts, .. }) = (self.most()?, self.primitives()?);
+        let (VertexLimits { output, .. }, PrimitiveState { first_row, counts, .. }) =
+            (self.vertex_limits()?, self.primitives()?);
         let vector = self.vector_type(Ty::I32);
-        let counts = self.b.load(vector, trusted(Reason::Element, 0), counts);
-        let (most, none) = (self.word(made as i32), self.word(0));
+        let counts = self.b.load(vector, trusted(AccessReason::Element, 0), counts);
+        let (most, none) = (self.word(output as i32), self.word(0));
         let counts = self.b.umin(counts, most);
         let rows = self.scan(Scan::Reduce, counts, none, |e, a, b| e.b.umax(a, b));
         let rows = self.b.extract(rows, 0);
         let rows = self.b.iadd(first_row, rows);
-        self.b.store(trusted(Reason::Field, offset_of!(PrimitiveBatch, rows) as i32), rows, self.batch);
+        self.b.store(trusted(AccessReason::Field, offset_of!(PrimitiveBatch, rows) as i32), rows, self.batch);
         Ok(())
     }
 
@@ -131,23 +131,24 @@ impl Emitter<'_> {
     }
 
     /// Loads the source of an input slot.
-    pub fn input_source(&mut self, field: usize, slot: u32) -> Source {
+    pub fn input_source(&mut self, field: usize, slot: u32) -> LoadedInputSource {
         let sources = self.batch_pointer(field);
         let record = slot as usize * size_of::<InputSource>();
         let [offset, written, stride] =
-            [offset_of!(InputSource, offset), offset_of!(InputSource, mask), offset_of!(InputSource, stride)]
-                .map(|field| self.b.load(Type::I32, read_only(Reason::Element, (record + field) as i32), sources));
-        Source { offset, written, stride }
+            [offset_of!(InputSource, offset), offset_of!(InputSource, mask), offset_of!(InputSource, stride)].map(
+                |field| self.b.load(Type::I32, read_only(AccessReason::Element, (record + field) as i32), sources),
+            );
+        LoadedInputSource { offset, written, stride }
     }
 
     /// Defines the result of an instruction: the lanes' words of a slot, at byte offsets behind it.
-    pub fn gather_input(&mut self, inputs: C, offsets: C, source: Source, data: &InstData) -> Result<()> {
+    pub fn gather_input(&mut self, inputs: C, offsets: C, source: LoadedInputSource, data: &InstData) -> Result<()> {
         let offset = self.b.zext(Type::I64, source.offset);
         let address = self.b.iadd(inputs, offset);
         let all = self.mask(true);
         // The memory of the batch does not change while the stage runs, so any lane may read it.
         let words = self.vector_type(Ty::I32);
-        let c = self.b.gather(words, read_only(Reason::Element, 0), 1, all, address, offsets)[0];
+        let c = self.b.gather(words, read_only(AccessReason::Element, 0), 1, all, address, offsets)[0];
         self.define_input(c, source.written, data)
     }
 
@@ -158,41 +159,41 @@ impl Emitter<'_> {
         let written = self.b.splat(words, written);
         let c = self.b.and(c, written);
         let c = self.b.bitcast(ty, c);
-        self.define(data.result(), Rep::Varying(c))
+        self.define(data.result(), ValueRep::Varying(c))
     }
 
     /// Returns the byte offsets of slot 0 of the vertices with a given number.
     fn vertex_offsets(&mut self, data: &InstData) -> Result<C> {
-        let (Most { given, .. }, PrimitiveState { vertices, .. }) = (self.most()?, self.primitives()?);
+        let (VertexLimits { input, .. }, PrimitiveState { vertices, .. }) = (self.vertex_limits()?, self.primitives()?);
         let row_bytes = i64::from(4 * self.lanes);
         let words = self.vector_type(Ty::I32);
-        if let Rep::Uniform(vertex) = self.rep(data.args[0])? {
-            let last = self.b.iconst(Type::I32, i64::from(given - 1));
+        if let ValueRep::Uniform(vertex) = self.value_rep(data.args[0])? {
+            let last = self.b.iconst(Type::I32, i64::from(input - 1));
             let vertex = self.b.umin(vertex, last);
             let vertex = self.b.zext(Type::I64, vertex);
             let offset = self.b.imul_imm(vertex, row_bytes);
             let row = self.b.iadd(vertices, offset);
-            return Ok(self.b.load(words, read_only(Reason::Element, 0), row));
+            return Ok(self.b.load(words, read_only(AccessReason::Element, 0), row));
         }
-        let (vertex, last) = (self.vector(data.args[0])?, self.word(given as i32 - 1));
+        let (vertex, last) = (self.vector(data.args[0])?, self.word(input as i32 - 1));
         let vertex = self.b.umin(vertex, last);
         let rows = self.b.imul_imm(vertex, row_bytes);
         let lanes = self.words(|lane| 4 * lane as i32);
         let offsets = self.b.iadd(rows, lanes);
         let all = self.mask(true);
-        Ok(self.b.gather(words, read_only(Reason::Element, 0), 1, all, vertices, offsets)[0])
+        Ok(self.b.gather(words, read_only(AccessReason::Element, 0), 1, all, vertices, offsets)[0])
     }
 
     /// Emits `Op::StoreVertex`.
     pub fn store_vertex(&mut self, slot: u32, data: &InstData) -> Result<()> {
-        let (Most { made, .. }, PrimitiveState { rows, .. }) = (self.most()?, self.primitives()?);
+        let (VertexLimits { output, .. }, PrimitiveState { rows, .. }) = (self.vertex_limits()?, self.primitives()?);
         let layout = self.row_layout();
         let (row_bytes, at) = (layout.chunk_bytes() as i64, layout.slot_bytes(slot as usize));
         let c = self.vector(data.args[1])?;
-        if let Rep::Uniform(number) = self.rep(data.args[0])? {
+        if let ValueRep::Uniform(number) = self.value_rep(data.args[0])? {
             // A row follows the last one that the chunk may have: the next chunk's, or an unused
             // one.
-            let behind = self.b.iconst(Type::I32, i64::from(made));
+            let behind = self.b.iconst(Type::I32, i64::from(output));
             let number = self.b.umin(number, behind);
             let number = self.b.zext(Type::I64, number);
             let offset = self.b.imul_imm(number, row_bytes);
@@ -200,13 +201,13 @@ impl Emitter<'_> {
             self.store_masked(c, &[at as i32], row);
             return Ok(());
         }
-        let (number, behind) = (self.vector(data.args[0])?, self.word(made as i32));
+        let (number, behind) = (self.vector(data.args[0])?, self.word(output as i32));
         let number = self.b.umin(number, behind);
         let offsets = self.b.imul_imm(number, row_bytes);
         let lanes = self.words(|lane| (at + 4 * lane) as i32);
         let offsets = self.b.iadd(offsets, lanes);
         let mask = if self.full { self.mask(true) } else { self.exec_mask() };
-        self.b.scatter(trusted(Reason::Element, 0), mask, rows, offsets, self.sink, &[c]);
+        self.b.scatter(trusted(AccessReason::Element, 0), mask, rows, offsets, self.sink, &[c]);
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use super::{
     Binary, Builtin, Inst, InstData, Label, Node, Op, Region, Scan, Scope, Shader, Space, Subgroup, Term, Ty, Value,
 };
 use base::abi::AtomicOp;
-use base::shader::TessellationFacts;
+use base::shader::TessellationInfo;
 
 /// Largest number of lanes of a group.
 pub const MAX_GROUP: usize = 128;
@@ -89,7 +89,7 @@ pub enum Stop {
 /// Runs one group.
 pub fn run(shader: &Shader, memory: &mut Memory, group: &Group<'_>) -> Result<Outcome, Stop> {
     let lanes = group.lanes.min(MAX_GROUP);
-    let shared = shader.payload.workgroup().map_or(0, |w| w.shared_bytes as usize);
+    let shared = shader.stage_info.workgroup().map_or(0, |w| w.shared_bytes as usize);
     memory.shared.resize(memory.shared.len().max(shared), 0);
     let mut m = Machine {
         shader,
@@ -121,8 +121,8 @@ pub fn run_workgroup(
     subgroup: usize,
     observer: Option<&dyn Observer>,
 ) -> Result<Outcome, Stop> {
-    let facts = shader.workgroup().map_err(|e| Stop::Unsupported(e.to_string()))?;
-    let [x, y, z] = facts.local_size;
+    let info = shader.workgroup().map_err(|e| Stop::Unsupported(e.to_string()))?;
+    let [x, y, z] = info.local_size;
     let lanes = (x * y * z) as usize;
     let local = |lane: usize, c: u8| match c {
         0 => lane as u32 % x,
@@ -134,7 +134,7 @@ pub fn run_workgroup(
             Builtin::LocalInvocationIndex => lane as u32,
             Builtin::LocalInvocationId(c) => local(lane, c),
             Builtin::GlobalInvocationId(c) => {
-                workgroup[c as usize % 3] * facts.local_size[c as usize % 3] + local(lane, c)
+                workgroup[c as usize % 3] * info.local_size[c as usize % 3] + local(lane, c)
             }
             Builtin::WorkgroupId(c) => workgroup[c as usize % 3],
             Builtin::NumWorkgroups(c) => workgroups[c as usize % 3],
@@ -353,13 +353,13 @@ impl<'a> Machine<'a, '_> {
                 return Ok(());
             }
             Op::LoadVertex(slot) => {
-                let most = TessellationFacts::MOST_VERTICES;
-                let last = self.shader.payload.geometry().map_or(most, |facts| facts.input.vertices()) - 1;
+                let most = TessellationInfo::MAX_VERTICES;
+                let last = self.shader.stage_info.geometry().map_or(most, |info| info.input.vertices()) - 1;
                 let at = args[0].min(last.into()) as usize * self.lanes + lane;
                 self.group.inputs.get(*slot as usize).and_then(|s| s.get(at)).map_or(0, |&b| u64::from(b))
             }
             Op::StoreVertex(slot) => {
-                if self.shader.payload.geometry().is_none_or(|facts| args[0] >= u64::from(facts.max_vertices)) {
+                if self.shader.stage_info.geometry().is_none_or(|info| args[0] >= u64::from(info.max_vertices)) {
                     return Ok(());
                 }
                 let at = args[0] as usize * self.lanes + lane;

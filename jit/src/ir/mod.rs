@@ -44,7 +44,7 @@ pub use ops::{
 pub use verify::verify;
 
 use crate::error::{Error, Result};
-use base::shader::{Capture, FragmentFacts, PatchPlace, Payload, Slot, Stage, WorkgroupFacts};
+use base::shader::{Capture, FragmentInfo, OutputPlacement, Slot, Stage, StageSpecificInfo, WorkgroupInfo};
 use cranelift_entity::{PrimaryMap, entity_impl};
 
 /// An SSA value.
@@ -250,8 +250,8 @@ pub struct Scope {
 /// One entry point of a module, specialised and with all calls inlined.
 #[derive(Clone, Debug)]
 pub struct Shader {
-    /// Stage, with the facts that only this stage has.
-    pub payload: Payload,
+    /// Stage, with the properties that only this kind of stage has.
+    pub stage_info: StageSpecificInfo,
     /// Entry point name.
     pub name: String,
     /// All values.
@@ -268,11 +268,11 @@ pub struct Shader {
     pub inputs: Vec<Slot>,
     /// Output slots, which [`Op::StoreOutput`] and [`Op::StoreVertex`] index.
     pub outputs: Vec<Slot>,
-    /// See [`base::shader::StageInterface::places`].
-    pub places: Vec<PatchPlace>,
-    /// See [`base::shader::StageFacts::capture`].
+    /// See [`base::shader::StageInterface::placements`].
+    pub placements: Vec<OutputPlacement>,
+    /// See [`base::shader::ShaderInfo::capture`].
     pub capture: Option<Capture>,
-    /// See [`base::shader::StageFacts::side_effects`].
+    /// See [`base::shader::ShaderInfo::side_effects`].
     pub side_effects: bool,
     /// True if a subgroup operation or built-in occurs, so that the result may depend on the
     /// subgroup size.
@@ -287,7 +287,7 @@ impl Shader {
     /// Creates an empty shader.
     pub fn new(stage: Stage, name: &str) -> Self {
         Shader {
-            payload: Payload::new(stage),
+            stage_info: StageSpecificInfo::new(stage),
             name: name.to_owned(),
             values: PrimaryMap::new(),
             insts: PrimaryMap::new(),
@@ -296,7 +296,7 @@ impl Shader {
             root: Scope { label: Label(0), body: Region::default(), results: Vec::new() },
             inputs: Vec::new(),
             outputs: Vec::new(),
-            places: Vec::new(),
+            placements: Vec::new(),
             capture: None,
             side_effects: false,
             uses_subgroup: false,
@@ -305,33 +305,33 @@ impl Shader {
 
     /// Returns the stage.
     pub fn stage(&self) -> Stage {
-        self.payload.stage()
+        self.stage_info.stage()
     }
 
     /// Returns the facts of a stage with workgroups.
     ///
     /// # Errors
     /// Returns an Invalid error for any other stage.
-    pub fn workgroup(&self) -> Result<&WorkgroupFacts> {
-        self.payload.workgroup().ok_or_else(|| misplaced("workgroups", self.stage()))
+    pub fn workgroup(&self) -> Result<&WorkgroupInfo> {
+        self.stage_info.workgroup().ok_or_else(|| misplaced("workgroups", self.stage()))
     }
 
     /// Returns the facts of a stage with workgroups, to be changed.
     ///
     /// # Errors
     /// Returns an Invalid error for any other stage.
-    pub fn workgroup_mut(&mut self) -> Result<&mut WorkgroupFacts> {
+    pub fn workgroup_mut(&mut self) -> Result<&mut WorkgroupInfo> {
         let stage = self.stage();
-        self.payload.workgroup_mut().ok_or_else(|| misplaced("workgroups", stage))
+        self.stage_info.workgroup_mut().ok_or_else(|| misplaced("workgroups", stage))
     }
 
     /// Returns the facts of a fragment stage, to be changed.
     ///
     /// # Errors
     /// Returns an Invalid error for any other stage.
-    pub fn fragment_mut(&mut self) -> Result<&mut FragmentFacts> {
+    pub fn fragment_mut(&mut self) -> Result<&mut FragmentInfo> {
         let stage = self.stage();
-        self.payload.fragment_mut().ok_or_else(|| misplaced("fragments", stage))
+        self.stage_info.fragment_mut().ok_or_else(|| misplaced("fragments", stage))
     }
 
     /// Creates a label.

@@ -10,7 +10,7 @@ use super::eval::{self, eval, to_f64};
 use super::{Binary, Convert, FloatFlags, InstData, Op, Shader, Ty, Unary};
 
 /// Returns the smallest normal number of a float type.
-pub fn least_normal(ty: Ty) -> f64 {
+pub fn smallest_normal(ty: Ty) -> f64 {
     match ty {
         Ty::F16 => 1.0 / 16384.0,
         Ty::F32 => f64::from(f32::MIN_POSITIVE),
@@ -55,7 +55,7 @@ pub fn reference(shader: &Shader, data: &InstData, args: &[u64]) -> Option<[u64;
 
 /// Returns a zero of the same sign in place of a denormal, and other numbers unchanged.
 fn flushed(ty: Ty, bits: u64) -> u64 {
-    if to_f64(ty, bits).abs() < least_normal(ty) { bits & 1 << (ty.bytes() * 8 - 1) } else { bits }
+    if to_f64(ty, bits).abs() < smallest_normal(ty) { bits & 1 << (ty.bytes() * 8 - 1) } else { bits }
 }
 
 /// A finite number: a sign and an integer times a power of two. A part below the last bit of the

@@ -23,7 +23,7 @@ impl Display for Ty {
 
 impl Display for Shader {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "{:?} {:?}", self.payload, self.name)?;
+        writeln!(f, "{:?} {:?}", self.stage_info, self.name)?;
         for (i, slot) in self.inputs.iter().enumerate() {
             writeln!(f, "  in {i}: {slot:?}")?;
         }

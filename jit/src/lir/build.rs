@@ -7,9 +7,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::number::Numbering;
-use super::op::More;
+use super::op::VariadicRule;
 use super::ssa::Ssa;
+use super::value_numbering::ValueNumbering;
 use super::{
     Access, Args, Block, BlockData, Def, Effect, Elem, FloatCond, Function, Imm, Inst, InstData, IntCond, List, Op,
     Rmw, Slot, SlotData, Target, Type, Value, ValueData, eval, weight,
@@ -23,7 +23,7 @@ pub struct Builder {
     pub(super) func: Function,
     current: Option<Block>,
     pub(super) ssa: Ssa,
-    numbering: Numbering,
+    value_numbering: ValueNumbering,
     constants: WordMap<(Type, u64), Value>,
     vectors: WordMap<(Type, List), Value>,
     lists: WordMap<Box<[u64]>, List>,
@@ -109,9 +109,9 @@ impl Builder {
     pub fn set_cold_block(&mut self, block: Block) {
         self.func.blocks[block].cold = true;
     }
-    /// Marks a block as an optional fast path ([`BlockData::extra`]).
-    pub fn set_extra_block(&mut self, block: Block) {
-        self.func.blocks[block].extra = true;
+    /// Marks a block as an optional fast path ([`BlockData::fast_path`]).
+    pub fn set_fast_path_block(&mut self, block: Block) {
+        self.func.blocks[block].fast_path = true;
     }
     /// Returns the block under construction.
     ///
@@ -137,20 +137,20 @@ impl Builder {
 
     /// Enters a block to which more edges will come, all of them from blocks that `dominator`
     /// dominates.
-    pub fn enter_behind(&mut self, block: Block, dominator: Block) {
+    pub fn enter_dominated_by(&mut self, block: Block, dominator: Block) {
         self.current = Some(block);
         self.func.layout.push(block);
-        self.numbering.enter(block, std::iter::once(dominator));
+        self.value_numbering.enter(block, std::iter::once(dominator));
     }
 
     /// Continues a block that was entered and is not ended yet. Several such blocks may exist at a
     /// time.
-    pub fn go_on(&mut self, block: Block) {
+    pub fn resume_block(&mut self, block: Block) {
         self.current = Some(block);
     }
 
     /// Returns true if a value is a result of one of the block's instructions.
-    pub fn is_made_in(&self, v: Value, block: Block) -> bool {
+    pub fn is_defined_in(&self, v: Value, block: Block) -> bool {
         match self.func.values[v].def {
             Def::Inst(inst) => self.func.blocks[block].insts.contains(&inst),
             _ => false,
@@ -160,16 +160,16 @@ impl Builder {
     /// Returns true if every known path to `b` goes through `a`. Both blocks must have been
     /// entered.
     pub fn dominates(&self, a: Block, b: Block) -> bool {
-        self.numbering.dominates(a, b)
+        self.value_numbering.dominates(a, b)
     }
 
     fn enter(&mut self, block: Block, dominates: bool) {
         self.current = Some(block);
         self.func.layout.push(block);
         if dominates || self.ssa.is_sealed(block) {
-            self.numbering.enter(block, self.ssa.preds(block));
+            self.value_numbering.enter(block, self.ssa.preds(block));
         } else {
-            self.numbering.enter_unknown(block);
+            self.value_numbering.enter_unknown(block);
         }
     }
 
@@ -230,24 +230,27 @@ impl Builder {
         if !pure {
             return self.push(data);
         }
-        if let Some(v) = self.unchanged(&data).or_else(|| self.fold(&data)).or_else(|| self.divided(op, ty, &data.args))
+        if let Some(v) = self
+            .identity_operand(&data)
+            .or_else(|| self.fold(&data))
+            .or_else(|| self.divide_by_constant(op, ty, &data.args))
         {
             return v;
         }
-        let hash = Numbering::hash(&data);
+        let hash = ValueNumbering::hash(&data);
         let insts = &self.func.insts;
         let same = |inst: Inst| {
             let other = &insts[inst];
             (other.op, other.ty, other.imm) == (op, ty, imm) && other.args == data.args
         };
         let block = self.current();
-        if let Some(inst) = self.numbering.find(hash, block, same) {
+        if let Some(inst) = self.value_numbering.find(hash, block, same) {
             return self.func.insts[inst].first;
         }
         data.first = first;
         let value = self.push(data);
         let inst = Inst(self.func.insts.len() as u32 - 1);
-        self.numbering.add(hash, inst, block);
+        self.value_numbering.add(hash, inst, block);
         value
     }
 
@@ -266,7 +269,7 @@ impl Builder {
     }
 
     /// Returns the operand that equals the result of an integer operation with a neutral element.
-    fn unchanged(&self, data: &InstData) -> Option<Value> {
+    fn identity_operand(&self, data: &InstData) -> Option<Value> {
         let neutral = match data.op {
             Op::Iadd | Op::Isub | Op::Or | Op::Xor | Op::Shl | Op::Lshr | Op::Ashr => 0,
             Op::Imul => 1,
@@ -298,21 +301,21 @@ impl Builder {
         let mut lanes = eval::pure(&self.func, data, &types, &args);
         let is_float = matches!(result.elem, Elem::F16 | Elem::F32 | Elem::F64);
         if is_float && lanes.iter().any(|&bits| is_nan(result.elem, bits)) {
-            match nan_of(data.op) {
-                Nan::Bits => {}
-                Nan::First(order) => {
+            match nan_source(data.op) {
+                NanSource::Bits => {}
+                NanSource::First(order) => {
                     for (i, bits) in lanes.iter_mut().enumerate().filter(|(_, bits)| is_nan(result.elem, **bits)) {
                         let operand = order.iter().filter_map(|&a| args.get(a)).map(|arg| arg[i]);
                         *bits = machine_nan(result.elem, operand.into_iter().find(|&bits| is_nan(result.elem, bits)));
                     }
                 }
-                Nan::Left => return None,
+                NanSource::Left => return None,
             }
         }
         Some(self.constant_lanes(result.elem, &lanes))
     }
 
-    fn end(&mut self, op: Op, args: &[Value], targets: SmallVec<[Target; 2]>) {
+    fn terminate(&mut self, op: Op, args: &[Value], targets: SmallVec<[Target; 2]>) {
         let block = self.current();
         self.inst(op, Type::B, args, Imm::None);
         for (i, target) in targets.iter().enumerate() {
@@ -324,22 +327,22 @@ impl Builder {
 
     /// Ends the block with a jump to another one.
     pub fn jump(&mut self, block: Block, args: &[Value]) {
-        self.end(Op::Jump, &[], smallvec![Target { block, args: args.into() }]);
+        self.terminate(Op::Jump, &[], smallvec![Target { block, args: args.into() }]);
     }
     /// Ends the block with a branch to one of two blocks.
     pub fn branch(&mut self, cond: Value, then: Block, then_args: &[Value], other: Block, other_args: &[Value]) {
         let targets = [(then, then_args), (other, other_args)];
         let targets = targets.into_iter().map(|(block, args)| Target { block, args: args.into() });
-        self.end(Op::Branch, &[cond], targets.collect());
+        self.terminate(Op::Branch, &[cond], targets.collect());
     }
     /// Ends the block with a jump to the block that `index` selects, or to `default`.
     pub fn branch_table(&mut self, index: Value, blocks: &[Block], default: Block) {
         let targets = blocks.iter().chain([&default]).map(|&block| Target { block, args: Args::new() });
-        self.end(Op::BranchTable, &[index], targets.collect());
+        self.terminate(Op::BranchTable, &[index], targets.collect());
     }
     /// Ends the block with a return.
     pub fn return_(&mut self) {
-        self.end(Op::Return, &[], SmallVec::new());
+        self.terminate(Op::Return, &[], SmallVec::new());
     }
 }
 
@@ -522,7 +525,7 @@ impl Builder {
         sink: Value,
         values: &[Value],
     ) {
-        debug_assert_eq!(Op::Scatter.row().more, More::Count);
+        debug_assert_eq!(Op::Scatter.row().variadic, VariadicRule::Count);
         let args: Args = [mask, address, offsets, sink].iter().chain(values).copied().collect();
         self.inst(Op::Scatter, self.ty(values[0]), &args, Imm::Gather(access, values.len() as u8));
     }
@@ -554,7 +557,7 @@ impl Builder {
 }
 
 /// The NaN that an operation gives.
-enum Nan {
+enum NanSource {
     /// The operation only moves bits.
     Bits,
     /// The first operand in this order that is a NaN, made quiet. Without such an operand, the
@@ -564,13 +567,15 @@ enum Nan {
     Left,
 }
 
-fn nan_of(op: Op) -> Nan {
+fn nan_source(op: Op) -> NanSource {
     use Op::*;
     match op {
-        Fadd | Fsub | Fmul | Fdiv | Sqrt | Floor | Ceil | Trunc | Nearest => Nan::First(&[0, 1]),
-        Fma => Nan::First(&[1, 0, 2]),
-        Fneg | Fabs | Select | Bitcast | Splat | Extract | Insert | Build | Shuffle | ExtractAt | Permute => Nan::Bits,
-        _ => Nan::Left,
+        Fadd | Fsub | Fmul | Fdiv | Sqrt | Floor | Ceil | Trunc | Nearest => NanSource::First(&[0, 1]),
+        Fma => NanSource::First(&[1, 0, 2]),
+        Fneg | Fabs | Select | Bitcast | Splat | Extract | Insert | Build | Shuffle | ExtractAt | Permute => {
+            NanSource::Bits
+        }
+        _ => NanSource::Left,
     }
 }
 

@@ -6,19 +6,19 @@
 
 use super::{Builder, Elem, Op, Type, Value};
 
-/// Unsigned division: `n / d` is `high(n * multiplier) >> shift`. If `wide` is set, the multiplier
-/// is `multiplier + 2^bits`.
-struct Unsigned {
+/// Unsigned division: `n / d` is `high(n * multiplier) >> shift`. If `has_extra_bit` is set, the
+/// multiplier is `multiplier + 2^bits`.
+struct UnsignedDivisor {
     multiplier: u64,
     shift: u32,
-    wide: bool,
+    has_extra_bit: bool,
 }
 
-impl Unsigned {
+impl UnsignedDivisor {
     /// Returns the constants for a divisor between 1 and 2^bits that is not a power of two. `bits`
     /// is 32 or 64.
-    fn of(d: u64, bits: u32) -> Unsigned {
-        let most = u64::BITS - (d - 1).leading_zeros();
+    fn new(d: u64, bits: u32) -> UnsignedDivisor {
+        let max_shift = u64::BITS - (d - 1).leading_zeros();
         // The multiplier is 2^(bits + shift) / d, rounded up. The error of rounding must stay below
         // 2^shift after division.
         let multiplier = |shift: u32| {
@@ -28,29 +28,29 @@ impl Unsigned {
             };
             (quotient.0 + 1, u128::from(d) - quotient.1)
         };
-        for shift in 0..most {
+        for shift in 0..max_shift {
             let (m, excess) = multiplier(shift);
             if excess <= 1 << shift && m >> bits == 0 {
-                return Unsigned { multiplier: m as u64, shift, wide: false };
+                return UnsignedDivisor { multiplier: m as u64, shift, has_extra_bit: false };
             }
         }
-        let (m, _) = multiplier(most);
-        Unsigned { multiplier: (m - (1 << bits)) as u64, shift: most, wide: true }
+        let (m, _) = multiplier(max_shift);
+        UnsignedDivisor { multiplier: (m - (1 << bits)) as u64, shift: max_shift, has_extra_bit: true }
     }
 }
 
 /// Signed division: `n / d` is `high(n * multiplier) (+ n) >> shift`, plus 1 if that is negative.
-struct Signed {
+struct SignedDivisor {
     multiplier: u64,
     shift: u32,
     /// True if the multiplier exceeds the greatest signed number, so that `n` is added.
-    wide: bool,
+    has_extra_bit: bool,
 }
 
-impl Signed {
+impl SignedDivisor {
     /// Returns the constants for a divisor whose magnitude is between 2 and 2^(bits - 1) and not a
     /// power of two.
-    fn of(d: u64, bits: u32) -> Signed {
+    fn new(d: u64, bits: u32) -> SignedDivisor {
         let mut shift = 0;
         // The error of rounding the multiplier up must stay below twice 2^shift, because signed
         // numbers have one bit less.
@@ -58,14 +58,14 @@ impl Signed {
             shift += 1;
         }
         let m = (1u128 << (bits + shift)) / u128::from(d) + 1;
-        Signed { multiplier: m as u64, shift, wide: m >> (bits - 1) != 0 }
+        SignedDivisor { multiplier: m as u64, shift, has_extra_bit: m >> (bits - 1) != 0 }
     }
 }
 
 impl Builder {
     /// Returns quotient or remainder of a division by a constant, made without a division. Returns
     /// `None` if the operation, the type or the divisor does not allow that.
-    pub(super) fn divided(&mut self, op: Op, ty: Type, args: &[Value]) -> Option<Value> {
+    pub(super) fn divide_by_constant(&mut self, op: Op, ty: Type, args: &[Value]) -> Option<Value> {
         if !matches!(op, Op::Udiv | Op::Urem | Op::Sdiv | Op::Srem) || !matches!(ty.elem, Elem::I32 | Elem::I64) {
             return None;
         }
@@ -86,10 +86,10 @@ impl Builder {
         if d.is_power_of_two() {
             return if d == 1 { n } else { self.lshr_imm(n, d.trailing_zeros()) };
         }
-        let by = Unsigned::of(d, ty.elem.bits());
+        let by = UnsignedDivisor::new(d, ty.elem.bits());
         let m = self.constant(ty, by.multiplier);
         let high = self.umul_high(n, m);
-        if !by.wide {
+        if !by.has_extra_bit {
             return if by.shift == 0 { high } else { self.lshr_imm(high, by.shift) };
         }
         // The sum `n + high` may need one bit more than a word has.
@@ -114,10 +114,10 @@ impl Builder {
             let raised = self.iadd(n, raise);
             self.ashr_imm(raised, k)
         } else {
-            let by = Signed::of(magnitude, bits);
+            let by = SignedDivisor::new(magnitude, bits);
             let m = self.constant(ty, by.multiplier);
             let mut high = self.smul_high(n, m);
-            if by.wide {
+            if by.has_extra_bit {
                 high = self.iadd(high, n);
             }
             let down = if by.shift == 0 { high } else { self.ashr_imm(high, by.shift) };

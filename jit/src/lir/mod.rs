@@ -18,7 +18,6 @@
 pub mod build;
 mod divide;
 pub mod eval;
-mod number;
 pub mod op;
 mod print;
 #[doc(hidden)]
@@ -28,6 +27,7 @@ mod ssa;
 #[cfg(test)]
 mod tests;
 mod types;
+mod value_numbering;
 mod variables;
 mod verify;
 
@@ -172,7 +172,7 @@ impl Rmw {
 /// Reason why the address of an access is valid. The emitter claims it, and [`safety`] proves the
 /// claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum AccessReason {
     /// The access lies in memory that the application names. A comparison with its size, or a
     /// look-up in the table of live memory, decides whether it happens. Otherwise it goes to the
     /// sink or to zeros.
@@ -205,7 +205,7 @@ pub enum Reason {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Access {
     /// Reason why the address is valid.
-    pub reason: Reason,
+    pub reason: AccessReason,
     /// Number of bytes that is added to the address.
     pub offset: i32,
     /// True if the memory is not written while the function runs, so that loads may be merged and
@@ -220,7 +220,7 @@ pub struct Access {
 
 impl Access {
     /// Returns a plain access at the address itself.
-    pub const fn of(reason: Reason) -> Access {
+    pub const fn new(reason: AccessReason) -> Access {
         Access { reason, offset: 0, readonly: false, guarded: false, aligned: false }
     }
 }
@@ -305,7 +305,7 @@ pub struct BlockData {
     pub cold: bool,
     /// True if the block is an optional fast path: code is faster with it and gives the same
     /// results without. Branches whose first target it is may go to the second target instead.
-    pub extra: bool,
+    pub fast_path: bool,
 }
 
 /// Size and alignment of a stack slot.
@@ -381,27 +381,29 @@ impl Function {
         }
     }
 
-    /// Returns the blocks in layout order. Without `extras`, only blocks are included that are
-    /// reachable when no branch goes to an [optional fast path](BlockData::extra).
-    pub fn blocks_in_order(&self, extras: bool) -> Vec<Block> {
-        if extras || !self.blocks.values().any(|block| block.extra) {
+    /// Returns the blocks in layout order. Without `with_fast_paths`, only blocks are included that
+    /// are reachable when no branch goes to an [optional fast path](BlockData::fast_path).
+    pub fn blocks_in_order(&self, with_fast_paths: bool) -> Vec<Block> {
+        if with_fast_paths || !self.blocks.values().any(|block| block.fast_path) {
             return self.layout.clone();
         }
         let mut reached = vec![false; self.blocks.len()];
         let mut todo: Vec<Block> = self.layout.first().copied().into_iter().collect();
         while let Some(block) = todo.pop() {
             if !std::mem::replace(&mut reached[block.0 as usize], true) {
-                todo.extend(self.targets(block, extras).iter().map(|target| target.block));
+                todo.extend(self.targets(block, with_fast_paths).iter().map(|target| target.block));
             }
         }
         self.layout.iter().copied().filter(|block| reached[block.0 as usize]).collect()
     }
 
-    /// Returns the edges of a block. Without `extras`, a branch to an optional fast path has only
-    /// its second edge.
-    pub fn targets(&self, block: Block, extras: bool) -> &[Target] {
+    /// Returns the edges of a block. Without `with_fast_paths`, a branch to an optional fast path
+    /// has only its second edge.
+    pub fn targets(&self, block: Block, with_fast_paths: bool) -> &[Target] {
         match &self.blocks[block].targets[..] {
-            [extra, other] if !extras && self.blocks[extra.block].extra => std::slice::from_ref(other),
+            [fast_path, other] if !with_fast_paths && self.blocks[fast_path.block].fast_path => {
+                std::slice::from_ref(other)
+            }
             targets => targets,
         }
     }

@@ -1,4 +1,4 @@
-//! Table of the operations, with one [`Row`] per operation.
+//! Table of the operations, with one [`OperationRow`] per operation.
 //!
 //! A row has one type variable, `T`, which every instruction sets ([`super::InstData::ty`]). The
 //! types of operands and results follow from it by rules. Verification, printing, the result types
@@ -15,20 +15,20 @@ use super::types::{Elem, Type};
 
 /// A set of elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Elems(u8);
+pub struct ElemSet(u8);
 
-impl Elems {
-    const fn of(list: &[Elem]) -> Elems {
+impl ElemSet {
+    const fn from_list(list: &[Elem]) -> ElemSet {
         let mut bits = 0;
         let mut i = 0;
         while i < list.len() {
             bits |= 1 << list[i] as u8;
             i += 1;
         }
-        Elems(bits)
+        ElemSet(bits)
     }
-    const fn or(self, other: Elems) -> Elems {
-        Elems(self.0 | other.0)
+    const fn or(self, other: ElemSet) -> ElemSet {
+        ElemSet(self.0 | other.0)
     }
     /// Returns true if the set contains the element.
     pub const fn has(self, elem: Elem) -> bool {
@@ -36,21 +36,21 @@ impl Elems {
     }
 }
 
-const BOOL: Elems = Elems::of(&[Elem::B]);
-const INT: Elems = Elems::of(&[Elem::I8, Elem::I16, Elem::I32, Elem::I64]);
-const UP_TO_WORD: Elems = Elems::of(&[Elem::I8, Elem::I16, Elem::I32]);
-const WORDS: Elems = Elems::of(&[Elem::I32, Elem::I64]);
+const BOOL: ElemSet = ElemSet::from_list(&[Elem::B]);
+const INT: ElemSet = ElemSet::from_list(&[Elem::I8, Elem::I16, Elem::I32, Elem::I64]);
+const UP_TO_WORD: ElemSet = ElemSet::from_list(&[Elem::I8, Elem::I16, Elem::I32]);
+const WORDS: ElemSet = ElemSet::from_list(&[Elem::I32, Elem::I64]);
 /// Elements that atomic operations can access.
-const CELLS: Elems = Elems::of(&[Elem::I16, Elem::I32, Elem::I64]);
-const WORD: Elems = Elems::of(&[Elem::I32]);
-const LONG: Elems = Elems::of(&[Elem::I64]);
-const FLOAT: Elems = Elems::of(&[Elem::F32, Elem::F64]);
-const SINGLE: Elems = Elems::of(&[Elem::F32]);
-const DOUBLE: Elems = Elems::of(&[Elem::F64]);
-const HALF: Elems = Elems::of(&[Elem::F16]);
-const BITS: Elems = INT.or(BOOL);
-const NUMBER: Elems = INT.or(FLOAT).or(HALF);
-const ALL: Elems = NUMBER.or(BOOL);
+const ATOMIC_ELEMS: ElemSet = ElemSet::from_list(&[Elem::I16, Elem::I32, Elem::I64]);
+const WORD: ElemSet = ElemSet::from_list(&[Elem::I32]);
+const LONG: ElemSet = ElemSet::from_list(&[Elem::I64]);
+const FLOAT: ElemSet = ElemSet::from_list(&[Elem::F32, Elem::F64]);
+const SINGLE: ElemSet = ElemSet::from_list(&[Elem::F32]);
+const DOUBLE: ElemSet = ElemSet::from_list(&[Elem::F64]);
+const HALF: ElemSet = ElemSet::from_list(&[Elem::F16]);
+const BITS: ElemSet = INT.or(BOOL);
+const NUMBER: ElemSet = INT.or(FLOAT).or(HALF);
+const ALL: ElemSet = NUMBER.or(BOOL);
 
 /// Constraint on the number of lanes of `T`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,13 +78,13 @@ pub enum Width {
 
 /// Rule for the type of an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum OperandRule {
     /// The type T.
     T,
     /// The type of one lane of T.
     Lane,
     /// A type with as many lanes as T, and one of these elements.
-    Lanes(Elems, Width),
+    Lanes(ElemSet, Width),
     /// A type with T's shape (scalar or vector) and number of bits, but not a mask.
     SameBits,
     /// A mask of T's lanes, or a truth value if T is scalar.
@@ -163,19 +163,19 @@ pub enum Effect {
 
 /// Properties of an operation.
 #[derive(Debug)]
-pub struct Row {
+pub struct OperationRow {
     /// The operation that the row describes.
     pub op: Op,
     /// Name in the text form.
     pub name: &'static str,
     /// Elements that T may have.
-    pub elems: Elems,
+    pub elems: ElemSet,
     /// Constraint on the number of T's lanes.
     pub lane_count: LaneCount,
     /// Rules for the fixed operands, which come first.
-    pub args: &'static [Rule],
+    pub args: &'static [OperandRule],
     /// Rule for a variable number of operands that follow the fixed ones.
-    pub more: More,
+    pub variadic: VariadicRule,
     /// Rule for the types of the results.
     pub results: Results,
     /// Kind of the immediate.
@@ -189,7 +189,7 @@ pub struct Row {
 
 /// Rule for the operands that follow the fixed ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum More {
+pub enum VariadicRule {
     /// No further operands.
     None,
     /// One operand per lane of T, each of the type of a lane.
@@ -200,9 +200,9 @@ pub enum More {
     Arguments,
 }
 
-impl Row {
+impl OperationRow {
     /// Returns true if T may be this type.
-    pub fn takes(&self, ty: Type) -> bool {
+    pub fn accepts_type(&self, ty: Type) -> bool {
         ty.is_valid()
             && self.elems.has(ty.elem)
             && match self.lane_count {
@@ -214,13 +214,13 @@ impl Row {
     }
 }
 
-impl Rule {
+impl OperandRule {
     /// Returns true if an operand of type `ty` obeys the rule when T is `t`.
-    pub fn allows(self, t: Type, ty: Type) -> bool {
+    pub fn accepts(self, t: Type, ty: Type) -> bool {
         match self {
-            Rule::T => ty == t,
-            Rule::Lane => ty == t.scalar(),
-            Rule::Lanes(elems, width) => {
+            OperandRule::T => ty == t,
+            OperandRule::Lane => ty == t.scalar(),
+            OperandRule::Lanes(elems, width) => {
                 ty.lanes() == t.lanes()
                     && elems.has(ty.elem)
                     && match width {
@@ -229,36 +229,36 @@ impl Rule {
                         Width::More => ty.elem.bits() > t.elem.bits(),
                     }
             }
-            Rule::SameBits => ty.elem != Elem::B && ty.is_vector() == t.is_vector() && ty.bits() == t.bits(),
-            Rule::Mask => ty == t.mask(),
-            Rule::Cond => ty == t.mask() || ty == Type::B,
-            Rule::Is(is) => ty == is,
-            Rule::Amount => ty.elem.is_int() && !ty.is_vector(),
-            Rule::Address | Rule::Function => ty == Type::I64,
-            Rule::Argument => !ty.is_vector() && (ty.elem.is_int() || matches!(ty.elem, Elem::F32 | Elem::F64)),
+            OperandRule::SameBits => ty.elem != Elem::B && ty.is_vector() == t.is_vector() && ty.bits() == t.bits(),
+            OperandRule::Mask => ty == t.mask(),
+            OperandRule::Cond => ty == t.mask() || ty == Type::B,
+            OperandRule::Is(is) => ty == is,
+            OperandRule::Amount => ty.elem.is_int() && !ty.is_vector(),
+            OperandRule::Address | OperandRule::Function => ty == Type::I64,
+            OperandRule::Argument => !ty.is_vector() && (ty.elem.is_int() || matches!(ty.elem, Elem::F32 | Elem::F64)),
         }
     }
 }
 
 macro_rules! rows {
     ($($(#[doc = $doc:literal])+ $op:ident $name:literal: $elems:ident $lane_count:ident
-        [$($arg:expr),*] $more:ident -> $results:expr, $imm:ident $effect:ident $weight:literal;)*) => {
+        [$($arg:expr),*] $variadic:ident -> $results:expr, $imm:ident $effect:ident $weight:literal;)*) => {
         /// An operation, which a row of [`ROWS`] describes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Op { $($(#[doc = $doc])+ $op,)* }
 
         /// Rows of all operations, in the order of [`Op`].
-        pub const ROWS: &[Row] = &[$(Row {
+        pub const ROWS: &[OperationRow] = &[$(OperationRow {
             op: Op::$op,
             name: $name,
             elems: $elems,
             lane_count: LaneCount::$lane_count,
             args: {
                 #[allow(unused_imports, reason = "a row may have no operands")]
-                use Rule::*;
+                use OperandRule::*;
                 &[$($arg),*]
             },
-            more: More::$more,
+            variadic: VariadicRule::$variadic,
             results: {
                 use Results::*;
                 $results
@@ -272,7 +272,7 @@ macro_rules! rows {
 
 impl Op {
     /// Returns the row of the operation.
-    pub fn row(self) -> &'static Row {
+    pub fn row(self) -> &'static OperationRow {
         &ROWS[self as usize]
     }
 }
@@ -440,11 +440,11 @@ rows! {
     /// plus the lane's unsigned offset. Inactive lanes may write to a second address.
     Scatter "scatter": NUMBER Vector [Mask, Address, Lanes(WORD, Width::Any), Address] Count -> None, Gather Write 16;
     /// Reads, computes and writes atomically. The result is the old value.
-    AtomicRmw "atomic_rmw": CELLS Scalar [Address, T] None -> T, Rmw Write 4;
+    AtomicRmw "atomic_rmw": ATOMIC_ELEMS Scalar [Address, T] None -> T, Rmw Write 4;
     /// Writes the second value atomically if memory holds the first. The result is the old value.
-    AtomicCas "atomic_cas": CELLS Scalar [Address, T, T] None -> T, None Write 2;
+    AtomicCas "atomic_cas": ATOMIC_ELEMS Scalar [Address, T, T] None -> T, None Write 2;
     /// Loads atomically. It is not merged with other loads.
-    AtomicLoad "atomic_load": CELLS Scalar [Address] None -> T, None Write 1;
+    AtomicLoad "atomic_load": ATOMIC_ELEMS Scalar [Address] None -> T, None Write 1;
     /// Keeps loads and stores from being moved across it.
     Fence "fence": BOOL Scalar [] None -> None, None Write 1;
     /// Returns an address in a stack slot.

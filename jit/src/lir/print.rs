@@ -25,7 +25,7 @@ impl Function {
         if !data.params.is_empty() {
             write!(f, ")")?;
         }
-        writeln!(f, "{}{}:", if data.cold { " cold" } else { "" }, if data.extra { " extra" } else { "" })?;
+        writeln!(f, "{}{}:", if data.cold { " cold" } else { "" }, if data.fast_path { " extra" } else { "" })?;
         for &inst in &data.insts {
             self.print_inst(f, inst)?;
             if self.insts[inst].op.row().effect == super::Effect::Control {

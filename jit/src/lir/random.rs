@@ -5,11 +5,11 @@
 //! terminates. A NaN is replaced by a canonical one as soon as it occurs, so that results compare
 //! bit by bit.
 
-use super::op::{ImmKind, More, ROWS, Row, Rule};
+use super::op::{ImmKind, OperandRule, OperationRow, ROWS, VariadicRule};
 use super::{
-    Access, Args, Block, Builder, Elem, FloatCond, Function, Imm, IntCond, Op, Reason, Rmw, Type, Value, Variable,
+    Access, AccessReason, Args, Block, Builder, Elem, FloatCond, Function, Imm, IntCond, Op, Rmw, Type, Value, Variable,
 };
-pub use base::random::Star as Rng;
+pub use base::random::XorshiftStar as Rng;
 
 /// Size in bytes of the memory that a program works on.
 pub const MEMORY: usize = 2816;
@@ -38,13 +38,13 @@ pub struct Options {
 /// Generates a program.
 pub fn program(seed: u64, options: Options) -> Function {
     let mut g = Generator::new(seed, options);
-    g.sources();
+    g.load_sources();
     let mut left = options.size;
     while left > 0 {
         left -= 1;
         match options.only {
             Some((op, ty)) => g.row(op.row(), ty, 0),
-            None => g.any(0),
+            None => g.random_inst(0),
         }
     }
     g.results();
@@ -120,7 +120,7 @@ impl Generator {
     }
 
     /// Loads values of every type from memory, and declares variables.
-    fn sources(&mut self) {
+    fn load_sources(&mut self) {
         for ty in self.types() {
             let count = if ty.elem == Elem::B { 3 } else { 2 };
             for _ in 0..count {
@@ -146,7 +146,7 @@ impl Generator {
         for v in std::mem::take(&mut self.pool) {
             let bytes = self.b.ty(v).bytes().next_multiple_of(16) as i32;
             if at + bytes <= OUTPUT as i32 {
-                self.b.store(Access { offset: at, ..Access::of(Reason::Caller) }, v, self.output);
+                self.b.store(Access { offset: at, ..Access::new(AccessReason::Caller) }, v, self.output);
             }
             at += bytes;
         }
@@ -158,15 +158,15 @@ impl Generator {
     }
 
     /// Generates an instruction of a random row.
-    fn any(&mut self, depth: usize) {
+    fn random_inst(&mut self, depth: usize) {
         let row = &ROWS[self.rng.below(ROWS.len())];
         if let Some(ty) = self.type_for(row) {
             self.row(row, ty, depth);
         }
     }
 
-    fn type_for(&mut self, row: &Row) -> Option<Type> {
-        let types: Vec<Type> = self.types().into_iter().filter(|&ty| row.takes(ty)).collect();
+    fn type_for(&mut self, row: &OperationRow) -> Option<Type> {
+        let types: Vec<Type> = self.types().into_iter().filter(|&ty| row.accepts_type(ty)).collect();
         (row.op != Op::Fma || self.options.fma).then(|| self.rng.pick(&types))
     }
 
@@ -189,11 +189,11 @@ impl Generator {
         self.b.constant_lanes(ty.elem, &lanes)
     }
 
-    fn operand(&mut self, rule: Rule, t: Type, op: Op) -> Value {
+    fn operand(&mut self, rule: OperandRule, t: Type, op: Op) -> Value {
         let types: Vec<Type> = match rule {
-            Rule::Address => return self.address(op, t),
-            Rule::Function => return self.helper,
-            _ => self.types().into_iter().filter(|&ty| rule.allows(t, ty)).collect(),
+            OperandRule::Address => return self.address(op, t),
+            OperandRule::Function => return self.helper,
+            _ => self.types().into_iter().filter(|&ty| rule.accepts(t, ty)).collect(),
         };
         let ty = self.rng.pick(&types);
         self.value(ty)
@@ -206,8 +206,8 @@ impl Generator {
             let at = start + step * self.rng.below(32) as i32;
             return self.b.iadd_imm(self.memory, at.into());
         }
-        let any = self.value(Type::I32);
-        let offset = self.b.and_imm(any, 0x3f0);
+        let random_inst = self.value(Type::I32);
+        let offset = self.b.and_imm(random_inst, 0x3f0);
         let offset = self.b.zext(Type::I64, offset);
         self.b.iadd(self.memory, offset)
     }
@@ -218,12 +218,12 @@ impl Generator {
             (Elem::B, false) => TRUTHS + self.rng.below(64) as i32,
             _ => self.rng.below(1024) as i32,
         };
-        let v = self.b.load(ty, Access { offset: at, ..Access::of(Reason::Caller) }, self.memory);
-        self.pin(v)
+        let v = self.b.load(ty, Access { offset: at, ..Access::new(AccessReason::Caller) }, self.memory);
+        self.canonicalize_nan(v)
     }
 
     /// Returns the value with all NaNs replaced by one quiet NaN.
-    fn pin(&mut self, v: Value) -> Value {
+    fn canonicalize_nan(&mut self, v: Value) -> Value {
         let ty = self.b.ty(v);
         let quiet = match ty.elem {
             Elem::F32 => 0x7fc0_0000,
@@ -236,7 +236,7 @@ impl Generator {
     }
 
     fn imm(&mut self, kind: ImmKind, t: Type) -> Imm {
-        let access = Access { offset: self.rng.below(16) as i32 * 16, ..Access::of(Reason::Caller) };
+        let access = Access { offset: self.rng.below(16) as i32 * 16, ..Access::new(AccessReason::Caller) };
         match kind {
             ImmKind::None => Imm::None,
             ImmKind::Lane => Imm::Lane(self.rng.below(t.lanes()) as u8),
@@ -268,7 +268,7 @@ impl Generator {
     // Instructions.
 
     /// Generates an instruction of a row, or a piece of program that contains one.
-    fn row(&mut self, row: &Row, t: Type, depth: usize) {
+    fn row(&mut self, row: &OperationRow, t: Type, depth: usize) {
         match row.op {
             Op::Jump | Op::Branch | Op::BranchTable | Op::Return => return self.control(row.op, depth),
             Op::StackAddress => return self.stack(),
@@ -292,21 +292,21 @@ impl Generator {
         if row.op == Op::Scatter {
             args[3] = self.sink;
         }
-        let more = match (row.more, imm) {
-            (More::PerLane, _) => (0..t.lanes()).map(|_| self.value(t.scalar())).collect(),
-            (More::Count, Imm::Gather(_, n)) => (0..n).map(|_| self.value(t)).collect(),
+        let variadic = match (row.variadic, imm) {
+            (VariadicRule::PerLane, _) => (0..t.lanes()).map(|_| self.value(t.scalar())).collect(),
+            (VariadicRule::Count, Imm::Gather(_, n)) => (0..n).map(|_| self.value(t)).collect(),
             _ => Vec::new(),
         };
-        args.extend(more);
+        args.extend(variadic);
         let imm = match (row.op, imm) {
             // The memory from which B may be read is small, so the access has no offset.
-            (Op::Load, Imm::Access(_)) if t.elem == Elem::B => Imm::Access(Access::of(Reason::Caller)),
+            (Op::Load, Imm::Access(_)) if t.elem == Elem::B => Imm::Access(Access::new(AccessReason::Caller)),
             (_, imm) => imm,
         };
         let first = self.b.inst(row.op, t, &args, imm);
         let count = self.b.func().result_types(row.op, t, imm).len() as u32;
         for i in 0..count {
-            let v = self.pin(Value::from_u32(first.as_u32() + i));
+            let v = self.canonicalize_nan(Value::from_u32(first.as_u32() + i));
             self.pool.push(v);
         }
     }
@@ -316,8 +316,8 @@ impl Generator {
         let slot = self.b.create_slot(ty.bytes() + 32, 4);
         let at = self.b.stack_address(slot, 16);
         let v = self.value(ty);
-        self.b.store(Access::of(Reason::Caller), v, at);
-        let v = self.b.load(ty, Access::of(Reason::Caller), at);
+        self.b.store(Access::new(AccessReason::Caller), v, at);
+        let v = self.b.load(ty, Access::new(AccessReason::Caller), at);
         self.pool.push(v);
     }
 
@@ -327,7 +327,7 @@ impl Generator {
         let visible = self.pool.len();
         for _ in 0..1 + self.rng.below(6) {
             if self.options.only.is_none() && depth < 3 {
-                self.any(depth + 1);
+                self.random_inst(depth + 1);
             }
         }
         for _ in 0..self.rng.below(3) {
@@ -406,8 +406,8 @@ impl Generator {
         let (zero, first) = (self.b.constant(Type::I32, 0), self.value(ty));
         self.b.jump(header, &[zero, first]);
         self.b.enter_loop(header);
-        let more = self.b.icmp_imm(IntCond::Ult, count, 1 + self.rng.below(3) as i64);
-        self.b.branch(more, body, &[], end, &[carried]);
+        let variadic = self.b.icmp_imm(IntCond::Ult, count, 1 + self.rng.below(3) as i64);
+        self.b.branch(variadic, body, &[], end, &[carried]);
         self.b.seal_block(body);
         self.b.switch_to_block(body);
         self.pool.push(carried);

@@ -3,7 +3,7 @@
 
 use super::op::{Effect, LaneCount, ROWS};
 use super::random::{self, MEMORY, OUTPUT, Options, SINK, helper};
-use super::{Access, Builder, Elem, Function, Imm, IntCond, Op, Reason, Type, eval, verify};
+use super::{Access, AccessReason, Builder, Elem, Function, Imm, IntCond, Op, Type, eval, verify};
 use crate::code::ExecutableCode;
 use crate::host;
 use crate::tier::{self, Backend};
@@ -79,20 +79,20 @@ fn seeds(default: u64) -> u64 {
 }
 
 #[test]
-fn the_table_is_in_the_order_of_the_operations() {
+fn table_is_in_operation_order() {
     for (i, row) in ROWS.iter().enumerate() {
         assert_eq!(row.op as usize, i);
         assert!(ROWS[..i].iter().all(|other| other.name != row.name), "{} is there twice", row.name);
-        assert!(types().any(|ty| row.takes(ty)), "{} is of nothing", row.name);
+        assert!(types().any(|ty| row.accepts_type(ty)), "{} is of nothing", row.name);
         assert!(row.weight != 0, "{} weighs nothing", row.name);
     }
 }
 
 #[test]
-fn every_row_means_the_same_to_eval_and_the_machine() {
+fn every_row_gives_equal_results_in_eval_and_machine_code() {
     let fma = host::has_fma();
     for row in ROWS.iter().filter(|row| row.op != Op::Fma || fma) {
-        for ty in types().filter(|&ty| row.takes(ty)) {
+        for ty in types().filter(|&ty| row.accepts_type(ty)) {
             let only = Some((row.op, ty));
             for seed in 0..seeds(1) {
                 let func = random::program(seed, Options { size: 6, only, fma });
@@ -103,7 +103,7 @@ fn every_row_means_the_same_to_eval_and_the_machine() {
 }
 
 #[test]
-fn random_programs_mean_the_same_to_eval_and_the_machine() {
+fn random_programs_give_equal_results_in_eval_and_machine_code() {
     let fma = host::has_fma();
     let mut seen: HashMap<Op, usize> = HashMap::new();
     for seed in 0..seeds(60) {
@@ -137,11 +137,11 @@ fn all_tiers_give_the_same_nan() {
             let mut b = Builder::new(&[Type::I64]);
             let address = b.params(b.current())[0];
             let v: [_; 3] = std::array::from_fn(|i| match kinds >> (3 + i) & 1 {
-                0 => b.load(ty, Access { offset: 32 * i as i32, ..Access::of(Reason::Caller) }, address),
+                0 => b.load(ty, Access { offset: 32 * i as i32, ..Access::new(AccessReason::Caller) }, address),
                 _ => b.constant(ty, bits[i].into()),
             });
             for (i, &v) in v.iter().enumerate() {
-                b.store(Access { offset: 128 + 32 * i as i32, ..Access::of(Reason::Caller) }, v, address);
+                b.store(Access { offset: 128 + 32 * i as i32, ..Access::new(AccessReason::Caller) }, v, address);
             }
             let v: [_; 3] = std::array::from_fn(|i| if negated >> i & 1 != 0 { b.fneg(v[i]) } else { v[i] });
             let result = match op {
@@ -151,7 +151,7 @@ fn all_tiers_give_the_same_nan() {
                 Op::Fdiv => b.fdiv(v[0], v[1]),
                 _ => b.fma(v[0], v[1], v[2]),
             };
-            b.store(Access { offset: 96, ..Access::of(Reason::Caller) }, result, address);
+            b.store(Access { offset: 96, ..Access::new(AccessReason::Caller) }, result, address);
             b.return_();
             b.finish()
         };
@@ -177,7 +177,7 @@ fn all_tiers_give_the_same_nan() {
 
 /// Division by constants gives exact results in all tiers, for numbers near all critical ones.
 #[test]
-fn constants_divide_as_anything_does() {
+fn division_by_constant_is_exact() {
     let words = [
         1u64,
         2,
@@ -231,11 +231,11 @@ fn constants_divide_as_anything_does() {
             let bytes = i32::from(elem == Elem::I64) * 32 + 32;
             let mut b = Builder::new(&[Type::I64]);
             let address = b.params(b.current())[0];
-            let n = b.load(ty, Access::of(Reason::Caller), address);
+            let n = b.load(ty, Access::new(AccessReason::Caller), address);
             let by = b.constant(ty, d);
             let results = [b.udiv(n, by), b.urem(n, by), b.sdiv(n, by), b.srem(n, by)];
             for (i, v) in results.into_iter().enumerate() {
-                b.store(Access { offset: bytes * (1 + i as i32), ..Access::of(Reason::Caller) }, v, address);
+                b.store(Access { offset: bytes * (1 + i as i32), ..Access::new(AccessReason::Caller) }, v, address);
             }
             b.return_();
             let func = b.finish();
@@ -287,10 +287,10 @@ fn print_is_stable() {
     b.branch(any, then, &[], end, &[]);
     b.seal_block(then);
     b.set_cold_block(then);
-    b.set_extra_block(then);
+    b.set_fast_path_block(then);
     b.switch_to_block(then);
     let swapped = b.shuffle(sum, sum, &[1, 0, 3, 2]);
-    b.store(Access { offset: -16, aligned: true, ..Access::of(Reason::Caller) }, swapped, address);
+    b.store(Access { offset: -16, aligned: true, ..Access::new(AccessReason::Caller) }, swapped, address);
     b.jump(end, &[]);
     b.seal_block(end);
     b.switch_to_block(end);
@@ -311,11 +311,11 @@ b2:
 ";
     let f = b.finish();
     assert_eq!(f.to_string(), text);
-    assert_eq!([true, false].map(|extras| f.blocks_in_order(extras).len()), [3, 2]);
+    assert_eq!([true, false].map(|with_fast_paths| f.blocks_in_order(with_fast_paths).len()), [3, 2]);
 }
 
 #[test]
-fn what_is_known_of_a_loop_is_known() {
+fn loop_values_are_numbered() {
     let mut b = Builder::new(&[Type::I32, Type::B]);
     let (n, c) = (b.params(b.current())[0], b.params(b.current())[1]);
     let (changed, same) = (b.declare_var(Type::I32), b.declare_var(Type::I32));
@@ -352,7 +352,7 @@ fn verify_rejects_bad_programs() {
         let v = b.splat(Elem::I32.by(8), n);
         let w = b.iadd(v, v);
         let pair = b.shuffle(v, w, &[0, 8, 1, 9]);
-        b.store(Access::of(Reason::Caller), pair, address);
+        b.store(Access::new(AccessReason::Caller), pair, address);
         let end = b.create_block();
         b.append_param(end, Type::I32);
         b.jump(end, &[n]);
@@ -408,7 +408,7 @@ fn verify_rejects_bad_programs() {
 }
 
 #[test]
-fn rows_that_only_vectors_have_say_so() {
+fn vector_only_rows_reject_scalars() {
     for row in ROWS.iter().filter(|row| row.effect == Effect::Control || row.op == Op::Call) {
         assert_eq!(row.lane_count, LaneCount::Scalar, "{}", row.name);
     }

@@ -78,7 +78,7 @@ impl Type {
     /// Numbers of lanes that a vector may have.
     pub const LANES: [usize; 5] = [4, 8, 16, 32, 64];
     /// Largest number of lanes of a vector.
-    pub const MOST_LANES: usize = Type::LANES[Type::LANES.len() - 1];
+    pub const MAX_LANES_PER_VECTOR: usize = Type::LANES[Type::LANES.len() - 1];
     /// Type of a scalar truth value.
     pub const B: Type = Elem::B.by(1);
     /// Scalar integer of 8 bits.

@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::op::{ImmKind, More, Rule};
+use super::op::{ImmKind, OperandRule, VariadicRule};
 use super::{Block, Def, Effect, Function, Imm, Inst, InstData, Op, Type, Value};
 use cranelift_entity::SecondaryMap;
 use std::collections::HashSet;
@@ -13,7 +13,7 @@ use std::collections::HashSet;
 /// # Errors
 /// Returns a description of the first violation.
 pub fn verify(func: &Function) -> Result<(), String> {
-    let check = Check { func, dominators: Dominators::of(func)? };
+    let check = FunctionVerifier { func, dominators: Dominators::of(func)? };
     check.constants()?;
     let mut seen = HashSet::new();
     for &block in &func.layout {
@@ -25,7 +25,7 @@ pub fn verify(func: &Function) -> Result<(), String> {
     Ok(())
 }
 
-struct Check<'a> {
+struct FunctionVerifier<'a> {
     func: &'a Function,
     dominators: Dominators,
 }
@@ -34,7 +34,7 @@ fn ensure(ok: bool, what: impl FnOnce() -> String) -> Result<(), String> {
     if ok { Ok(()) } else { Err(what()) }
 }
 
-impl Check<'_> {
+impl FunctionVerifier<'_> {
     fn constants(&self) -> Result<(), String> {
         for (v, data) in self.func.values.iter() {
             ensure(data.ty.is_valid(), || format!("{v} of {}", data.ty))?;
@@ -68,8 +68,8 @@ impl Check<'_> {
             _ => data.targets.is_empty(),
         };
         ensure(fits, || format!("{} targets of a {}", data.targets.len(), op.row().name))?;
-        let extra = data.targets.iter().position(|target| self.func.blocks[target.block].extra);
-        ensure(extra.is_none_or(|i| i == 0 && op == Op::Branch), || {
+        let fast_path = data.targets.iter().position(|target| self.func.blocks[target.block].fast_path);
+        ensure(fast_path.is_none_or(|i| i == 0 && op == Op::Branch), || {
             "an extra block is not the first of a branch".into()
         })?;
         for target in &data.targets {
@@ -88,22 +88,22 @@ impl Check<'_> {
     /// Checks an instruction against its row.
     fn inst(&self, data: &InstData) -> Result<(), String> {
         let row = data.op.row();
-        ensure(row.takes(data.ty), || format!("not of {}", data.ty))?;
+        ensure(row.accepts_type(data.ty), || format!("not of {}", data.ty))?;
         ensure(data.imm.kind() == row.imm, || format!("has {:?}", data.imm))?;
         self.imm(data)?;
         let rest = data.args.len().checked_sub(row.args.len()).ok_or("too few operands")?;
-        let (rule, fits) = match (row.more, data.imm) {
-            (More::None, _) => (Rule::T, rest == 0),
-            (More::PerLane, _) => (Rule::Lane, rest == data.ty.lanes()),
-            (More::Count, Imm::Gather(_, n)) => (Rule::T, rest == usize::from(n)),
-            (More::Count, _) => (Rule::T, false),
-            (More::Arguments, _) => (Rule::Argument, rest <= 8),
+        let (rule, fits) = match (row.variadic, data.imm) {
+            (VariadicRule::None, _) => (OperandRule::T, rest == 0),
+            (VariadicRule::PerLane, _) => (OperandRule::Lane, rest == data.ty.lanes()),
+            (VariadicRule::Count, Imm::Gather(_, n)) => (OperandRule::T, rest == usize::from(n)),
+            (VariadicRule::Count, _) => (OperandRule::T, false),
+            (VariadicRule::Arguments, _) => (OperandRule::Argument, rest <= 8),
         };
         ensure(fits, || format!("{} operands", data.args.len()))?;
         let rules = row.args.iter().copied().chain(std::iter::repeat(rule));
         for (&arg, rule) in data.args.iter().zip(rules) {
             let ty = self.func.ty(arg);
-            ensure(rule.allows(data.ty, ty), || format!("{arg}: {ty} is not {rule:?} of {}", data.ty))?;
+            ensure(rule.accepts(data.ty, ty), || format!("{arg}: {ty} is not {rule:?} of {}", data.ty))?;
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ pub fn dce(shader: &mut Shader) {
     let mut g = Graph::new(shader);
     g.open_label(shader.root.label, 0, &[]);
     g.tokens.push(Token { parent: 0, broke_to: u32::MAX, is_loop: false, left: true });
-    g.region(&root, 0, Flow::None);
+    g.region(&root, 0, YieldFlow::None);
     let values = shader.values.len();
     let nodes = values + g.tokens.len();
     let incoming = Edges::new(nodes, &g.edges);
@@ -42,7 +42,7 @@ pub fn dce(shader: &mut Shader) {
 
 /// Values into which a region's yield flows.
 #[derive(Clone, Copy)]
-enum Flow<'a> {
+enum YieldFlow<'a> {
     None,
     To(&'a [Value]),
 }
@@ -148,21 +148,21 @@ impl<'a> Graph<'a> {
         }
     }
 
-    fn region(&mut self, region: &Region, token: u32, yields: Flow<'_>) {
+    fn region(&mut self, region: &Region, token: u32, yields: YieldFlow<'_>) {
         for node in &region.nodes {
             match node {
                 Node::Inst(inst) => self.inst(*inst, token),
                 Node::If(n) => {
                     let (start, own) = self.enter(token, false);
                     self.edges.push((self.token_node(own), n.cond.as_u32()));
-                    self.region(&n.then, own, Flow::To(&n.results));
-                    self.region(&n.else_, own, Flow::To(&n.results));
+                    self.region(&n.then, own, YieldFlow::To(&n.results));
+                    self.region(&n.else_, own, YieldFlow::To(&n.results));
                     self.define(&n.results, start, Some(own));
                 }
                 Node::Scope(n) => {
                     let (start, own) = self.enter(token, false);
                     self.open_label(n.label, own, &n.results);
-                    self.region(&n.body, own, Flow::To(&n.results));
+                    self.region(&n.body, own, YieldFlow::To(&n.results));
                     self.define(&n.results, start, Some(own));
                 }
                 Node::Loop(n) => {
@@ -170,14 +170,14 @@ impl<'a> Graph<'a> {
                     self.open_label(n.label, own, &n.results);
                     self.flow(&n.params, &n.inits);
                     self.define(&n.params, start, None);
-                    self.region(&n.body, own, Flow::To(&n.params));
+                    self.region(&n.body, own, YieldFlow::To(&n.params));
                     self.define(&n.results, start, Some(own));
                 }
             }
         }
         match &region.term {
             Term::Yield(args) => {
-                if let Flow::To(targets) = yields {
+                if let YieldFlow::To(targets) = yields {
                     self.flow(targets, args);
                 }
             }

@@ -71,7 +71,7 @@ impl Divergence {
 
 /// The invocations that are compared with each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Among {
+enum ComparedInvocations {
     /// The lanes of a chunk, of which there are this many.
     Lanes(u32),
     /// All fragments of a primitive, in any chunk.
@@ -80,25 +80,25 @@ enum Among {
 
 /// Analyses a shader for chunks of `lanes` lanes.
 pub fn divergence(shader: &Shader, lanes: u32) -> Divergence {
-    analyse(shader, Among::Lanes(lanes))
+    analyse(shader, ComparedInvocations::Lanes(lanes))
 }
 
 /// Returns true if a fragment stage only writes outputs, and these are equal for all fragments of a
 /// primitive. Shading one fragment then suffices.
 pub fn is_flat(shader: &Shader) -> bool {
-    let Some(facts) = shader.payload.fragment() else { return false };
-    let other_effects = facts.kills
-        || facts.writes_depth
-        || facts.writes_stencil
-        || facts.writes_sample_mask
-        || facts.sample_shading
-        || facts.reads_input_attachments
+    let Some(info) = shader.stage_info.fragment() else { return false };
+    let other_effects = info.kills
+        || info.writes_depth
+        || info.writes_stencil
+        || info.writes_sample_mask
+        || info.sample_shading
+        || info.reads_input_attachments
         || shader.side_effects
         || shader.uses_subgroup;
     if other_effects {
         return false;
     }
-    let found = analyse(shader, Among::Primitive);
+    let found = analyse(shader, ComparedInvocations::Primitive);
     found.all_alike(shader, &shader.root.body)
 }
 
@@ -120,12 +120,12 @@ impl Divergence {
     }
 }
 
-fn analyse(shader: &Shader, among: Among) -> Divergence {
+fn analyse(shader: &Shader, compared: ComparedInvocations) -> Divergence {
     let mut reached = SecondaryMap::new();
     reached.resize(shader.values.len());
     let mut a = Analysis {
         shader,
-        among,
+        compared,
         shape: reached,
         divergent_labels: SecondaryMap::new(),
         frames: Vec::new(),
@@ -161,7 +161,7 @@ enum Frame<'a> {
 
 struct Analysis<'a> {
     shader: &'a Shader,
-    among: Among,
+    compared: ComparedInvocations,
     /// Shape of each value; `None` before it is reached.
     shape: SecondaryMap<Value, Option<Shape>>,
     divergent_labels: SecondaryMap<Label, bool>,
@@ -298,7 +298,7 @@ impl<'a> Analysis<'a> {
 
     /// Returns the shape of an operation's results.
     fn transfer(&self, op: &Op, args: &[Value]) -> Shape {
-        let one_primitive = self.among == Among::Primitive;
+        let one_primitive = self.compared == ComparedInvocations::Primitive;
         match op.info().shape {
             ShapeRule::Uniform => Shape::Uniform,
             ShapeRule::Primitive if one_primitive => Shape::Uniform,
@@ -413,7 +413,7 @@ impl<'a> Analysis<'a> {
             Op::Builtin(Builtin::LocalInvocationIndex) => chunk,
             Op::Builtin(Builtin::LocalInvocationId(c)) => self.extent(c).map_or(0, |(_, own)| own.trailing_zeros()),
             Op::Builtin(Builtin::GlobalInvocationId(c)) => {
-                let size = self.shader.payload.workgroup().map_or(1, |facts| facts.local_size[usize::from(c)]);
+                let size = self.shader.stage_info.workgroup().map_or(1, |info| info.local_size[usize::from(c)]);
                 self.extent(c).map_or(0, |(_, own)| own.trailing_zeros().min(size.trailing_zeros()))
             }
             Op::Binary(Binary::IAdd | Binary::ISub | Binary::Or | Binary::Xor) => zeros(0).min(zeros(1)),
@@ -434,9 +434,9 @@ impl<'a> Analysis<'a> {
 
     /// Returns the number of lanes of a shape; 1 for a primitive, whose fragments have no numbers.
     fn lanes(&self) -> u32 {
-        match self.among {
-            Among::Lanes(lanes) => lanes,
-            Among::Primitive => 1,
+        match self.compared {
+            ComparedInvocations::Lanes(lanes) => lanes,
+            ComparedInvocations::Primitive => 1,
         }
     }
 
@@ -456,8 +456,8 @@ impl<'a> Analysis<'a> {
     /// block of the workgroup, that is, part of a row, whole rows, and so on. The chunk's first
     /// value is a multiple of these numbers.
     fn extent(&self, component: u8) -> Option<(u32, u32)> {
-        let size = self.shader.payload.workgroup()?.local_size;
-        let Among::Lanes(lanes) = self.among else { return None };
+        let size = self.shader.stage_info.workgroup()?.local_size;
+        let ComparedInvocations::Lanes(lanes) = self.compared else { return None };
         let mut before = 1;
         for c in 0..size.len() {
             let left = lanes / before;

@@ -15,7 +15,7 @@
 //! * For remainders, powers of two and transcendental functions, whose precision Vulkan leaves
 //!   open, only operands and results are flushed.
 
-use super::util::{hand_on, rewrite_insts, two_sum};
+use super::util::{define_results_from, rewrite_insts, two_sum};
 use crate::ir::{Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Shader, Ty, Unary, Value, modes};
 
 /// Runs the pass.
@@ -70,20 +70,20 @@ fn lower(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) {
     }
     *out = b.nodes;
     // Bitcasts to the same type copy the bits.
-    hand_on(shader, &data, Convert::Bitcast, values, out);
+    define_results_from(shader, &data, Convert::Bitcast, values, out);
 }
 
 /// A function that builds an instruction's result, truncated to its type.
-type Steps = fn(&mut Builder<'_>, &InstData) -> Value;
+type LoweringFn = fn(&mut Builder<'_>, &InstData) -> Value;
 
-/// Returns the steps of an operation that [rounds](crate::ir::FloatRule::rounds), or `None` if it is
-/// exact for the types of the instruction. A test checks that each such operation has steps.
-fn steps(shader: &Shader, data: &InstData) -> Option<Steps> {
+/// Returns the steps of an operation that [rounds](crate::ir::FloatRule::rounds), or `None` if it
+/// is exact for the types of the instruction. A test checks that each such operation has steps.
+fn steps(shader: &Shader, data: &InstData) -> Option<LoweringFn> {
     let from = shader.ty(*data.args.first()?);
     let to = if data.result_count == 1 { shader.ty(data.first_result) } else { return None };
     Some(match &data.op {
         Op::Binary(Binary::FAdd | Binary::FSub) if to == Ty::F16 => |b, data| {
-            let [x, y] = wide(b, data, Ty::F32);
+            let [x, y] = widen_operands(b, data, Ty::F32);
             let Op::Binary(op) = data.op else { return x };
             let sum = sum(b, op, x, y);
             cut_to(b, sum, Ty::F16)
@@ -95,13 +95,13 @@ fn steps(shader: &Shader, data: &InstData) -> Option<Steps> {
         Op::Binary(Binary::FMul) if to == Ty::F64 => |b, data| product(b, data.args[0], data.args[1]),
         Op::Binary(Binary::FDiv) if to == Ty::F64 => |b, data| quotient(b, data.args[0], data.args[1]),
         Op::Binary(Binary::FMul | Binary::FDiv) => |b, data| {
-            let [x, y] = wide(b, data, wider(b.shader.ty(data.args[0])));
+            let [x, y] = widen_operands(b, data, wider(b.shader.ty(data.args[0])));
             let exact = b.op(data.op.clone(), &[x, y], b.shader.ty(x));
             cut_to(b, exact, b.shader.ty(data.first_result))
         },
         Op::Unary(Unary::Sqrt) if to == Ty::F64 => |b, data| root(b, data.args[0]),
         Op::Unary(Unary::Sqrt) => |b, data| {
-            let [x] = wide(b, data, wider(b.shader.ty(data.args[0])));
+            let [x] = widen_operands(b, data, wider(b.shader.ty(data.args[0])));
             let root = b.unary(Unary::Sqrt, x);
             cut_to(b, root, b.shader.ty(data.first_result))
         },
@@ -110,7 +110,7 @@ fn steps(shader: &Shader, data: &InstData) -> Option<Steps> {
             sum(b, Binary::FAdd, product, data.args[2])
         },
         Op::Fma => |b, data| {
-            let [x, y, z] = wide(b, data, wider(b.shader.ty(data.args[0])));
+            let [x, y, z] = widen_operands(b, data, wider(b.shader.ty(data.args[0])));
             let product = b.binary(Binary::FMul, x, y);
             let sum = sum(b, Binary::FAdd, product, z);
             cut_to(b, sum, b.shader.ty(data.first_result))
@@ -131,7 +131,7 @@ fn wider(ty: Ty) -> Ty {
 }
 
 /// Converts an instruction's operands to a wider format.
-fn wide<const N: usize>(b: &mut Builder<'_>, data: &InstData, ty: Ty) -> [Value; N] {
+fn widen_operands<const N: usize>(b: &mut Builder<'_>, data: &InstData, ty: Ty) -> [Value; N] {
     std::array::from_fn(|i| b.convert(Convert::FToF, data.args[i], ty))
 }
 
@@ -151,7 +151,7 @@ fn flushed(b: &mut Builder<'_>, x: Value) -> Value {
     if !ty.is_float() {
         return x;
     }
-    let (least, zero) = (float(b, ty, modes::least_normal(ty)), float(b, ty, 0.0));
+    let (least, zero) = (float(b, ty, modes::smallest_normal(ty)), float(b, ty, 0.0));
     let magnitude = b.unary(Unary::FAbs, x);
     let denormal = b.cmp(Cmp::FOrdLt, magnitude, least);
     let nothing = b.binary(Binary::FMul, x, zero);

@@ -10,7 +10,7 @@
 //! themselves. An arithmetic result that is NaN is left to run time, where its payload is
 //! determined.
 
-use super::util::{Consts, Renames};
+use super::util::{ConstantPool, Renames};
 use crate::ir::eval::{self, eval, is_nan};
 use crate::ir::{
     Binary, Builtin, Cmp, Convert, Inst, InstData, Node, Op, Region, Shader, Term, Ty, Unary, Value, ValueDef,
@@ -28,13 +28,13 @@ const MAX_MESH_WORKGROUPS: u64 = 65536;
 
 /// Runs the pass.
 pub fn fold(shader: &mut Shader) {
-    let consts = Consts::new(shader);
+    let constants = ConstantPool::new(shader);
     let mut root = std::mem::take(&mut shader.root.body);
-    let mut fold = Fold { shader, renames: Renames::default(), consts };
+    let mut fold = Fold { shader, renames: Renames::default(), constants };
     fold.region(&mut root);
-    let consts = fold.consts;
+    let constants = fold.constants;
     shader.root.body = root;
-    consts.finish(shader);
+    constants.finish(shader);
 }
 
 /// Replacement of an instruction.
@@ -60,7 +60,7 @@ fn op2(op: Binary, a: Value, b: Value) -> Option<Rewrite> {
 struct Fold<'a> {
     shader: &'a mut Shader,
     renames: Renames,
-    consts: Consts,
+    constants: ConstantPool,
 }
 
 impl Fold<'_> {
@@ -119,11 +119,11 @@ impl Fold<'_> {
                     return false;
                 }
                 Some(Rewrite::Const(bits)) => return !self.replace_const(result, bits),
-                Some(Rewrite::Op(op, args)) => self.become_(inst, op, args),
+                Some(Rewrite::Op(op, args)) => self.replace_op(inst, op, args),
                 Some(Rewrite::WithConst(op, a, bits)) => {
                     let ty = self.shader.ty(a);
-                    let constant = self.consts.get(self.shader, ty, bits);
-                    self.become_(inst, Op::Binary(op), smallvec![a, constant]);
+                    let constant = self.constants.get(self.shader, ty, bits);
+                    self.replace_op(inst, Op::Binary(op), smallvec![a, constant]);
                 }
             }
             if self.evaluate(inst) {
@@ -134,7 +134,7 @@ impl Fold<'_> {
     }
 
     /// Changes operation and operands of an instruction in place.
-    fn become_(&mut self, inst: Inst, op: Op, args: SmallVec<[Value; 4]>) {
+    fn replace_op(&mut self, inst: Inst, op: Op, args: SmallVec<[Value; 4]>) {
         let data = &mut self.shader.insts[inst];
         (data.op, data.args) = (op, args);
         let float = data.float;
@@ -145,7 +145,7 @@ impl Fold<'_> {
     /// itself.
     fn replace_const(&mut self, value: Value, bits: u64) -> bool {
         let ty = self.shader.ty(value);
-        let constant = self.consts.get(self.shader, ty, bits);
+        let constant = self.constants.get(self.shader, ty, bits);
         if constant != value {
             self.renames.set(value, constant);
         }
@@ -255,8 +255,8 @@ impl Fold<'_> {
     }
 
     /// Returns an upper bound of an unsigned number, looking through `depth` operations.
-    fn greatest(&self, v: Value, depth: u32) -> u64 {
-        let wide = |e: &Self, n: usize| e.greatest(e.arg(v, n), depth - 1);
+    fn upper_bound(&self, v: Value, depth: u32) -> u64 {
+        let wide = |e: &Self, n: usize| e.upper_bound(e.arg(v, n), depth - 1);
         let invocations = u64::from(MAX_WORKGROUP_INVOCATIONS);
         let workgroups = match self.shader.stage() {
             Stage::Task | Stage::Mesh => MAX_MESH_WORKGROUPS,
@@ -313,7 +313,7 @@ impl Fold<'_> {
 
     /// Returns true if a word is the same number with and without a sign.
     fn is_positive(&self, v: Value) -> bool {
-        self.shader.ty(v) == Ty::I32 && self.greatest(v, 4) <= i32::MAX as u64
+        self.shader.ty(v) == Ty::I32 && self.upper_bound(v, 4) <= i32::MAX as u64
     }
 
     fn integer(&self, op: Binary, a: Value, b: Value) -> Option<Rewrite> {
@@ -333,8 +333,8 @@ impl Fold<'_> {
             IMul | SDiv | UDiv if c == 1 => Some(Rewrite::Value(a)),
             And | UMin if c == ones => Some(Rewrite::Value(a)),
             UMax if c == 0 => Some(Rewrite::Value(a)),
-            Bound if self.greatest(a, 4) <= c => Some(Rewrite::Value(a)),
-            LShr if self.greatest(a, 4) >> (c & u64::from(8 * ty.bytes() - 1)) == 0 => Some(Rewrite::Const(0)),
+            Bound if self.upper_bound(a, 4) <= c => Some(Rewrite::Value(a)),
+            LShr if self.upper_bound(a, 4) >> (c & u64::from(8 * ty.bytes() - 1)) == 0 => Some(Rewrite::Const(0)),
             Or if c == ones => Some(Rewrite::Const(ones)),
             Xor if c == ones => op1(Op::Unary(Unary::Not), a),
             IMul | And | UMin if c == 0 => Some(Rewrite::Const(0)),
@@ -491,7 +491,7 @@ impl Fold<'_> {
     }
 
     fn builtin(&self, b: Builtin) -> Option<Rewrite> {
-        let size = self.shader.payload.workgroup().map(|w| w.local_size);
+        let size = self.shader.stage_info.workgroup().map(|w| w.local_size);
         let single = |c: u8| size.and_then(|size| size.get(c as usize).copied()) == Some(1);
         match b {
             Builtin::LocalInvocationId(c) if single(c) => Some(Rewrite::Const(0)),

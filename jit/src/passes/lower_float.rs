@@ -2,11 +2,11 @@
 //! binary64, conversions that round towards zero, and conversions between floats and integers of 8
 //! and 16 bits.
 //!
-//! `halves` has removed binary16 before. The last step defines the instruction's result, so no
+//! `lower_f16` has removed binary16 before. The last step defines the instruction's result, so no
 //! value is renamed.
 
-use super::halves::narrow_towards_zero;
-use super::util::{hand_on, rewrite_insts};
+use super::lower_f16::narrow_towards_zero;
+use super::util::{define_results_from, rewrite_insts};
 use crate::ir::{Binary, Builder, Cmp, Convert, FloatFlags, Inst, InstData, Node, Op, Shader, Ty, Unary, Value};
 
 /// Runs the pass.
@@ -23,10 +23,10 @@ pub fn lower_float(shader: &mut Shader) {
 }
 
 /// A function that builds an instruction's results.
-type Steps = fn(&mut Builder<'_>, &InstData) -> Vec<Value>;
+type LoweringFn = fn(&mut Builder<'_>, &InstData) -> Vec<Value>;
 
 /// Returns the steps of an instruction, or `None` if it is not lowered.
-fn steps(shader: &Shader, data: &InstData) -> Option<Steps> {
+fn steps(shader: &Shader, data: &InstData) -> Option<LoweringFn> {
     let from = shader.ty(*data.args.first()?);
     let to = if data.result_count == 0 { return None } else { shader.ty(data.first_result) };
     let narrow = |ty: Ty| matches!(ty, Ty::I8 | Ty::I16);
@@ -45,7 +45,7 @@ fn steps(shader: &Shader, data: &InstData) -> Option<Steps> {
 }
 
 /// Appends the steps of an instruction, whose results are defined by the last steps.
-fn lower(shader: &mut Shader, inst: Inst, steps: Steps, out: &mut Vec<Node>) {
+fn lower(shader: &mut Shader, inst: Inst, steps: LoweringFn, out: &mut Vec<Node>) {
     let data = shader.insts[inst].clone();
     let mut b = Builder::new(shader);
     // The steps contain an fma where fusing is wanted.
@@ -54,7 +54,7 @@ fn lower(shader: &mut Shader, inst: Inst, steps: Steps, out: &mut Vec<Node>) {
     let values = steps(&mut b, &data);
     *out = b.nodes;
     // Bitcasts to the same type copy the bits.
-    hand_on(shader, &data, Convert::Bitcast, values, out);
+    define_results_from(shader, &data, Convert::Bitcast, values, out);
 }
 
 /// Converts a float to an integer of 8 or 16 bits: first to a word, then clamped to the range.
@@ -63,12 +63,12 @@ fn to_narrow(b: &mut Builder<'_>, data: &InstData, signed: bool) -> Value {
     let bits = to.bytes() * 8;
     let word = b.convert(if signed { Convert::FToS } else { Convert::FToU }, data.args[0], Ty::I32);
     let cut = if signed {
-        let (least, most) = (b.i32(-1 << (bits - 1)), b.i32((1 << (bits - 1)) - 1));
-        let word = b.binary(Binary::SMax, word, least);
-        b.binary(Binary::SMin, word, most)
+        let (min_value, max_value) = (b.i32(-1 << (bits - 1)), b.i32((1 << (bits - 1)) - 1));
+        let word = b.binary(Binary::SMax, word, min_value);
+        b.binary(Binary::SMin, word, max_value)
     } else {
-        let most = b.u32((1 << bits) - 1);
-        b.binary(Binary::UMin, word, most)
+        let max_value = b.u32((1 << bits) - 1);
+        b.binary(Binary::UMin, word, max_value)
     };
     b.convert(Convert::UToU, cut, to)
 }
@@ -97,9 +97,9 @@ fn power(b: &mut Builder<'_>, e: Value) -> Value {
 /// rounds. Steps upwards are exact; a step downwards that is inexact leads to numbers that become
 /// zero in the end.
 fn ldexp(b: &mut Builder<'_>, x: Value, e: Value) -> Value {
-    let (least, most) = (b.i32(-2200), b.i32(2200));
-    let e = b.binary(Binary::SMax, e, least);
-    let mut e = b.binary(Binary::SMin, e, most);
+    let (min_value, max_value) = (b.i32(-2200), b.i32(2200));
+    let e = b.binary(Binary::SMax, e, min_value);
+    let mut e = b.binary(Binary::SMin, e, max_value);
     let mut x = x;
     for _ in 0..2 {
         let (low, high, zero) = (b.i32(-960), b.i32(1000), b.i32(0));
@@ -120,8 +120,8 @@ fn ldexp(b: &mut Builder<'_>, x: Value, e: Value) -> Value {
 /// multiplication.
 fn frexp(b: &mut Builder<'_>, x: Value) -> [Value; 2] {
     let magnitude = b.unary(Unary::FAbs, x);
-    let (least, infinity, zero) = (f64(b, f64::MIN_POSITIVE), f64(b, f64::INFINITY), f64(b, 0.0));
-    let denormal = b.cmp(Cmp::FOrdLt, magnitude, least);
+    let (min_value, infinity, zero) = (f64(b, f64::MIN_POSITIVE), f64(b, f64::INFINITY), f64(b, 0.0));
+    let denormal = b.cmp(Cmp::FOrdLt, magnitude, min_value);
     let up = f64(b, 18_014_398_509_481_984.0);
     let scaled = b.binary(Binary::FMul, x, up);
     let number = b.select(denormal, scaled, x);

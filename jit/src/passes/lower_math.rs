@@ -11,8 +11,8 @@ use crate::ir::{Binary, Builder, FloatFlags, Inst, Meaning, Node, Op, Region, Sh
 /// Expands every transcendental instruction.
 ///
 /// # Errors
-/// Returns an Unsupported error for halves, which `halves` makes binary32, and for binary64 except
-/// the inverse square root: SPIR-V's GLSL.std.450 allows the others for 16 and 32 bits only.
+/// Returns an Unsupported error for halves, which `lower_f16` makes binary32, and for binary64
+/// except the inverse square root: SPIR-V's GLSL.std.450 allows the others for 16 and 32 bits only.
 /// Returns a Limit error if there are so many that the shader becomes too large.
 pub fn lower_math(shader: &mut Shader) -> Result<(), Error> {
     if !shader.insts.values().any(|data| is_transcendental(&data.op)) {
@@ -91,13 +91,13 @@ fn inverse_sqrt(b: &mut Builder<'_>, x: Value) -> Value {
 fn power(b: &mut Builder<'_>, x: Value, y: Value) -> Value {
     let ty = b.shader.ty(y);
     let known = b.shader.as_const(y).map(|bits| crate::ir::eval::to_f64(ty, bits) as f32);
-    match known.and_then(math::halves) {
+    match known.and_then(math::half_exponent) {
         // An expansion must end with an operation.
         Some(2) => {
             let one = b.f32(1.0);
             b.binary(Binary::FMul, x, one)
         }
-        Some(halves) => math::power(b, x, halves),
+        Some(half_exponent) => math::power(b, x, half_exponent),
         None => math::pow(b, x, y),
     }
 }
@@ -147,7 +147,7 @@ mod tests {
     use base::shader::Stage;
 
     #[test]
-    fn what_the_table_calls_expanded_is_expanded() {
+    fn operations_marked_expanded_are_expanded() {
         for op in Op::examples().into_iter().filter(|op| op.info().meaning == Meaning::Expanded) {
             let mut shader = Shader::new(Stage::Compute, "test");
             let mut b = Builder::new(&mut shader);
@@ -188,7 +188,7 @@ mod tests {
     fn points(lo: f32, hi: f32, n: u32) -> impl Iterator<Item = f32> {
         let linear = (0..=n).map(move |i| lo + (hi - lo) * (i as f32 / n as f32));
         let mut random = base::random::Rng(0x9e37_79b9_7f4a_7c15);
-        let bits = (0..n).map(move |_| f32::from_bits(random.wide() as u32));
+        let bits = (0..n).map(move |_| f32::from_bits(random.next_u64() as u32));
         linear.chain(bits).filter(move |x| *x >= lo && *x <= hi)
     }
 
@@ -261,7 +261,7 @@ mod tests {
     fn powers_by_squaring_are_inside_the_precision_table() {
         for n in 1..=128u32 {
             let y = n as f32 * 0.5;
-            assert_eq!(math::halves(y), Some(n));
+            assert_eq!(math::half_exponent(y), Some(n));
             for x in points(0.01, 100.0, 2_000) {
                 let exact = f64::from(x).powf(f64::from(y));
                 let error = ulp(math::power(&mut Eval, x, n), exact);
@@ -277,7 +277,7 @@ mod tests {
             assert!(math::power(&mut Eval, f32::NAN, n).is_nan());
         }
         for y in [0.0, -0.0, -1.0, 0.25, 2.2, 64.5, 1e30, f32::NAN, f32::INFINITY] {
-            assert_eq!(math::halves(y), None, "{y}");
+            assert_eq!(math::half_exponent(y), None, "{y}");
         }
     }
 

@@ -12,7 +12,7 @@
 //! Both walks identify nodes by their number in program order. Reading a variable that was never
 //! stored gives 0.
 
-use super::util::{Consts, Renames};
+use super::util::{ConstantPool, Renames};
 use crate::ir::{If, Label, Loop, Node, Op, Region, Scope, Shader, Term, Value, Var};
 use cranelift_entity::{EntityRef, SecondaryMap};
 
@@ -31,21 +31,21 @@ pub fn mem2reg(shader: &mut Shader) {
     let mut liveness = Liveness {
         shader,
         index: &index,
-        facts: vec![Facts::default(); count],
+        node_liveness: vec![NodeLiveness::default(); count],
         next: count,
-        behind: vec![Set::default(); shader.labels as usize],
+        behind: vec![VarSet::default(); shader.labels as usize],
     };
     // Nothing is live behind the root.
-    liveness.behind[shader.root.label.index()] = Set::new(vars.len());
-    liveness.region(&root, &mut Set::new(vars.len()), &mut Set::new(vars.len()));
-    let facts = liveness.facts;
-    let consts = Consts::new(shader);
+    liveness.behind[shader.root.label.index()] = VarSet::new(vars.len());
+    liveness.region(&root, &mut VarSet::new(vars.len()), &mut VarSet::new(vars.len()));
+    let node_liveness = liveness.node_liveness;
+    let constants = ConstantPool::new(shader);
     let mut depth = SecondaryMap::with_default(0);
     depth.resize(shader.values.len());
     let mut promote = Promote {
         index: &index,
         vars: &vars,
-        facts,
+        node_liveness,
         next: 0,
         current: vec![None; vars.len()],
         log: Vec::new(),
@@ -53,13 +53,13 @@ pub fn mem2reg(shader: &mut Shader) {
         carried: vec![0; vars.len()],
         targets: vec![Vec::new(); shader.labels as usize],
         renames: Renames::default(),
-        consts,
+        constants,
         shader,
     };
     promote.region(&mut root, &[], 0);
-    let consts = promote.consts;
+    let constants = promote.constants;
     shader.root.body = root;
-    consts.finish(shader);
+    constants.finish(shader);
 }
 
 fn structured_nodes(region: &Region) -> usize {
@@ -74,11 +74,11 @@ fn structured_nodes(region: &Region) -> usize {
 
 /// A set of variables, by their dense index.
 #[derive(Clone, Default)]
-struct Set(Vec<u64>);
+struct VarSet(Vec<u64>);
 
-impl Set {
+impl VarSet {
     fn new(len: usize) -> Self {
-        Set(vec![0; len.div_ceil(64)])
+        VarSet(vec![0; len.div_ceil(64)])
     }
     fn insert(&mut self, i: u32) {
         self.0[i as usize / 64] |= 1 << (i % 64);
@@ -89,7 +89,7 @@ impl Set {
     fn contains(&self, i: u32) -> bool {
         self.0[i as usize / 64] >> (i % 64) & 1 == 1
     }
-    fn union(&mut self, other: &Set) {
+    fn union(&mut self, other: &VarSet) {
         for (a, b) in self.0.iter_mut().zip(&other.0) {
             *a |= b;
         }
@@ -115,7 +115,7 @@ impl Set {
 /// Facts about a structured node. They are lists and not sets, because there may be many nodes and
 /// many variables.
 #[derive(Clone, Default)]
-struct Facts {
+struct NodeLiveness {
     /// Variables stored inside, in ascending order, each with whether it is live behind the node,
     /// not counting enclosing back edges.
     stored: Vec<(u32, bool)>,
@@ -126,17 +126,17 @@ struct Facts {
 struct Liveness<'a> {
     shader: &'a Shader,
     index: &'a SecondaryMap<Var, u32>,
-    facts: Vec<Facts>,
+    node_liveness: Vec<NodeLiveness>,
     next: usize,
     /// Variables that are live behind each open label.
-    behind: Vec<Set>,
+    behind: Vec<VarSet>,
 }
 
 impl Liveness<'_> {
     /// Walks a region backwards. On entry, `live` holds the variables that are live where the
     /// region yields; on return, those that are live at its start. Adds stored variables to
     /// `stored`.
-    fn region(&mut self, region: &Region, live: &mut Set, stored: &mut Set) {
+    fn region(&mut self, region: &Region, live: &mut VarSet, stored: &mut VarSet) {
         match &region.term {
             Term::Yield(_) => {}
             Term::Break(label, _) => live.clone_from(&self.behind[label.index()]),
@@ -155,7 +155,7 @@ impl Liveness<'_> {
                 continue;
             }
             let behind = live.clone();
-            let mut inside = Set(vec![0; live.0.len()]);
+            let mut inside = VarSet(vec![0; live.0.len()]);
             match node {
                 Node::Inst(_) => {}
                 Node::If(n) => {
@@ -167,13 +167,13 @@ impl Liveness<'_> {
                 Node::Scope(n) => {
                     self.behind[n.label.index()].clone_from(live);
                     self.region(&n.body, live, &mut inside);
-                    self.behind[n.label.index()] = Set::default();
+                    self.behind[n.label.index()] = VarSet::default();
                 }
                 Node::Loop(n) => {
                     self.behind[n.label.index()].clone_from(live);
                     live.clear();
                     self.region(&n.body, live, &mut inside);
-                    self.behind[n.label.index()] = Set::default();
+                    self.behind[n.label.index()] = VarSet::default();
                 }
             }
             stored.union(&inside);
@@ -182,7 +182,8 @@ impl Liveness<'_> {
                 _ => Vec::new(),
             };
             self.next -= 1;
-            self.facts[self.next] = Facts { stored: inside.iter().map(|v| (v, behind.contains(v))).collect(), header };
+            self.node_liveness[self.next] =
+                NodeLiveness { stored: inside.iter().map(|v| (v, behind.contains(v))).collect(), header };
         }
     }
 }
@@ -191,7 +192,7 @@ struct Promote<'a> {
     shader: &'a mut Shader,
     index: &'a SecondaryMap<Var, u32>,
     vars: &'a [Var],
-    facts: Vec<Facts>,
+    node_liveness: Vec<NodeLiveness>,
     next: usize,
     current: Vec<Option<Value>>,
     log: Vec<(u32, Option<Value>)>,
@@ -202,7 +203,7 @@ struct Promote<'a> {
     /// Variables whose values a break to the label passes.
     targets: Vec<Vec<u32>>,
     renames: Renames,
-    consts: Consts,
+    constants: ConstantPool,
 }
 
 impl Promote<'_> {
@@ -220,11 +221,11 @@ impl Promote<'_> {
     fn value(&mut self, var: u32, value: Option<Value>) -> Value {
         value.unwrap_or_else(|| {
             let ty = self.shader.vars[self.vars[var as usize]].ty;
-            self.consts.get(self.shader, ty, 0)
+            self.constants.get(self.shader, ty, 0)
         })
     }
 
-    fn hand_over(&mut self, vars: &[u32], args: &mut Vec<Value>) {
+    fn pass_values(&mut self, vars: &[u32], args: &mut Vec<Value>) {
         for &var in vars {
             let value = self.value(var, self.current[var as usize]);
             args.push(value);
@@ -264,12 +265,12 @@ impl Promote<'_> {
         match &mut region.term {
             Term::Yield(args) => {
                 self.renames.apply(args);
-                self.hand_over(yields, args);
+                self.pass_values(yields, args);
             }
             Term::Break(label, args) => {
                 self.renames.apply(args);
                 let vars = std::mem::take(&mut self.targets[label.index()]);
-                self.hand_over(&vars, args);
+                self.pass_values(&vars, args);
                 self.targets[label.index()] = vars;
             }
             Term::Unreachable => {}
@@ -307,27 +308,27 @@ impl Promote<'_> {
     fn enter(&mut self) -> (usize, Vec<u32>) {
         let id = self.next;
         self.next += 1;
-        let wanted = |&(v, live): &(u32, bool)| (live || self.carried[v as usize] > 0).then_some(v);
-        (id, self.facts[id].stored.iter().filter_map(wanted).collect())
+        let needed = |&(v, live): &(u32, bool)| (live || self.carried[v as usize] > 0).then_some(v);
+        (id, self.node_liveness[id].stored.iter().filter_map(needed).collect())
     }
 
     fn if_(&mut self, n: &mut If, depth: u32) {
         n.cond = self.renames.resolve(n.cond);
-        let (_, wanted) = self.enter();
+        let (_, needed) = self.enter();
         for &result in &n.results {
             self.depth[result] = depth;
         }
         let mut arm = |arm: &mut Region| {
             let mark = self.log.len();
             self.region(arm, &[], depth + 1);
-            let values: Vec<Option<Value>> = wanted.iter().map(|&v| self.current[v as usize]).collect();
+            let values: Vec<Option<Value>> = needed.iter().map(|&v| self.current[v as usize]).collect();
             self.undo(mark);
             values
         };
         let then_values = arm(&mut n.then);
         let else_values = arm(&mut n.else_);
         let both = (matches!(n.then.term, Term::Yield(_)), matches!(n.else_.term, Term::Yield(_)));
-        for ((&var, t), e) in wanted.iter().zip(then_values).zip(else_values) {
+        for ((&var, t), e) in needed.iter().zip(then_values).zip(else_values) {
             let same = match both {
                 (true, true) if t == e => Some(t),
                 (true, true) => None,
@@ -351,41 +352,41 @@ impl Promote<'_> {
     }
 
     fn scope(&mut self, n: &mut Scope, depth: u32) {
-        let (_, wanted) = self.enter();
+        let (_, needed) = self.enter();
         let mark = self.log.len();
-        self.open(n.label, &wanted);
-        self.region(&mut n.body, &wanted, depth + 1);
+        self.open(n.label, &needed);
+        self.region(&mut n.body, &needed, depth + 1);
         self.undo(mark);
         for &result in &n.results {
             self.depth[result] = depth;
         }
-        self.fresh(&wanted, &mut n.results, depth);
+        self.fresh(&needed, &mut n.results, depth);
     }
 
     fn loop_(&mut self, n: &mut Loop, depth: u32) {
-        let (id, wanted) = self.enter();
+        let (id, needed) = self.enter();
         self.renames.apply(&mut n.inits);
-        let header = std::mem::take(&mut self.facts[id].header);
+        let header = std::mem::take(&mut self.node_liveness[id].header);
         header.iter().for_each(|&v| self.carried[v as usize] += 1);
-        let stored = std::mem::take(&mut self.facts[id].stored);
+        let stored = std::mem::take(&mut self.node_liveness[id].stored);
         let carried: Vec<u32> = stored.iter().map(|s| s.0).filter(|&v| self.carried[v as usize] > 0).collect();
-        self.hand_over(&carried, &mut n.inits);
+        self.pass_values(&carried, &mut n.inits);
         let mark = self.log.len();
         for &param in &n.params {
             self.depth[param] = depth + 1;
         }
         self.fresh(&carried, &mut n.params, depth + 1);
-        self.open(n.label, &wanted);
+        self.open(n.label, &needed);
         self.region(&mut n.body, &carried, depth + 1);
         header.iter().for_each(|&v| self.carried[v as usize] -= 1);
         self.undo(mark);
         for &result in &n.results {
             self.depth[result] = depth;
         }
-        self.fresh(&wanted, &mut n.results, depth);
+        self.fresh(&needed, &mut n.results, depth);
     }
 
-    fn open(&mut self, label: Label, wanted: &[u32]) {
-        self.targets[label.index()] = wanted.to_vec();
+    fn open(&mut self, label: Label, needed: &[u32]) {
+        self.targets[label.index()] = needed.to_vec();
     }
 }

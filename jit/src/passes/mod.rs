@@ -5,7 +5,7 @@
 //! results bit for bit. The exceptions are:
 //!
 //! - `contract`, which decides where two roundings become one,
-//! - `quotients`, which decides which divisions become products,
+//! - `lower_fdiv`, which decides which divisions become products,
 //! - `lower_math`, which defines the transcendental functions,
 //! - `fold`, which may remove products with zero.
 //!
@@ -19,20 +19,20 @@ mod contract;
 mod cse;
 mod dce;
 mod divergence;
-mod flatten;
 mod float_modes;
 mod fold;
-mod halves;
+mod lower_f16;
+mod lower_fdiv;
 mod lower_float;
 mod lower_math;
-mod marks;
 pub mod math;
 mod mem2reg;
-mod quotients;
+mod opt_dead_marks;
+mod opt_if_conversion;
+mod reassociate;
+mod simplify_cfg;
 mod split_arrays;
 mod steps;
-mod structure;
-mod sums;
 mod unroll;
 mod util;
 
@@ -41,19 +41,19 @@ pub use contract::contract;
 pub use cse::cse;
 pub use dce::dce;
 pub use divergence::{Divergence, Shape, divergence, is_flat};
-pub use flatten::flatten;
 pub use float_modes::float_modes;
 pub use fold::fold;
-pub use halves::halves;
+pub use lower_f16::lower_f16;
+pub use lower_fdiv::lower_fdiv;
 pub use lower_float::lower_float;
 pub use lower_math::lower_math;
-pub use marks::marks;
 pub use mem2reg::mem2reg;
-pub use quotients::quotients;
+pub use opt_dead_marks::opt_dead_marks;
+pub use opt_if_conversion::opt_if_conversion;
+pub use reassociate::reassociate;
+pub use simplify_cfg::simplify_cfg;
 pub use split_arrays::split_arrays;
 pub use steps::Steps;
-pub use structure::structure;
-pub use sums::sums;
 pub use unroll::unroll;
 
 use crate::budget;
@@ -87,35 +87,35 @@ pub fn run(shader: &mut Shader, options: &PassOptions) -> Result<(), Error> {
     let mut p = Pipeline { shader, options };
     p.done("input")?;
     p.pass("float_modes", float_modes)?;
-    p.pass("halves", halves)?;
+    p.pass("lower_f16", lower_f16)?;
     p.pass("lower_float", lower_float)?;
     budget::ir(p.shader)?;
     // Control flow is simplified before the conversion to SSA form, which then needs fewer merges.
-    p.pass("structure", structure)?;
+    p.pass("simplify_cfg", simplify_cfg)?;
     p.pass("mem2reg", mem2reg)?;
     p.pass("fold", fold)?;
     p.arrays()?;
-    p.pass("structure", structure)?;
+    p.pass("simplify_cfg", simplify_cfg)?;
     p.pass("dce", dce)?;
     p.pass("cse", cse)?;
     if unroll(p.shader) {
         p.done("unroll")?;
         p.pass("fold", fold)?;
         p.arrays()?;
-        p.pass("structure", structure)?;
+        p.pass("simplify_cfg", simplify_cfg)?;
         p.pass("dce", dce)?;
     }
-    p.pass("quotients", quotients)?;
+    p.pass("lower_fdiv", lower_fdiv)?;
     lower_math(p.shader)?;
     p.done("lower_math")?;
     p.pass("fold", fold)?;
-    p.pass("sums", sums)?;
+    p.pass("reassociate", reassociate)?;
     p.pass("cse", cse)?;
     p.pass("contract", contract)?;
-    p.pass("flatten", flatten)?;
-    p.pass("structure", structure)?;
+    p.pass("opt_if_conversion", opt_if_conversion)?;
+    p.pass("simplify_cfg", simplify_cfg)?;
     p.pass("fold", fold)?;
-    p.pass("marks", marks)?;
+    p.pass("opt_dead_marks", opt_dead_marks)?;
     p.pass("dce", dce)?;
     p.pass("compact_vars", compact_vars)?;
     budget::loops(loop_depths(&p.shader.root.body, 0))

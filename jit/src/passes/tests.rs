@@ -44,26 +44,26 @@ fn check(seeds: std::ops::Range<u64>, passes: &[NamedPass<'_>]) {
 }
 
 #[test]
-fn structure_keeps_results() {
-    check(0..400, &[("structure", &structure)]);
+fn simplify_cfg_keeps_results() {
+    check(0..400, &[("simplify_cfg", &simplify_cfg)]);
 }
 
 #[test]
-fn sums_keep_results() {
-    check(0..400, &[("sums", &sums)]);
-    check(400..600, &[("fold", &fold), ("sums", &sums), ("cse", &cse), ("fold", &fold), ("dce", &dce)]);
+fn reassociate_keeps_results() {
+    check(0..400, &[("reassociate", &reassociate)]);
+    check(400..600, &[("fold", &fold), ("reassociate", &reassociate), ("cse", &cse), ("fold", &fold), ("dce", &dce)]);
 }
 
 #[test]
 fn mem2reg_keeps_results() {
     check(0..400, &[("mem2reg", &mem2reg)]);
-    check(400..600, &[("structure", &structure), ("mem2reg", &mem2reg), ("structure", &structure)]);
+    check(400..600, &[("simplify_cfg", &simplify_cfg), ("mem2reg", &mem2reg), ("simplify_cfg", &simplify_cfg)]);
 }
 
 #[test]
 fn dce_keeps_results() {
     check(0..400, &[("dce", &dce)]);
-    check(400..700, &[("mem2reg", &mem2reg), ("dce", &dce), ("structure", &structure), ("dce", &dce)]);
+    check(400..700, &[("mem2reg", &mem2reg), ("dce", &dce), ("simplify_cfg", &simplify_cfg), ("dce", &dce)]);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn fold_keeps_results() {
     check(0..400, &[("fold", &fold)]);
     check(
         400..700,
-        &[("mem2reg", &mem2reg), ("fold", &fold), ("structure", &structure), ("fold", &fold), ("dce", &dce)],
+        &[("mem2reg", &mem2reg), ("fold", &fold), ("simplify_cfg", &simplify_cfg), ("fold", &fold), ("dce", &dce)],
     );
 }
 
@@ -82,9 +82,9 @@ fn cse_keeps_results() {
 }
 
 #[test]
-fn flatten_keeps_results() {
-    check(0..400, &[("flatten", &flatten)]);
-    check(400..600, &[("mem2reg", &mem2reg), ("dce", &dce), ("flatten", &flatten), ("dce", &dce)]);
+fn opt_if_conversion_keeps_results() {
+    check(0..400, &[("opt_if_conversion", &opt_if_conversion)]);
+    check(400..600, &[("mem2reg", &mem2reg), ("dce", &dce), ("opt_if_conversion", &opt_if_conversion), ("dce", &dce)]);
 }
 
 #[test]
@@ -97,18 +97,24 @@ fn unroll_and_split_arrays_keep_results() {
     };
     check(
         0..300,
-        &[("fold", &fold), ("unroll", &unroll), ("fold", &fold), ("split_arrays", &split), ("structure", &structure)],
+        &[
+            ("fold", &fold),
+            ("unroll", &unroll),
+            ("fold", &fold),
+            ("split_arrays", &split),
+            ("simplify_cfg", &simplify_cfg),
+        ],
     );
     check(
         300..600,
         &[
-            ("structure", &structure),
+            ("simplify_cfg", &simplify_cfg),
             ("mem2reg", &mem2reg),
             ("fold", &fold),
             ("dce", &dce),
             ("unroll", &unroll),
             ("fold", &fold),
-            ("structure", &structure),
+            ("simplify_cfg", &simplify_cfg),
             ("dce", &dce),
         ],
     );
@@ -160,7 +166,7 @@ fn halves_in(shader: &mut Shader, inst: Inst, out: &mut Vec<Node>) {
 }
 
 #[test]
-fn halves_keep_results() {
+fn lower_f16_keeps_results() {
     for seed in 0..400 {
         let program = program(seed);
         let mut shader = program.shader.clone();
@@ -168,7 +174,7 @@ fn halves_keep_results() {
         verify(&shader).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{shader}"));
         let expected = program.interpret(&shader);
         let mut widened = shader.clone();
-        halves(&mut widened);
+        lower_f16(&mut widened);
         verify(&widened).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{widened}"));
         assert!(program.same(&expected, &program.interpret(&widened)), "seed {seed}\n{shader}\n{widened}");
         run(&mut shader, &PassOptions { verify: true }).unwrap_or_else(|e| panic!("{e}"));
@@ -194,7 +200,7 @@ fn products_of_halves_are_contracted() {
         let wide = b.convert(Convert::FToF, sum, Ty::F32);
         b.store(buffer, at[3], wide);
         b.finish();
-        halves(&mut shader);
+        lower_f16(&mut shader);
         dce(&mut shader);
         let mut count = 0;
         for_each_inst(&shader.root.body, &mut |inst| {
@@ -208,7 +214,7 @@ fn products_of_halves_are_contracted() {
 /// A tap of weight zero of a filter is not even loaded, unless a flag requires a result that it may
 /// influence.
 #[test]
-fn products_with_zero_vanish() {
+fn products_with_zero_are_folded() {
     use FloatFlags as F;
     let kept = [F::NO_CONTRACTION, F::KEEP_SIGNED_ZERO, F::KEEP_INFINITY, F::KEEP_NAN, F::FLUSH_DENORMALS];
     for (float, loads) in [(F::NONE, 1)].into_iter().chain(kept.map(|flag| (flag, 2))) {
@@ -239,7 +245,7 @@ fn contract_leaves_exact_arithmetic_alone() {
 }
 
 #[test]
-fn the_whole_list_keeps_results() {
+fn pass_pipeline_keeps_results() {
     check(0..600, &[("run", &|s| run(s, &PassOptions { verify: true }).unwrap_or_else(|e| panic!("{e}")))]);
 }
 
@@ -386,7 +392,7 @@ fn optimised(build: impl FnOnce(&mut Builder<'_>)) -> Shader {
 /// The test covers that compute stages have at most 65,535 workgroups in a dimension, and task and
 /// mesh stages 65,536 (`maxTaskWorkGroupCount`).
 #[test]
-fn a_count_of_workgroups_has_the_bound_of_its_stage() {
+fn workgroup_count_bound_depends_on_stage() {
     for (stage, known) in [(Stage::Compute, true), (Stage::Task, false), (Stage::Mesh, false)] {
         let mut shader = Shader::new(stage, "test");
         let mut b = Builder::new(&mut shader);
@@ -406,7 +412,7 @@ fn a_count_of_workgroups_has_the_bound_of_its_stage() {
 
 /// A switch in the front end's form (a scope, tests of the selector, breaks) becomes selects.
 #[test]
-fn a_switch_becomes_selects() {
+fn switch_becomes_selects() {
     let shader = optimised(|b| {
         let id = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
         let result = b.var(Ty::I32, 1, "result");
@@ -443,7 +449,7 @@ fn a_switch_becomes_selects() {
 
 /// The loop `for (i = 0; i < 4; i++) sum += a[i];` over a private array disappears completely.
 #[test]
-fn a_counted_loop_over_a_private_array_becomes_a_constant() {
+fn counted_loop_over_private_array_folds() {
     let shader = optimised(|b| {
         let array = b.var(Ty::I32, 4, "a");
         let (i, sum) = (b.var(Ty::I32, 1, "i"), b.var(Ty::I32, 1, "sum"));
@@ -480,7 +486,7 @@ fn a_counted_loop_over_a_private_array_becomes_a_constant() {
 }
 
 #[test]
-fn a_multiplication_with_one_use_is_fused() {
+fn single_use_multiplication_is_fused() {
     let build = |exact: bool| {
         optimised(move |b| {
             let (buf, zero, four) = (b.buffer(0, 0), b.i32(0), b.i32(4));
@@ -509,9 +515,9 @@ fn a_multiplication_with_one_use_is_fused() {
 
 /// The expansions in IR give the same bits as their counterparts in Rust.
 #[test]
-fn expansions_equal_their_rust_twins() {
-    type Twin = fn(&mut math::Eval, f32) -> f32;
-    let twins: [(Unary, Twin); 16] = [
+fn expansions_equal_their_rust_counterparts() {
+    type Counterpart = fn(&mut math::Eval, f32) -> f32;
+    let twins: [(Unary, Counterpart); 16] = [
         (Unary::Sin, math::sin),
         (Unary::Cos, math::cos),
         (Unary::Tan, math::tan),
@@ -566,7 +572,7 @@ fn expansions_equal_their_rust_twins() {
 /// The deepest nesting that the front end accepts, and long sequences of early exits, need no more
 /// than the stack of an ordinary thread.
 #[test]
-fn deep_and_long_shaders_need_little_stack() {
+fn deep_and_long_shaders_fit_a_small_stack() {
     fn nest(b: &mut Builder<'_>, var: Var, depth: u32) {
         if depth == 0 {
             return;

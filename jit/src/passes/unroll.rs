@@ -3,7 +3,7 @@
 //! The trip count is found by simulating the loop on constants: params with constant first values,
 //! and everything computed from them. An If with an unknown condition is followed both ways. If an
 //! iteration certainly does not continue, the loop becomes that many copies of its body in a Scope
-//! with the loop's label. `fold` and `structure` do the rest.
+//! with the loop's label. `fold` and `simplify_cfg` do the rest.
 
 use crate::ir::{Effects, If, Inst, Label, Loop, Node, Op, Region, Scope, Shader, Term, Value, eval};
 use cranelift_entity::SecondaryMap;
@@ -26,9 +26,9 @@ pub fn unroll(shader: &mut Shader) -> bool {
         known: SecondaryMap::with_capacity(shader.values.len()),
         map: SecondaryMap::new(),
         labels: SecondaryMap::new(),
-        hits: Vec::new(),
+        break_outcomes: Vec::new(),
         any: false,
-        most: shader.insts.len() + MAX_ADDED,
+        max_insts: shader.insts.len() + MAX_ADDED,
         shader,
     };
     pass.region(&mut root);
@@ -47,13 +47,13 @@ struct Unroll<'a> {
     labels: SecondaryMap<Label, Option<Label>>,
     /// Labels open in the simulation, with what is known of their results if they were reached by
     /// exactly one break.
-    hits: Vec<(Label, Hit)>,
+    break_outcomes: Vec<(Label, BreakOutcome)>,
     any: bool,
     /// Number of instructions of the shader beyond which no loop is unrolled.
-    most: usize,
+    max_insts: usize,
 }
 
-enum Hit {
+enum BreakOutcome {
     None,
     One(Vec<Option<u64>>),
     Many,
@@ -90,7 +90,7 @@ impl Unroll<'_> {
         let mut size = Size::default();
         size.region(self.shader, &n.body);
         let limit = if size.arrays { MAX_INSTS_ARRAYS } else { MAX_INSTS };
-        if size.insts > limit || size.barrier || self.shader.insts.len() > self.most {
+        if size.insts > limit || size.barrier || self.shader.insts.len() > self.max_insts {
             return None;
         }
         let mut carried: Vec<Option<u64>> = n.inits.iter().map(constant).collect();
@@ -131,17 +131,17 @@ impl Unroll<'_> {
                 }
                 Node::If(n) => self.run_if(n),
                 Node::Scope(n) => {
-                    self.hits.push((n.label, Hit::None));
+                    self.break_outcomes.push((n.label, BreakOutcome::None));
                     let yields = self.run(&n.body);
-                    let hit = self.hits.pop().map_or(Hit::Many, |h| h.1);
+                    let hit = self.break_outcomes.pop().map_or(BreakOutcome::Many, |h| h.1);
                     match (hit, &n.body.term) {
-                        (Hit::None, Term::Yield(args)) if yields => {
+                        (BreakOutcome::None, Term::Yield(args)) if yields => {
                             let values: Vec<_> = args.iter().map(|&a| self.value(a)).collect();
                             self.assign(&n.results, &values);
                             true
                         }
-                        (Hit::None, _) => false,
-                        (Hit::One(values), _) if !yields => {
+                        (BreakOutcome::None, _) => false,
+                        (BreakOutcome::One(values), _) if !yields => {
                             self.assign(&n.results, &values);
                             true
                         }
@@ -153,11 +153,11 @@ impl Unroll<'_> {
                 }
                 Node::Loop(n) => {
                     self.assign(&n.params, &[]);
-                    self.hits.push((n.label, Hit::None));
+                    self.break_outcomes.push((n.label, BreakOutcome::None));
                     self.run(&n.body);
-                    let hit = self.hits.pop().map_or(Hit::Many, |h| h.1);
+                    let hit = self.break_outcomes.pop().map_or(BreakOutcome::Many, |h| h.1);
                     self.assign(&n.results, &[]);
-                    !matches!(hit, Hit::None)
+                    !matches!(hit, BreakOutcome::None)
                 }
             };
             if !goes_on {
@@ -165,10 +165,14 @@ impl Unroll<'_> {
             }
         }
         if let Term::Break(label, args) = &region.term
-            && let Some(i) = self.hits.iter().rposition(|h| h.0 == *label)
+            && let Some(i) = self.break_outcomes.iter().rposition(|h| h.0 == *label)
         {
             let values = args.iter().map(|&a| self.value(a)).collect();
-            self.hits[i].1 = if matches!(self.hits[i].1, Hit::None) { Hit::One(values) } else { Hit::Many };
+            self.break_outcomes[i].1 = if matches!(self.break_outcomes[i].1, BreakOutcome::None) {
+                BreakOutcome::One(values)
+            } else {
+                BreakOutcome::Many
+            };
         }
         matches!(region.term, Term::Yield(_))
     }

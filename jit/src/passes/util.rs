@@ -39,12 +39,12 @@ impl Renames {
 }
 
 /// Constants at the start of the root body, where all regions see them; each (type, bits) once.
-pub struct Consts {
+pub struct ConstantPool {
     known: WordMap<(Ty, u64), Value>,
     new: Vec<Node>,
 }
 
-impl Consts {
+impl ConstantPool {
     /// Finds the constants that are already at the start of the root body.
     pub fn new(shader: &Shader) -> Self {
         let mut known = WordMap::default();
@@ -54,7 +54,7 @@ impl Consts {
             let value = shader.insts[*inst].first_result;
             known.entry((shader.ty(value), bits)).or_insert(value);
         }
-        Consts { known, new: Vec::new() }
+        ConstantPool { known, new: Vec::new() }
     }
 
     /// Returns the constant with these bits.
@@ -113,7 +113,7 @@ pub fn rewrite_insts(region: &mut Region, rewrite: &mut impl FnMut(Inst, &mut Ve
 
 /// Appends instructions that define an instruction's results by `values`: a conversion each,
 /// without float flags.
-pub fn hand_on(
+pub fn define_results_from(
     shader: &mut Shader,
     data: &InstData,
     convert: Convert,

@@ -193,7 +193,7 @@ impl Analysis {
                     op::OpAccessChain | op::OpInBoundsAccessChain => scan_chain(s, &mut self.dynamic, v.args),
                     _ => {}
                 }
-                if s.m.means_nothing(v) {
+                if s.m.is_ignored(v) {
                     continue;
                 }
                 each_id(s.m, &v, &mut |id| {

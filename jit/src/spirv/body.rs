@@ -10,7 +10,7 @@ use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
 use super::structure::{Case, FunctionTree, Node, Term as TreeTerm, Tree};
 use super::types::{Const, Spec, Type};
-use super::value::{Flat, Local, Made, MemoryVariable, MeshOutputs, Parts, Pointee, Pointer, Slot, Val};
+use super::value::{EmittedVertices, Flat, Local, MemoryVariable, MeshOutputs, Pointee, Pointer, Slot, TypeParts, Val};
 use crate::budget;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, FloatFlags, Label, Op, Space, Term, Ty, Value, Var};
@@ -36,7 +36,7 @@ pub(crate) struct Translator<'a> {
     /// Indices of the locals of output variables.
     pub outputs: Vec<usize>,
     /// State that a stage of primitives keeps about the vertices it emits.
-    pub made: Option<Made>,
+    pub emitted_vertices: Option<EmittedVertices>,
     /// Output slots that are kept. Slots beyond its end are all kept.
     pub kept_outputs: Vec<bool>,
     /// Private variables that are stored to.
@@ -71,7 +71,7 @@ pub(crate) struct Translator<'a> {
     /// Lowest number that is not in use.
     pub next_number: u32,
     /// Parts of variables, by type.
-    pub parts: HashMap<u32, Rc<Parts>>,
+    pub parts: HashMap<u32, Rc<TypeParts>>,
     /// Possible pointees, by space and type pointed to.
     pub pointees: HashMap<(Space, u32), Rc<Pointee>>,
 }
@@ -102,7 +102,7 @@ impl<'a> Translator<'a> {
             input_slots: HashMap::new(),
             arrayed: HashSet::new(),
             outputs: Vec::new(),
-            made: None,
+            emitted_vertices: None,
             kept_outputs: Vec::new(),
             touched: HashSet::new(),
             slots,

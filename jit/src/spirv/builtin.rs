@@ -2,7 +2,7 @@
 //! which go through slots.
 
 use crate::ir::{Builtin, Op, Ty};
-use base::shader::{BuiltinSlot, Side, SlotKind, Stage};
+use base::shader::{BuiltinSlot, SlotKind, Stage, StageIoKind};
 
 pub(crate) const POSITION: u32 = 0;
 pub(crate) const SAMPLER_HEAP: u32 = 5122;
@@ -33,9 +33,9 @@ pub(crate) const PRIMITIVE_TRIANGLE_INDICES: u32 = 5296;
 pub(crate) const CULL_PRIMITIVE: u32 = 5299;
 
 /// Row of an input: number, components, type, and function from component to built-in.
-type Row = (u32, u8, Ty, fn(u8) -> Builtin);
+type InputRow = (u32, u8, Ty, fn(u8) -> Builtin);
 
-static INPUTS: &[Row] = &[
+static INPUTS: &[InputRow] = &[
     (PRIMITIVE_ID, 1, Ty::I32, |_| Builtin::PrimitiveId),
     (8, 1, Ty::I32, |_| Builtin::InvocationId),
     (LAYER, 1, Ty::I32, |_| Builtin::Layer),
@@ -75,7 +75,7 @@ pub(crate) fn input(stage: Stage, number: u32, component: u32) -> Option<(Builti
 }
 
 /// Returns the slot of a built-in's component, if it crosses this interface of a stage in a slot.
-pub(crate) fn slot(side: Side, number: u32, component: u32) -> Option<SlotKind> {
+pub(crate) fn slot(side: StageIoKind, number: u32, component: u32) -> Option<SlotKind> {
     let c = component as u8;
     let slot = match number {
         POSITION => BuiltinSlot::Position(c),
@@ -88,7 +88,7 @@ pub(crate) fn slot(side: Side, number: u32, component: u32) -> Option<SlotKind> 
         LAYER => BuiltinSlot::Layer,
         VIEWPORT_INDEX => BuiltinSlot::ViewportIndex,
         CULL_PRIMITIVE => BuiltinSlot::CullPrimitive,
-        PRIMITIVE_POINT_INDICES..=PRIMITIVE_TRIANGLE_INDICES if component < 3 => BuiltinSlot::Corner(c),
+        PRIMITIVE_POINT_INDICES..=PRIMITIVE_TRIANGLE_INDICES if component < 3 => BuiltinSlot::PrimitiveIndex(c),
         FRAG_DEPTH => BuiltinSlot::FragDepth,
         FRAG_STENCIL_REF => BuiltinSlot::FragStencilRef,
         SAMPLE_MASK if component == 0 => BuiltinSlot::SampleMask,

@@ -11,14 +11,14 @@ use super::body::Translator;
 use super::module::{EntryPoint, NO_MEMBER};
 use super::opcodes::op;
 use super::types::Type;
-use super::value::{CapturePlace, Leaving};
+use super::value::{CapturePlace, OutputScalar};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, STREAMS};
 
 /// Decorations that apply to a part of a variable, collected on the way to its scalars.
 #[derive(Clone, Copy)]
-struct State {
+struct CaptureState {
     buffer: u32,
     stride: Option<u32>,
     stream: u32,
@@ -27,7 +27,7 @@ struct State {
 }
 
 /// Destination of each scalar, by flat number.
-type Places = Vec<Option<CapturePlace>>;
+type CapturePlaces = Vec<Option<CapturePlace>>;
 
 const BEYOND: &str = "what is captured reaches beyond XfbStride";
 
@@ -57,19 +57,19 @@ impl Translator<'_> {
 
     /// Returns the destinations of the scalars of an output variable; the list is empty if the
     /// stage captures nothing.
-    pub fn capture_places(&mut self, variable: u32, ty: u32) -> Result<Places> {
-        let mut places = Places::new();
+    pub fn capture_places(&mut self, variable: u32, ty: u32) -> Result<CapturePlaces> {
+        let mut places = CapturePlaces::new();
         if self.b.shader.capture.is_some() {
-            let none = State { buffer: 0, stride: None, stream: 0, at: None };
+            let none = CaptureState { buffer: 0, stride: None, stream: 0, at: None };
             let state = self.capture_decorations(none, variable, NO_MEMBER);
             self.place_blocks(ty, state, &mut places)?;
         }
         Ok(places)
     }
 
-    fn capture_decorations(&self, before: State, target: u32, member: u32) -> State {
+    fn capture_decorations(&self, before: CaptureState, target: u32, member: u32) -> CaptureState {
         let value = |kind| self.m.decoration_value(target, member, kind);
-        State {
+        CaptureState {
             buffer: value(deco::XFB_BUFFER).unwrap_or(before.buffer),
             stride: value(deco::XFB_STRIDE).or(before.stride),
             stream: value(deco::STREAM).unwrap_or(before.stream),
@@ -78,19 +78,19 @@ impl Translator<'_> {
     }
 
     /// Places a variable's type, which may be a block or an array of blocks.
-    fn place_blocks(&mut self, ty: u32, state: State, out: &mut Places) -> Result<()> {
+    fn place_blocks(&mut self, ty: u32, state: CaptureState, out: &mut CapturePlaces) -> Result<()> {
         let s = self.s;
         match s.ty(ty)? {
             &Type::Array { elem, len } if self.m.decorated(self.without_arrays(elem)?, deco::BLOCK) => {
                 let each = self.blocks(elem)?;
                 for i in 0..len {
                     let buffer = state.buffer.saturating_add(i.saturating_mul(each));
-                    self.place_blocks(elem, State { buffer, ..state }, out)?;
+                    self.place_blocks(elem, CaptureState { buffer, ..state }, out)?;
                 }
             }
             Type::Struct(members) if self.m.decorated(ty, deco::BLOCK) => {
                 for (i, &member) in (0..).zip(members) {
-                    let state = self.capture_decorations(State { at: None, ..state }, ty, i);
+                    let state = self.capture_decorations(CaptureState { at: None, ..state }, ty, i);
                     self.place_whole(member, state, out)?;
                 }
             }
@@ -100,7 +100,7 @@ impl Translator<'_> {
     }
 
     /// Places a type that has one offset for all of it, or none.
-    fn place_whole(&mut self, ty: u32, state: State, out: &mut Places) -> Result<()> {
+    fn place_whole(&mut self, ty: u32, state: CaptureState, out: &mut CapturePlaces) -> Result<()> {
         match state.at {
             Some(at) if !at.is_multiple_of(4) => Err(Error::invalid("Offset of an output is not a multiple of four")),
             Some(at) => self.place_packed(ty, state, at, out).map(|_| ()),
@@ -137,7 +137,7 @@ impl Translator<'_> {
 
     /// Places the scalars of a type one behind the other from a byte on, and returns the byte
     /// behind them.
-    fn place_packed(&mut self, ty: u32, state: State, mut at: u32, out: &mut Places) -> Result<u32> {
+    fn place_packed(&mut self, ty: u32, state: CaptureState, mut at: u32, out: &mut CapturePlaces) -> Result<u32> {
         let s = self.s;
         match s.ty(ty)? {
             Type::Struct(members) => {
@@ -167,7 +167,7 @@ impl Translator<'_> {
     }
 
     /// Returns the destination of a scalar at a byte, or at the next byte that is aligned for it.
-    fn place(&mut self, bytes: u32, state: State, at: u32) -> Result<CapturePlace> {
+    fn place(&mut self, bytes: u32, state: CaptureState, at: u32) -> Result<CapturePlace> {
         if !matches!(bytes, 4 | 8) {
             return Err(Error::invalid("what is captured has components of 32 or 64 bits"));
         }
@@ -193,7 +193,7 @@ impl Translator<'_> {
     }
 
     /// Records that the words of an output are in the slots from `first` on, in order.
-    pub fn captured(&mut self, leaving: &Leaving, first: usize) {
+    pub fn captured(&mut self, leaving: &OutputScalar, first: usize) {
         let shader = &mut self.b.shader;
         if let (Some(place), Some(capture)) = (leaving.capture, &mut shader.capture) {
             let slots = first as u32..shader.outputs.len() as u32;

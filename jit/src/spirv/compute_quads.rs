@@ -13,7 +13,7 @@ impl Translator<'_> {
     /// Returns a component of LocalInvocationId or GlobalInvocationId, or LocalInvocationIndex,
     /// with square quads.
     pub fn square_position(&mut self, number: u32, component: u32) -> Value {
-        let size = self.b.shader.payload.workgroup().map_or([2, 2, 1], |w| w.local_size);
+        let size = self.b.shader.stage_info.workgroup().map_or([2, 2, 1], |w| w.local_size);
         if number == builtin::LOCAL_INVOCATION_INDEX {
             let [x, y, z] = [0, 1, 2].map(|c| self.local_in_squares(c, size));
             let rows = self.b.mul(z, size[1].into());

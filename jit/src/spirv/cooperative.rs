@@ -18,7 +18,7 @@ use super::memory::Index;
 use super::module::View;
 use super::opcodes::op;
 use super::types::{Cooperative, UNTYPED};
-use super::value::{Flat, Memory, Place};
+use super::value::{Flat, Memory, PointerTarget};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Cmp, Convert, MemFlags, Op, Subgroup, Ty, Value};
 
@@ -29,7 +29,7 @@ const RESULT_SIGNED: u32 = 8;
 const SATURATING: u32 = 16;
 
 /// Location of a matrix in memory.
-struct Layout {
+struct MatrixLayout {
     memory: Memory,
     /// Bytes from one row to the next, or from one column to the next if it is column-major.
     stride: Value,
@@ -62,7 +62,7 @@ impl Translator<'_> {
     // Loads and stores.
 
     /// Returns the location that the operands pointer, layout, stride and mask describe.
-    fn matrix_layout(&mut self, m: Cooperative, pointer: u32, rest: &[u32]) -> Result<Layout> {
+    fn matrix_layout(&mut self, m: Cooperative, pointer: u32, rest: &[u32]) -> Result<MatrixLayout> {
         let p = self.pointer(pointer)?;
         let &[layout, stride, ..] = rest else { return Err(Error::unsupported("cooperative matrix without a stride")) };
         let column_major = match self.s.constant_bits(layout)? {
@@ -77,7 +77,7 @@ impl Translator<'_> {
             let (elem, n) = self.s.vector(p.ty)?;
             memory_scalar(self.s, elem, None)?.bytes() * n
         };
-        let Place::Memory(memory) = p.place else {
+        let PointerTarget::Memory(memory) = p.place else {
             return Err(Error::unsupported("cooperative matrix in this storage class"));
         };
         let stride = self.scalar(stride)?;
@@ -93,11 +93,11 @@ impl Translator<'_> {
         let stride = self.b.mul(stride, bytes.into());
         let volatile = rest.get(2).is_some_and(|mask| mask & 1 != 0);
         let memory = Memory { matrix: None, comp_stride: None, ..memory };
-        Ok(Layout { memory, stride, column_major, volatile })
+        Ok(MatrixLayout { memory, stride, column_major, volatile })
     }
 
     /// Returns the location of every component, in the order of components.
-    fn matrix_places(&mut self, m: Cooperative, layout: &Layout) -> Result<Vec<Memory>> {
+    fn matrix_places(&mut self, m: Cooperative, layout: &MatrixLayout) -> Result<Vec<Memory>> {
         let size = self.s.scalar(m.elem)?.bytes();
         let lane = self.b.val(Op::Builtin(Builtin::SubgroupInvocation), &[], Ty::I32);
         self.b.shader.uses_subgroup = true;
@@ -145,7 +145,7 @@ impl Translator<'_> {
     }
 
     /// Returns the location of every component, if each of them has several rows.
-    fn places_of_rows(&mut self, m: Cooperative, layout: &Layout, lane: Value, size: u32) -> Result<Vec<Memory>> {
+    fn places_of_rows(&mut self, m: Cooperative, layout: &MatrixLayout, lane: Value, size: u32) -> Result<Vec<Memory>> {
         let [row, column] = self.place_of_lane(m, lane);
         let (far, near) = if layout.column_major { (column, row) } else { (row, column) };
         let far = self.b.int_as(far, self.b.ty(layout.stride));
@@ -338,8 +338,8 @@ impl Translator<'_> {
         let sum = self.b.bin(Binary::IAdd, a, b);
         if !signed {
             let over = self.b.cmp(crate::ir::Cmp::ULt, sum, a);
-            let most = self.b.konst(ty, super::types::mask(ty.bytes() * 8));
-            return self.b.select(over, most, sum);
+            let max_value = self.b.konst(ty, super::types::mask(ty.bytes() * 8));
+            return self.b.select(over, max_value, sum);
         }
         // The sum overflowed if both operands have the sign that the sum has not; the sign of `a`
         // then gives the direction.
@@ -349,8 +349,8 @@ impl Translator<'_> {
         let beyond = self.b.cmp(crate::ir::Cmp::SLt, beyond, zero);
         let sign = self.b.konst(ty, (ty.bytes() * 8 - 1).into());
         let limit = self.b.bin(Binary::AShr, a, sign);
-        let greatest = self.b.konst(ty, super::types::mask(ty.bytes() * 8 - 1));
-        let limit = self.b.bin(Binary::Xor, limit, greatest);
+        let max_value = self.b.konst(ty, super::types::mask(ty.bytes() * 8 - 1));
+        let limit = self.b.bin(Binary::Xor, limit, max_value);
         self.b.select(beyond, limit, sum)
     }
 }

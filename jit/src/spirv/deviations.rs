@@ -9,7 +9,7 @@ use super::module::{Function, Merge, Module};
 
 /// A row of [`DEVIATIONS`].
 #[derive(Debug)]
-struct Row {
+struct DeviationRow {
     /// Rule that is violated, with the section of the SPIR-V specification.
     rule: &'static str,
     /// Meaning that the translation gives to the violation.
@@ -18,10 +18,10 @@ struct Row {
     find: fn(&Function) -> Option<u32>,
 }
 
-static DEVIATIONS: &[Row] = &[
+static DEVIATIONS: &[DeviationRow] = &[
     // This deviation comes from spirv-opt of 2018 to 2020, in modules of Unreal Engine 4 and of
     // DXC. `Structurer::merged` implements its meaning.
-    Row {
+    DeviationRow {
         rule: "the merge block of a construct is the continue target of a loop around it (2.11)",
         meaning: "the end of the construct continues the loop",
         find: merge_is_continue_target,
@@ -37,7 +37,7 @@ pub struct Deviation {
 
 impl std::fmt::Display for Deviation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Row { rule, meaning, .. } = &DEVIATIONS[self.row];
+        let DeviationRow { rule, meaning, .. } = &DEVIATIONS[self.row];
         write!(f, "%{}: {rule}: accepted, {meaning}", self.id)
     }
 }
@@ -45,7 +45,7 @@ impl std::fmt::Display for Deviation {
 impl Module {
     /// Returns the deviations of the module, the first one of each kind.
     pub fn deviations(&self) -> Vec<Deviation> {
-        let first = |(row, of): (usize, &Row)| {
+        let first = |(row, of): (usize, &DeviationRow)| {
             let id = self.functions.iter().filter(|f| f.blocks.len() > 1).find_map(of.find)?;
             Some(Deviation { row, id })
         };

@@ -124,8 +124,8 @@ impl Translator<'_> {
         let ty = self.b.ty(a);
         let sum = self.b.bin(Binary::IAdd, a, b);
         let over = self.b.cmp(Cmp::ULt, sum, a);
-        let greatest = self.b.konst(ty, u64::MAX >> (64 - ty.bytes() * 8));
-        self.b.select(over, greatest, sum)
+        let max_value = self.b.konst(ty, u64::MAX >> (64 - ty.bytes() * 8));
+        self.b.select(over, max_value, sum)
     }
 
     /// Adds signed numbers and saturates towards the sign of the operands.
@@ -137,11 +137,11 @@ impl Translator<'_> {
         let both = self.b.bin(Binary::And, x, y);
         let zero = self.b.konst(ty, 0);
         let over = self.b.cmp(Cmp::SLt, both, zero);
-        let greatest = self.b.konst(ty, u64::MAX >> (65 - bits));
+        let max_value = self.b.konst(ty, u64::MAX >> (65 - bits));
         let shift = self.b.konst(ty, u64::from(bits - 1));
         let sign = self.b.bin(Binary::AShr, a, shift);
         // The limit is MAX, or its complement MIN.
-        let limit = self.b.bin(Binary::Xor, sign, greatest);
+        let limit = self.b.bin(Binary::Xor, sign, max_value);
         self.b.select(over, limit, sum)
     }
 }

@@ -5,7 +5,7 @@ use super::memory::Index;
 use super::module::View;
 use super::opcodes::op;
 use super::types::Type;
-use super::value::{Flat, Memory, Place, Pointer};
+use super::value::{Flat, Memory, Pointer, PointerTarget};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Cmp, Convert, Op, Scan, Space, Subgroup, Ty, Value};
 use base::abi::AtomicOp;
@@ -74,7 +74,7 @@ impl Translator<'_> {
                 self.b.emit(if lockstep { Op::MemoryBarrier } else { Op::Barrier }, &[], &[]);
                 Ok(())
             }
-            // Whole invocations are ordered (`FragmentFacts::ordered`), so that only their memory
+            // Whole invocations are ordered (`FragmentInfo::ordered`), so that only their memory
             // accesses have to stay inside the section.
             op::OpMemoryBarrier | op::OpBeginInvocationInterlockEXT | op::OpEndInvocationInterlockEXT => {
                 self.b.emit(Op::MemoryBarrier, &[], &[]);
@@ -106,7 +106,7 @@ impl Translator<'_> {
         // others.
         let pointee = if v.op == op::OpAtomicStore { self.type_of(v.arg(3)?)? } else { v.ty };
         let p = self.pointer_to(v.arg(0)?, pointee)?;
-        if let Place::Texel { image_ty, .. } = p.place
+        if let PointerTarget::Texel { image_ty, .. } = p.place
             && !self.fits_texel(image_ty, p.ty)?
         {
             return Err(Error::invalid("atomic on something else than the image's component type"));
@@ -147,16 +147,16 @@ impl Translator<'_> {
     }
 
     /// Returns the operation on the pointee, with the operands that give its address.
-    fn atomic_place(&mut self, op: AtomicOp, place: &Place) -> Result<(Op, SmallVec<[Value; 8]>)> {
-        self.b.shader.side_effects |= !matches!(place, Place::Memory(Memory { space: Space::Shared, .. }));
+    fn atomic_place(&mut self, op: AtomicOp, place: &PointerTarget) -> Result<(Op, SmallVec<[Value; 8]>)> {
+        self.b.shader.side_effects |= !matches!(place, PointerTarget::Memory(Memory { space: Space::Shared, .. }));
         match place {
-            Place::Memory(m) if matches!(m.space, Space::Buffer | Space::Shared | Space::Global) => {
+            PointerTarget::Memory(m) if matches!(m.space, Space::Buffer | Space::Shared | Space::Global) => {
                 if m.readonly && op != AtomicOp::Load {
                     return Err(Error::invalid("atomic on read-only memory"));
                 }
                 Ok((Op::Atomic(m.space, op), self.atomic_address(m)?))
             }
-            Place::Texel { image, coords, sample, .. } => {
+            PointerTarget::Texel { image, coords, sample, .. } => {
                 let (args, coords, sample) = self.texel_args(*image, coords, *sample);
                 Ok((Op::ImageAtomic { op, coords, sample }, args))
             }
@@ -186,7 +186,7 @@ impl Translator<'_> {
         if values.len() != n as usize || values.iter().any(|&x| self.b.ty(x) != Ty::F16) {
             return Err(Error::invalid("operand does not have the pointer's type"));
         }
-        if let Place::Texel { .. } = p.place {
+        if let PointerTarget::Texel { .. } = p.place {
             let word = if n == 2 { Ty::I32 } else { Ty::I64 };
             let packed = self.join(&values, word);
             let (op, mut args) = self.atomic_place(op, &p.place)?;

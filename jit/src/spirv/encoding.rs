@@ -78,7 +78,7 @@ impl SmallFloat {
         let exponent = ((x.to_bits() >> 52) as i32 - 1023).max(least);
         let unit = 2f64.powi(exponent - fraction);
         let rounded = (x / unit).round_ties_even() * unit;
-        if rounded > f64::from(self.greatest()) {
+        if rounded > f64::from(self.largest()) {
             return sign | self.beyond();
         }
         // A carry increments the exponent.
@@ -86,7 +86,7 @@ impl SmallFloat {
     }
 
     /// Returns the largest finite number.
-    pub fn greatest(self) -> f32 {
+    pub fn largest(self) -> f32 {
         match self {
             SmallFloat::BFloat16 => f32::from_bits(0x7f7f_0000),
             SmallFloat::E4M3 => 448.0,
@@ -102,7 +102,7 @@ mod tests {
     /// Checks that every value has its own bits, and that a value in the middle of two gets the
     /// even ones.
     #[test]
-    fn every_number_makes_the_round_trip() {
+    fn every_number_round_trips() {
         for small in [BFloat16, E4M3, E5M2] {
             let count = 1u64 << (small.bits() - 1);
             for bits in 0..count {

@@ -7,7 +7,7 @@ const NONE: u32 = u32::MAX;
 
 /// Predecessors, successors and dominators of blocks.
 #[derive(Clone, Debug)]
-pub(crate) struct Flow {
+pub(crate) struct FlowGraph {
     /// Start of each block's predecessors: `before[starts[b]..starts[b + 1]]` has each once, in
     /// their order.
     starts: Vec<u32>,
@@ -22,30 +22,30 @@ pub(crate) struct Flow {
     interval: Vec<(u32, u32)>,
 }
 
-impl Flow {
+impl FlowGraph {
     /// Builds the graph of this many blocks, at least one, from edges (to, from); no edge leads to
     /// the first block.
-    pub fn of(blocks: usize, edges: &[(BlockIx, BlockIx)]) -> Flow {
+    pub fn from_edges(blocks: usize, edges: &[(BlockIx, BlockIx)]) -> FlowGraph {
         let (starts, before) = grouped(blocks, edges);
         let back: Vec<_> = edges.iter().map(|&(to, from)| (from, to)).collect();
         let (next_starts, next) = grouped(blocks, &back);
         let (dominator, order) = Dominators::of(blocks, (&next_starts, &next), (&starts, &before));
         let interval = intervals(&dominator, &order);
-        Flow { starts, before, next_starts, next, dominator, interval }
+        FlowGraph { starts, before, next_starts, next, dominator, interval }
     }
 
     /// Returns the predecessors of a block.
-    pub fn before(&self, b: BlockIx) -> &[BlockIx] {
+    pub fn predecessors(&self, b: BlockIx) -> &[BlockIx] {
         &self.before[self.starts[b as usize] as usize..self.starts[b as usize + 1] as usize]
     }
 
     /// Returns the successors of a block.
-    pub fn behind(&self, b: BlockIx) -> &[BlockIx] {
+    pub fn successors(&self, b: BlockIx) -> &[BlockIx] {
         &self.next[self.next_starts[b as usize] as usize..self.next_starts[b as usize + 1] as usize]
     }
 
     /// Returns true if the block can be reached.
-    pub fn reached(&self, b: BlockIx) -> bool {
+    pub fn is_reachable(&self, b: BlockIx) -> bool {
         self.dominator.get(b as usize).is_some_and(|&d| d != NONE)
     }
 

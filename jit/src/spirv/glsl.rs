@@ -5,27 +5,27 @@
 
 use super::body::Translator;
 use super::module::View;
-use super::value::{Flat, Place, Pointer};
+use super::value::{Flat, Pointer, PointerTarget};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, FloatFlags, InterpolateAt, Op, Ty, Unary, Value};
 
 /// Function from the operands of one component to its result.
-type Lane = fn(&mut Translator<'_>, &[Value]) -> Value;
+type LaneFn = fn(&mut Translator<'_>, &[Value]) -> Value;
 
 /// Lowering of an instruction.
 #[derive(Clone, Copy)]
-enum Row {
+enum Lowering {
     /// One unary operation.
     Un(Unary),
     /// One binary operation.
     Bin(Binary),
     /// A function of `n` operands per component.
-    Each(u8, Lane),
+    Each(u8, LaneFn),
     /// A function of whole operands.
     Whole,
 }
 
-use Row::{Bin, Each, Un, Whole};
+use Lowering::{Bin, Each, Un, Whole};
 
 macro_rules! instructions {
     ($($number:literal $name:ident = $row:expr;)*) => {
@@ -34,12 +34,12 @@ macro_rules! instructions {
         mod glsl {
             $(pub(super) const $name: u32 = $number;)*
         }
-        static TABLE: &[(u32, Row)] = &[$(($number, $row)),*];
+        static TABLE: &[(u32, Lowering)] = &[$(($number, $row)),*];
     };
 }
 
 /// Returns the row of an instruction.
-fn row(number: u32) -> Option<Row> {
+fn row(number: u32) -> Option<Lowering> {
     TABLE.binary_search_by_key(&number, |row| row.0).ok().map(|i| TABLE[i].1)
 }
 
@@ -557,7 +557,7 @@ impl Translator<'_> {
     // Interpolation.
 
     fn interpolate(&mut self, v: View<'_>, number: u32) -> Result<Flat> {
-        let Pointer { ty, place: Place::Local(l) } = self.pointer(v.arg(0)?)? else {
+        let Pointer { ty, place: PointerTarget::Local(l) } = self.pointer(v.arg(0)?)? else {
             return Err(Error::invalid("interpolant is not an input"));
         };
         let (at, args) = match number {
@@ -570,7 +570,7 @@ impl Translator<'_> {
             return Err(Error::invalid("operand type"));
         }
         let local = self.locals[l.local].clone();
-        if local.io.is_empty() || self.stage.row().inputs != base::shader::Side::Interpolated {
+        if local.io.is_empty() || self.stage.row().inputs != base::shader::StageIoKind::Interpolated {
             return Err(Error::invalid("interpolant is not an input"));
         }
         // In place, the pointer's leaves are those of the variable. A copy (indexed dynamically)
@@ -595,7 +595,7 @@ impl Translator<'_> {
     fn interpolate_copy(
         &mut self,
         local: &super::value::Local,
-        l: super::value::LocalPlace,
+        l: super::value::LocalTarget,
         ty: u32,
         at: InterpolateAt,
         args: &[Value],
@@ -608,9 +608,9 @@ impl Translator<'_> {
         self.locals.push(copy);
         let number = self.locals.len() - 1;
         let val = local.io.iter().map(|io| self.load_input_at(io, at, args)).collect();
-        let whole = super::value::LocalPlace { local: number, first: 0, index: self.b.i32(0), comp: None };
-        self.store(&Pointer { ty: local.ty, place: Place::Local(whole) }, val, false)?;
-        let part = Pointer { ty, place: Place::Local(super::value::LocalPlace { local: number, ..l }) };
+        let whole = super::value::LocalTarget { local: number, first: 0, index: self.b.i32(0), comp: None };
+        self.store(&Pointer { ty: local.ty, place: PointerTarget::Local(whole) }, val, false)?;
+        let part = Pointer { ty, place: PointerTarget::Local(super::value::LocalTarget { local: number, ..l }) };
         match self.load(&part, false)? {
             super::value::Val::Flat(flat) => Ok(flat),
             _ => Err(Error::internal("interpolant")),

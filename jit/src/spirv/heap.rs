@@ -11,7 +11,7 @@ use super::body::Translator;
 use super::layout::{array_stride, member_offset};
 use super::module::{NO_MEMBER, View};
 use super::types::{Type, UNTYPED};
-use super::value::{Desc, Handle, Memory, MemoryVariable, Origin, Place, Pointer, Resource};
+use super::value::{Desc, Handle, Memory, MemoryVariable, Origin, Pointer, PointerTarget, Resource};
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Convert, MemFlags, Op, Space, Ty, Value};
@@ -45,7 +45,7 @@ impl Translator<'_> {
             ));
         }
         let desc = Desc { set, binding: 0, index: self.b.i32(0) };
-        let place = Place::Resource(Resource { variable: v.result, desc });
+        let place = PointerTarget::Resource(Resource { variable: v.result, desc });
         Ok(Some(Pointer { ty: UNTYPED, place }))
     }
 
@@ -77,7 +77,7 @@ impl Translator<'_> {
                 _ => return Err(Error::invalid("access chain into a descriptor").with_id(id)),
             };
         }
-        Ok(Pointer { ty, place: Place::Resource(Resource { desc: Desc { index: at, ..r.desc }, ..r }) })
+        Ok(Pointer { ty, place: PointerTarget::Resource(Resource { desc: Desc { index: at, ..r.desc }, ..r }) })
     }
 
     /// Returns the memory of data in a heap that is not a descriptor.
@@ -100,14 +100,14 @@ impl Translator<'_> {
     pub fn buffer_pointer(&mut self, v: View<'_>) -> Result<()> {
         let p = self.pointer(v.arg(0)?)?;
         let &Type::Pointer { class, to } = self.s.ty(v.ty)? else { return Err(Error::invalid("result is no pointer")) };
-        let Place::Resource(r) = p.place else { return Err(Error::invalid("operand points to no descriptor")) };
+        let PointerTarget::Resource(r) = p.place else { return Err(Error::invalid("operand points to no descriptor")) };
         if r.desc.set != RESOURCE_HEAP {
             return Err(Error::unsupported("pointer to a buffer whose descriptor is in no resource heap"));
         }
         // The result declares memory as a variable does, and may have the same decorations.
         let has = |kind| self.m.decorated(v.result, kind);
         let readonly = class == class::UNIFORM || (has(deco::NON_WRITABLE) && has(deco::RESTRICT));
-        let place = Place::Memory(self.block_of(r.desc, readonly, has(deco::VOLATILE)));
+        let place = PointerTarget::Memory(self.block_of(r.desc, readonly, has(deco::VOLATILE)));
         self.pointer_result(v, Pointer { ty: to, place })
     }
 
@@ -168,7 +168,7 @@ impl Translator<'_> {
     }
 
     /// Returns the memory of a mapped block.
-    pub fn mapped_block(&mut self, r: Resource, ty: u32) -> Result<Place> {
+    pub fn mapped_block(&mut self, r: Resource, ty: u32) -> Result<PointerTarget> {
         let (readonly, volatile) = (self.is_read_only(r.variable, ty)?, self.m.decorated(r.variable, deco::VOLATILE));
         let (first, source) = {
             let mapping = self.mapping(&r, ty)?;
@@ -177,7 +177,7 @@ impl Translator<'_> {
         let zero = self.b.i32(0);
         let desc = Desc { set: RESOURCE_HEAP, binding: 0, index: zero };
         let block = self.block_of(desc, readonly, volatile);
-        Ok(Place::Memory(match source {
+        Ok(PointerTarget::Memory(match source {
             MappingSource::Heap { resource, combined, .. } => {
                 let (index, _) = self.heap_offset(&r, first, (&resource, combined))?;
                 Memory { origin: Some(Origin::Desc(Desc { index, ..desc })), ..block }

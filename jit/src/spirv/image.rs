@@ -4,7 +4,7 @@ use super::body::Translator;
 use super::module::View;
 use super::opcodes::op;
 use super::types::{ImageType, Type, UNTYPED};
-use super::value::{Desc, Flat, Handle, Place, Pointer, Val};
+use super::value::{Desc, Flat, Handle, Pointer, PointerTarget, Val};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Cmp, Convert, ImageQuery, Op, SampleInfo, Ty, Value};
 use base::abi::{LodMode, SampleOp, TexelKind};
@@ -387,7 +387,7 @@ impl Translator<'_> {
     }
 
     fn texel_pointer(&mut self, v: View<'_>) -> Result<()> {
-        let Pointer { ty, place: Place::Resource(r) } = self.pointer(v.arg(0)?)? else {
+        let Pointer { ty, place: PointerTarget::Resource(r) } = self.pointer(v.arg(0)?)? else {
             return Err(Error::invalid("operand is not a pointer to an image"));
         };
         let t = self.image_type(ty)?;
@@ -398,20 +398,20 @@ impl Translator<'_> {
             return Err(Error::invalid("result does not point to the image's component type"));
         }
         let image = self.image_of(&r, ty)?;
-        let place = Place::Texel { image, image_ty: ty, coords, sample };
+        let place = PointerTarget::Texel { image, image_ty: ty, coords, sample };
         self.set(v.result, Val::Ptr(Pointer { ty: to, place }))
     }
 
     /// Translates a pointer to a texel whose type the accessing instruction defines.
     fn untyped_texel_pointer(&mut self, v: View<'_>) -> Result<()> {
         let ty = v.arg(0)?;
-        let Place::Resource(r) = self.pointer(v.arg(1)?)?.place else {
+        let PointerTarget::Resource(r) = self.pointer(v.arg(1)?)?.place else {
             return Err(Error::invalid("operand is not a pointer to an image"));
         };
         let t = self.image_type(ty)?;
         let coords = self.texel_coords(v.arg(2)?, &t)?;
         let sample = if t.ms { Some(self.operand1(v, 3)?) } else { None };
-        let place = Place::Texel { image: self.image_of(&r, ty)?, image_ty: ty, coords, sample };
+        let place = PointerTarget::Texel { image: self.image_of(&r, ty)?, image_ty: ty, coords, sample };
         self.pointer_result(v, Pointer { ty: UNTYPED, place })
     }
 

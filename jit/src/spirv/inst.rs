@@ -5,7 +5,7 @@ use super::body::Translator;
 use super::module::{ExtSet, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Type, UNTYPED};
-use super::value::{Flat, Handle, Own, Place, Pointer, Val};
+use super::value::{DriverLayout, Flat, Handle, Pointer, PointerTarget, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Ty, Unary, Value};
@@ -291,7 +291,7 @@ impl Translator<'_> {
         match v.op {
             op::OpLoad => {
                 let p = self.pointer_to(v.arg(0)?, v.ty)?;
-                if matches!(p.place, Place::Local(_) | Place::Memory(_)) && self.is_large(p.ty)? {
+                if matches!(p.place, PointerTarget::Local(_) | PointerTarget::Memory(_)) && self.is_large(p.ty)? {
                     return self.keep(v, &p, volatile(1));
                 }
                 let val = self.load(&p, volatile(1))?;
@@ -299,7 +299,9 @@ impl Translator<'_> {
             }
             op::OpStore => {
                 let p = self.pointer_to(v.arg(0)?, self.type_of(v.arg(1)?)?)?;
-                if self.is_large_null(v.arg(1)?)? && !matches!(p.place, Place::Resource(_) | Place::Texel { .. }) {
+                if self.is_large_null(v.arg(1)?)?
+                    && !matches!(p.place, PointerTarget::Resource(_) | PointerTarget::Texel { .. })
+                {
                     return self.clear(&p);
                 }
                 if let Some(from) = self.kept_value(v.arg(1)?) {
@@ -310,7 +312,7 @@ impl Translator<'_> {
             }
             op::OpCopyMemory => {
                 let (to, from) = self.copied(v.arg(0)?, v.arg(1)?)?;
-                if matches!(from.place, Place::Local(_) | Place::Memory(_)) && self.is_large(from.ty)? {
+                if matches!(from.place, PointerTarget::Local(_) | PointerTarget::Memory(_)) && self.is_large(from.ty)? {
                     return self.store_kept(&to, &from, volatile(2));
                 }
                 match self.load(&from, volatile(2))? {
@@ -372,13 +374,15 @@ impl Translator<'_> {
             return Err(Error::invalid("operands point to different types"));
         }
         let r = if v.op == op::OpPtrDiff {
-            let own = if let Place::Memory(m) = &a.place { m.own } else { None };
-            let packed = Some(Own::Packed);
+            let driver_layout = if let PointerTarget::Memory(m) = &a.place { m.driver_layout } else { None };
+            let packed = Some(DriverLayout::Packed);
             // The difference is divided by the array's stride. Without a stride, elements are
             // packed. For untyped pointers the elements are bytes.
             let stride = match untyped {
                 true => 1,
-                false => self.pointer_stride(ty, a.ty, own).or_else(|_| self.pointer_stride(ty, a.ty, packed))?,
+                false => {
+                    self.pointer_stride(ty, a.ty, driver_layout).or_else(|_| self.pointer_stride(ty, a.ty, packed))?
+                }
             };
             let (a, b) = (self.position(&a)?, self.position(&b)?);
             let bytes = self.b.bin(Binary::ISub, a, b);

@@ -12,12 +12,15 @@ use super::module::{EntryPoint, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Const, Type};
 use super::value::{
-    Desc, Flat, IoKind, IoLeaf, Leaving, Local, LocalPlace, Memory, MemoryVariable, Own, Place, Pointer, Resource, Val,
+    Desc, DriverLayout, Flat, IoKind, IoLeaf, Local, LocalTarget, Memory, MemoryVariable, OutputScalar, Pointer,
+    PointerTarget, Resource, Val,
 };
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Cmp, Convert, InterpolateAt, Op, Space, Ty, Value, Var};
-use base::shader::{BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, Side, Slot, SlotKind, SlotType};
+use base::shader::{
+    BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, Slot, SlotKind, SlotType, StageIoKind,
+};
 
 /// Array length above which an array is kept even if every index is constant.
 const SPLIT_LIMIT: u32 = 64;
@@ -28,7 +31,7 @@ pub(super) const MAX_PRIVATE: u64 = 1 << 21;
 /// Decorations collected on the path from a variable to a leaf.
 #[derive(Clone, Copy)]
 struct IoState {
-    side: Side,
+    side: StageIoKind,
     location: Option<u32>,
     component: u32,
     index: u32,
@@ -121,8 +124,8 @@ impl Translator<'_> {
         let mut vars = Vec::new();
         self.make_vars(root, ty, 1, &name, &mut vars)?;
         self.locals.push(Local { ty, root, vars, io });
-        let place = LocalPlace { local: self.locals.len() - 1, first: 0, index: self.b.i32(0), comp: None };
-        Ok(Pointer { ty, place: Place::Local(place) })
+        let place = LocalTarget { local: self.locals.len() - 1, first: 0, index: self.b.i32(0), comp: None };
+        Ok(Pointer { ty, place: PointerTarget::Local(place) })
     }
 
     /// Translates OpVariable of class Function or Private: a new variable, initialised.
@@ -163,7 +166,7 @@ impl Translator<'_> {
             let used = m.dense(v.result).is_some_and(|n| self.a.uses[n] > 0);
             // An output with an initialiser is written even if no instruction stores to it.
             let initialised_output = class == class::OUTPUT && v.args.len() > 1 && entry.interface.contains(&v.result);
-            if class == class::INPUT && entry.interface.contains(&v.result) && self.asks_for_samples(v.result) {
+            if class == class::INPUT && entry.interface.contains(&v.result) && self.requires_sample_shading(v.result) {
                 self.b.shader.fragment_mut()?.sample_shading = true;
             }
             if !used && !initialised_output {
@@ -182,8 +185,8 @@ impl Translator<'_> {
             self.global(v, class, to, init, (reserved, &mut shared)).map_err(at)?;
         }
         if shared > 0 {
-            let facts = self.b.shader.workgroup_mut()?;
-            (facts.shared_bytes, facts.reserved_bytes) = (shared, reserved);
+            let info = self.b.shader.workgroup_mut()?;
+            (info.shared_bytes, info.reserved_bytes) = (shared, reserved);
         }
         Ok(())
     }
@@ -217,9 +220,9 @@ impl Translator<'_> {
     }
 
     /// Returns true if declaring the input means sample shading, whether it is read or not.
-    fn asks_for_samples(&self, var: u32) -> bool {
+    fn requires_sample_shading(&self, var: u32) -> bool {
         let built_in = self.m.decoration_value(var, NO_MEMBER, deco::BUILT_IN);
-        self.stage.row().inputs == Side::Interpolated
+        self.stage.row().inputs == StageIoKind::Interpolated
             && (matches!(built_in, Some(builtin::SAMPLE_ID | builtin::SAMPLE_POSITION))
                 || self.m.decorated(var, deco::SAMPLE))
     }
@@ -237,8 +240,8 @@ impl Translator<'_> {
         let p = match class {
             class::PRIVATE if v.op == op::OpVariable => return self.private_variable(v),
             class::INPUT => self.input(v, to)?,
-            class::OUTPUT if self.stage.row().outputs == Side::Patch => self.patch_output(v, to, shared)?,
-            class::OUTPUT if self.stage.row().outputs == Side::Mesh => self.mesh_output(v, to)?,
+            class::OUTPUT if self.stage.row().outputs == StageIoKind::Patch => self.patch_output(v, to, shared)?,
+            class::OUTPUT if self.stage.row().outputs == StageIoKind::Mesh => self.mesh_output(v, to)?,
             class::TASK_PAYLOAD => self.task_payload(v, to)?,
             class::OUTPUT => self.output(v, to)?,
             class::UNIFORM_CONSTANT | class::UNIFORM | class::STORAGE_BUFFER => self.resource(v, to)?,
@@ -255,7 +258,7 @@ impl Translator<'_> {
                     let at = if self.is_aliased(v.result) { reserved } else { shared.next_multiple_of(16) };
                     (at, explicit_size(self.s, to, None)?)
                 } else {
-                    let (size, align) = natural(self.s, to, Own::Packed)?;
+                    let (size, align) = natural(self.s, to, DriverLayout::Packed)?;
                     (shared.next_multiple_of(align.max(4)), size)
                 };
                 let end = at.checked_add(size).filter(|&n| n < 1 << 28);
@@ -267,20 +270,26 @@ impl Translator<'_> {
                 }
                 let volatile = self.m.decorated(v.result, deco::VOLATILE);
                 self.memory_variables.push(MemoryVariable { space: Space::Shared, ty: to, volatile, binding: None });
-                self.block_pointer(Space::Shared, at, to, (!block).then_some(Own::Packed))
+                self.block_pointer(Space::Shared, at, to, (!block).then_some(DriverLayout::Packed))
             }
             _ => return Err(Error::unsupported(format!("storage class {class}"))),
         };
         self.set(v.result, Val::Ptr(p))
     }
 
-    pub fn block_pointer(&mut self, space: Space, offset: u32, ty: u32, own: Option<Own>) -> Pointer {
-        let place = Place::Memory(Memory {
+    pub fn block_pointer(
+        &mut self,
+        space: Space,
+        offset: u32,
+        ty: u32,
+        driver_layout: Option<DriverLayout>,
+    ) -> Pointer {
+        let place = PointerTarget::Memory(Memory {
             space,
             origin: None,
             base: self.b.i32(0),
             offset,
-            own,
+            driver_layout,
             stride: None,
             matrix: None,
             comp_stride: None,
@@ -360,8 +369,8 @@ impl Translator<'_> {
         }
         if !self.any_kept(v.result, to)? {
             self.locals.push(Local { ty: to, root: v.result, vars: Vec::new(), io });
-            let place = LocalPlace { local: self.locals.len() - 1, first: 0, index: self.b.i32(0), comp: None };
-            return Ok(Pointer { ty: to, place: Place::Local(place) });
+            let place = LocalTarget { local: self.locals.len() - 1, first: 0, index: self.b.i32(0), comp: None };
+            return Ok(Pointer { ty: to, place: PointerTarget::Local(place) });
         }
         let p = self.make_local(v.result, to, io.clone())?;
         let val = io.iter().map(|leaf| self.load_input(leaf, None)).collect();
@@ -371,10 +380,10 @@ impl Translator<'_> {
 
     /// Returns true if the variable has an element for each vertex of a primitive or patch. All
     /// have, except those of the invocation or of the patch.
-    pub fn is_arrayed(&self, var: u32, ty: u32, side: Side) -> bool {
+    pub fn is_arrayed(&self, var: u32, ty: u32, side: StageIoKind) -> bool {
         let built_in = self.m.decoration_value(var, NO_MEMBER, deco::BUILT_IN);
-        let of_vertices = built_in.is_none_or(|number| builtin::slot(Side::Primitives, number, 0).is_some());
-        matches!(side, Side::Primitives | Side::Patch) && of_vertices && !self.is_of_patch(var, ty)
+        let of_vertices = built_in.is_none_or(|number| builtin::slot(StageIoKind::Primitives, number, 0).is_some());
+        matches!(side, StageIoKind::Primitives | StageIoKind::Patch) && of_vertices && !self.is_of_patch(var, ty)
     }
 
     /// Returns a pointer to an input with an element for each vertex. It is read in place by the
@@ -388,8 +397,8 @@ impl Translator<'_> {
         let inside = self.any_kept(v.result, elem)?;
         if !inside {
             self.locals.push(Local { ty: to, root: v.result, vars: Vec::new(), io });
-            let place = LocalPlace { local: self.locals.len() - 1, first: 0, index: self.b.i32(0), comp: None };
-            return Ok(Pointer { ty: to, place: Place::Local(place) });
+            let place = LocalTarget { local: self.locals.len() - 1, first: 0, index: self.b.i32(0), comp: None };
+            return Ok(Pointer { ty: to, place: PointerTarget::Local(place) });
         }
         let p = self.make_local(v.result, to, io.clone())?;
         let mut val = Flat::new();
@@ -427,7 +436,7 @@ impl Translator<'_> {
     }
 
     /// Calls `f` with every scalar that is written, always in the same order.
-    pub fn each_output(&mut self, f: &mut dyn FnMut(&mut Self, &Leaving)) -> Result<()> {
+    pub fn each_output(&mut self, f: &mut dyn FnMut(&mut Self, &OutputScalar)) -> Result<()> {
         for local in self.outputs.clone() {
             let Local { ty, vars, io, .. } = self.locals[local].clone();
             let mut flat = 0;
@@ -436,7 +445,7 @@ impl Translator<'_> {
                 let io = io[flat];
                 flat += 1;
                 if let Some(slot) = output_slot(&io) {
-                    f(t, &Leaving { slot, var: vars[leaf], index, capture: io.capture });
+                    f(t, &OutputScalar { slot, var: vars[leaf], index, capture: io.capture });
                 }
             })?;
             self.check_fault()?;
@@ -466,21 +475,21 @@ impl Translator<'_> {
         let sh = &mut self.b.shader;
         let number = sh.outputs.len() as u32;
         sh.outputs.push(slot);
-        if let (SlotKind::Builtin(builtin), Some(facts)) = (slot.kind, sh.payload.fragment_mut()) {
-            facts.writes_stencil |= builtin == BuiltinSlot::FragStencilRef;
-            facts.writes_sample_mask |= builtin == BuiltinSlot::SampleMask;
+        if let (SlotKind::Builtin(builtin), Some(info)) = (slot.kind, sh.stage_info.fragment_mut()) {
+            info.writes_stencil |= builtin == BuiltinSlot::FragStencilRef;
+            info.writes_sample_mask |= builtin == BuiltinSlot::SampleMask;
         }
         self.b.emit(Op::StoreOutput(number), &[v], &[]);
     }
 
     /// Returns the interface scalars of a variable, in flat order.
-    pub fn io_leaves(&self, var: u32, ty: u32, side: Side) -> Result<Vec<IoLeaf>> {
+    pub fn io_leaves(&self, var: u32, ty: u32, side: StageIoKind) -> Result<Vec<IoLeaf>> {
         let mut out = Vec::with_capacity(self.s.flat_leaves(ty)?);
         let none = IoState {
             side,
             location: None,
             component: 0,
-            index: if self.is_of_patch(var, ty) { SlotKind::ONCE.into() } else { 0 },
+            index: if self.is_of_patch(var, ty) { SlotKind::NOT_PER_VERTEX.into() } else { 0 },
             builtin: None,
             interpolation: Interpolation::Smooth,
             at: InterpolateAt::Default,
@@ -499,7 +508,7 @@ impl Translator<'_> {
             location: value(deco::LOCATION).or(before.location),
             component: value(deco::COMPONENT).unwrap_or(before.component),
             index: if has(deco::PER_PRIMITIVE) {
-                SlotKind::ONCE.into()
+                SlotKind::NOT_PER_VERTEX.into()
             } else {
                 value(deco::INDEX).unwrap_or(before.index)
             },
@@ -558,7 +567,7 @@ impl Translator<'_> {
             Ty::I16 | Ty::I32 if self.s.is_signed(elem) => SlotType::Sint,
             _ => SlotType::Uint,
         };
-        let interpolated = st.side == Side::Interpolated;
+        let interpolated = st.side == StageIoKind::Interpolated;
         let interpolation = match st.interpolation {
             _ if !interpolated => Interpolation::Smooth,
             _ if class != SlotType::Float => Interpolation::Flat,
@@ -621,15 +630,15 @@ impl Translator<'_> {
             let ty = if slot.ty == SlotType::Float { Ty::F32 } else { Ty::I32 };
             let slot = t.input_slot(slot);
             match (t.stage.row().inputs, args) {
-                (Side::Primitives, _) | (Side::Patch, &[_]) => t.b.val(Op::LoadVertex(slot), args, ty),
-                (Side::Patch, _) => {
+                (StageIoKind::Primitives, _) | (StageIoKind::Patch, &[_]) => t.b.val(Op::LoadVertex(slot), args, ty),
+                (StageIoKind::Patch, _) => {
                     let any = t.b.i32(0);
                     t.b.val(Op::LoadVertex(slot), &[any], ty)
                 }
                 _ => t.b.val(Op::LoadInput(slot, at), args, ty),
             }
         };
-        if self.stage.row().inputs == Side::Patch && io.ty.bytes() == 2 {
+        if self.stage.row().inputs == StageIoKind::Patch && io.ty.bytes() == 2 {
             // Inputs from a patch hold 16 bits as they are, not converted to a word.
             let bits = word(self, Slot { ty: SlotType::Uint, ..io.slot });
             let bits = self.b.cvt(Convert::UToU, bits, Ty::I16);
@@ -708,7 +717,7 @@ pub fn high_word(low: Slot) -> Slot {
 const NO_SLOT: SlotKind = SlotKind::User { location: 0, component: 0, index: 0 };
 
 /// Numbers the components of a built-in array through the whole array.
-fn number_builtins(side: Side, out: &mut [IoLeaf], n: usize) {
+fn number_builtins(side: StageIoKind, out: &mut [IoLeaf], n: usize) {
     let first = out.len() - n.min(out.len());
     for (i, leaf) in (0..).zip(&mut out[first..]) {
         if let IoKind::Builtin(b, _) = leaf.kind {

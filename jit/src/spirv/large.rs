@@ -14,11 +14,11 @@ use super::module::{NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Const, MAX_LEAVES, Type};
 use super::validate::count_id;
-use super::value::{Memory, Origin, Place, Pointer, Slot, Val};
+use super::value::{Memory, Origin, Pointer, PointerTarget, Slot, Val};
 use crate::budget;
 use crate::error::{Error, Result};
 use crate::ir::{Cmp, Space, Term, Ty};
-use base::shader::WorkgroupFacts;
+use base::shader::WorkgroupInfo;
 
 /// Largest number of scalars of a value that is always held in scalars.
 const LARGE: u64 = 256;
@@ -42,7 +42,7 @@ impl Translator<'_> {
         if v.ty != p.ty {
             return Err(Error::invalid("result type is not what the pointer points to"));
         }
-        let volatile = volatile || matches!(&p.place, Place::Memory(m) if m.volatile);
+        let volatile = volatile || matches!(&p.place, PointerTarget::Memory(m) if m.volatile);
         let in_place = !volatile && self.unchanged_while_used(v.result, p);
         let val = if in_place { Val::Kept(p.clone()) } else { self.snapshot(p, volatile)? };
         self.set(v.result, val)
@@ -53,14 +53,14 @@ impl Translator<'_> {
     fn unchanged_while_used(&self, id: u32, p: &Pointer) -> bool {
         let (Some(n), Some(first)) = (self.m.dense(id), self.m.def_inst(id)) else { return false };
         let uses = self.a.uses[n];
-        if uses == 0 || matches!(&p.place, Place::Memory(m) if m.readonly && !self.a.escapes[n]) {
+        if uses == 0 || matches!(&p.place, PointerTarget::Memory(m) if m.readonly && !self.a.escapes[n]) {
             return true;
         }
         let mut seen = 0;
         for inst in first + 1..=first + LOOK_AHEAD {
             // The end of the block precedes the end of the function, so the instruction exists.
             let v = self.m.view(inst);
-            if self.m.means_nothing(v) {
+            if self.m.is_ignored(v) {
                 continue;
             }
             // Uses are counted as in the analysis, where a literal is not a use.
@@ -84,10 +84,10 @@ impl Translator<'_> {
     /// size is allowed, loads it as scalars.
     fn snapshot(&mut self, p: &Pointer, volatile: bool) -> Result<Val> {
         let root = match &p.place {
-            Place::Local(l) => self.locals[l.local].root,
+            PointerTarget::Local(l) => self.locals[l.local].root,
             _ => 0,
         };
-        let Some(own) = self.own_variable(root, p.ty)? else { return self.load_scalars(p, volatile) };
+        let Some(own) = self.new_variable_like(root, p.ty)? else { return self.load_scalars(p, volatile) };
         self.copy(&own, p, volatile)?;
         Ok(Val::Kept(own))
     }
@@ -106,14 +106,14 @@ impl Translator<'_> {
     /// Returns the size in bytes of a variable of that type, or `None` if no further variable of
     /// that size is allowed.
     fn kept_size(&self, ty: u32) -> Result<Option<u64>> {
-        let invocations = self.b.shader.payload.workgroup().map_or(1, WorkgroupFacts::invocations);
+        let invocations = self.b.shader.stage_info.workgroup().map_or(1, WorkgroupInfo::invocations);
         let leaves = self.s.leaves(ty)?;
         let bytes = leaves.saturating_mul(8 * invocations.max(8));
         Ok((leaves <= MAX_PRIVATE && bytes <= MAX_KEPT - self.kept_bytes).then_some(bytes))
     }
 
     /// Creates a variable with the same layout as those of `root`.
-    fn own_variable(&mut self, root: u32, ty: u32) -> Result<Option<Pointer>> {
+    fn new_variable_like(&mut self, root: u32, ty: u32) -> Result<Option<Pointer>> {
         let Some(bytes) = self.kept_size(ty)? else { return Ok(None) };
         self.kept_bytes += bytes;
         self.make_local(root, ty, Vec::new()).map(Some)
@@ -123,7 +123,7 @@ impl Translator<'_> {
     pub fn store_kept(&mut self, to: &Pointer, from: &Pointer, volatile: bool) -> Result<()> {
         // Two ranges of buffers may overlap, so everything is read before anything is written. A
         // value that no variable can hold is copied directly if the ranges do not overlap.
-        if let (Place::Memory(t), Place::Memory(f)) = (&to.place, &from.place) {
+        if let (PointerTarget::Memory(t), PointerTarget::Memory(f)) = (&to.place, &from.place) {
             let held = self.kept_size(from.ty)?.is_some() || self.s.leaves(from.ty)? <= MAX_LEAVES;
             if !held && to.ty == from.ty && self.are_apart(t, f)? {
                 return self.copy(to, from, volatile);
@@ -184,7 +184,7 @@ impl Translator<'_> {
             val = self.variable(val, ty)?;
         }
         if let (Slot::None, true) = (&*slot, self.is_large(ty)?)
-            && let Some(own) = self.own_variable(0, ty)?
+            && let Some(own) = self.new_variable_like(0, ty)?
         {
             *slot = Slot::Val(Val::Kept(own));
         }
@@ -303,9 +303,9 @@ impl Translator<'_> {
     fn is_indexed(&self, p: &Pointer) -> Result<bool> {
         let &Type::Array { len, .. } = self.s.ty(p.ty)? else { return Ok(false) };
         Ok(match &p.place {
-            Place::Local(l) => self.kept(self.locals[l.local].root, p.ty, len),
-            Place::Memory(_) => true,
-            Place::Resource(_) | Place::Texel { .. } => false,
+            PointerTarget::Local(l) => self.kept(self.locals[l.local].root, p.ty, len),
+            PointerTarget::Memory(_) => true,
+            PointerTarget::Resource(_) | PointerTarget::Texel { .. } => false,
         })
     }
 }

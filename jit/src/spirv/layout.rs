@@ -4,7 +4,7 @@
 use super::deco;
 use super::module::NO_MEMBER;
 use super::types::{Spec, Type};
-use super::value::{Memory, Own};
+use super::value::{DriverLayout, Memory};
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 
@@ -15,13 +15,13 @@ pub(crate) struct MemLeaf {
     pub ty: Ty,
 }
 
-/// Returns the type that a scalar has in memory. `own` is the driver's layout, if decorations give
-/// none. Booleans (never in buffers) are 32 bits wide.
-pub(crate) fn memory_scalar(s: &Spec<'_>, ty: u32, own: Option<Own>) -> Result<Ty> {
-    Ok(match (s.scalar(ty)?, own) {
+/// Returns the type that a scalar has in memory. `driver_layout` is the driver's layout, if
+/// decorations give none. Booleans (never in buffers) are 32 bits wide.
+pub(crate) fn memory_scalar(s: &Spec<'_>, ty: u32, driver_layout: Option<DriverLayout>) -> Result<Ty> {
+    Ok(match (s.scalar(ty)?, driver_layout) {
         (Ty::B1, _) => Ty::I32,
-        (Ty::I16, Some(Own::Words)) => Ty::I32,
-        (Ty::F16, Some(Own::Words)) => Ty::F32,
+        (Ty::I16, Some(DriverLayout::Words)) => Ty::I32,
+        (Ty::F16, Some(DriverLayout::Words)) => Ty::F32,
         (t, _) => t,
     })
 }
@@ -30,31 +30,33 @@ pub(crate) fn push_memory_leaves(s: &Spec<'_>, m: &Memory, ty: u32, at: u32, out
     let step = |i: u32, stride: u32| at.wrapping_add(i.wrapping_mul(stride));
     match s.ty(ty)? {
         &Type::Vector { elem, n } => {
-            let ty = memory_scalar(s, elem, m.own)?;
+            let ty = memory_scalar(s, elem, m.driver_layout)?;
             let stride = m.comp_stride.unwrap_or(ty.bytes());
             out.extend((0..n).map(|i| MemLeaf { offset: step(i, stride), ty }));
         }
         &Type::Matrix { col, n } => {
             let (elem, _) = s.vector(col)?;
-            let size = memory_scalar(s, elem, m.own)?.bytes();
+            let size = memory_scalar(s, elem, m.driver_layout)?.bytes();
             let (stride, comp_stride) = match m.matrix {
                 Some((stride, true)) => (size, Some(stride)),
                 Some((stride, false)) => (stride, None),
-                None => (natural(s, col, m.own.unwrap_or(Own::Packed))?.0, None),
+                None => (natural(s, col, m.driver_layout.unwrap_or(DriverLayout::Packed))?.0, None),
             };
             for i in 0..n {
                 push_memory_leaves(s, &Memory { comp_stride, ..*m }, col, step(i, stride), out)?;
             }
         }
         &Type::Array { elem, len } => {
-            let stride = m.stride.map_or_else(|| array_stride(s, ty, elem, m.own), Ok)?;
+            let stride = m.stride.map_or_else(|| array_stride(s, ty, elem, m.driver_layout), Ok)?;
             for i in 0..len {
                 push_memory_leaves(s, &Memory { stride: None, ..*m }, elem, step(i, stride), out)?;
             }
         }
         Type::Struct(members) => {
             for (i, &member) in (0..).zip(members) {
-                let offset = m.own.map_or_else(|| member_offset(s, ty, i), |own| natural_member(s, ty, i, own))?;
+                let offset = m
+                    .driver_layout
+                    .map_or_else(|| member_offset(s, ty, i), |driver_layout| natural_member(s, ty, i, driver_layout))?;
                 let matrix = member_matrix(s, ty, i);
                 push_memory_leaves(
                     s,
@@ -66,7 +68,7 @@ pub(crate) fn push_memory_leaves(s: &Spec<'_>, m: &Memory, ty: u32, at: u32, out
             }
         }
         Type::RuntimeArray { .. } => return Err(Error::invalid("load or store of a runtime array")),
-        _ => out.push(MemLeaf { offset: at, ty: memory_scalar(s, ty, m.own)? }),
+        _ => out.push(MemLeaf { offset: at, ty: memory_scalar(s, ty, m.driver_layout)? }),
     }
     Ok(())
 }
@@ -91,9 +93,9 @@ pub(crate) fn member_matrix(s: &Spec<'_>, ty: u32, member: u32) -> Option<(u32, 
     Some((stride, s.m.decoration(ty, member, deco::ROW_MAJOR).is_some()))
 }
 
-pub(crate) fn array_stride(s: &Spec<'_>, ty: u32, elem: u32, own: Option<Own>) -> Result<u32> {
-    if let Some(own) = own {
-        let (size, align) = natural(s, elem, own)?;
+pub(crate) fn array_stride(s: &Spec<'_>, ty: u32, elem: u32, driver_layout: Option<DriverLayout>) -> Result<u32> {
+    if let Some(driver_layout) = driver_layout {
+        let (size, align) = natural(s, elem, driver_layout)?;
         return Ok(size.next_multiple_of(align));
     }
     number(s, ty, NO_MEMBER, [deco::ARRAY_STRIDE, deco::ARRAY_STRIDE_ID])?
@@ -130,11 +132,11 @@ pub(crate) fn explicit_size(s: &Spec<'_>, ty: u32, matrix: Option<(u32, bool)>) 
     }
 }
 
-pub(crate) fn natural_member(s: &Spec<'_>, ty: u32, member: u32, own: Own) -> Result<u32> {
+pub(crate) fn natural_member(s: &Spec<'_>, ty: u32, member: u32, driver_layout: DriverLayout) -> Result<u32> {
     let Type::Struct(members) = s.ty(ty)? else { return Err(Error::invalid("not a structure")) };
     let mut at = 0u32;
     for (i, &m) in members.iter().enumerate() {
-        let (size, align) = natural(s, m, own)?;
+        let (size, align) = natural(s, m, driver_layout)?;
         at = at.next_multiple_of(align);
         if i == member as usize {
             break;
@@ -145,28 +147,28 @@ pub(crate) fn natural_member(s: &Spec<'_>, ty: u32, member: u32, own: Own) -> Re
 }
 
 /// Returns the size and alignment in the driver's own layout.
-pub(crate) fn natural(s: &Spec<'_>, ty: u32, own: Own) -> Result<(u32, u32)> {
+pub(crate) fn natural(s: &Spec<'_>, ty: u32, driver_layout: DriverLayout) -> Result<(u32, u32)> {
     // This bounds every product below.
     if s.leaves(ty)? > 1 << 24 {
         return Err(Error::limit("type is too large").with_id(ty));
     }
     Ok(match s.ty(ty)? {
         &Type::Vector { elem: part, n } | &Type::Matrix { col: part, n } | &Type::Array { elem: part, len: n } => {
-            let (size, align) = natural(s, part, own)?;
+            let (size, align) = natural(s, part, driver_layout)?;
             let total = size.next_multiple_of(align).checked_mul(n);
             (total.ok_or_else(|| Error::limit("type is too large").with_id(ty))?, align)
         }
         Type::Struct(members) => {
             let (mut at, mut most) = (0u32, 1);
             for &m in members {
-                let (size, align) = natural(s, m, own)?;
+                let (size, align) = natural(s, m, driver_layout)?;
                 at = at.next_multiple_of(align).checked_add(size).ok_or_else(|| Error::limit("type is too large"))?;
                 most = most.max(align);
             }
             (at.next_multiple_of(most), most)
         }
         _ => {
-            let bytes = memory_scalar(s, ty, Some(own))?.bytes();
+            let bytes = memory_scalar(s, ty, Some(driver_layout))?.bytes();
             (bytes, bytes)
         }
     })

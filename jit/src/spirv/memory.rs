@@ -11,7 +11,9 @@ use super::layout::{
     MemLeaf, array_stride, member_matrix, member_offset, memory_scalar, natural, natural_member, push_memory_leaves,
 };
 use super::types::Type;
-use super::value::{Desc, Flat, Handle, IoLeaf, LocalPlace, Memory, Origin, Own, Place, Pointer, Resource, Val};
+use super::value::{
+    Desc, DriverLayout, Flat, Handle, IoLeaf, LocalTarget, Memory, Origin, Pointer, PointerTarget, Resource, Val,
+};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, MemFlags, Op, Space, Ty, Value};
@@ -73,7 +75,7 @@ impl Translator<'_> {
             Index::Dynamic(_) if is_struct => return Err(Error::invalid("member index is not a constant")),
             // An index out of range in an array is undefined; here it selects the last element.
             // Memory has its own bounds.
-            Index::Const(c) if !is_struct && !matches!(p.place, Place::Memory(_)) => {
+            Index::Const(c) if !is_struct && !matches!(p.place, PointerTarget::Memory(_)) => {
                 Index::Const(c.min(count.saturating_sub(1)))
             }
             i => i,
@@ -83,38 +85,38 @@ impl Translator<'_> {
             _ => self.s.part(p.ty, 0)?,
         };
         let place = match p.place {
-            Place::Local(l) => Place::Local(self.local_part(l, p.ty, part, i)?),
-            Place::Memory(m) => Place::Memory(self.memory_part(m, p.ty, part, i)?),
-            Place::Resource(r) => {
+            PointerTarget::Local(l) => PointerTarget::Local(self.local_part(l, p.ty, part, i)?),
+            PointerTarget::Memory(m) => PointerTarget::Memory(self.memory_part(m, p.ty, part, i)?),
+            PointerTarget::Resource(r) => {
                 let own = self.index_value(i, Ty::I32);
                 let scaled = self.b.mul(r.desc.index, count.into());
                 let index = self.b.add(scaled, own);
                 return self.resource_pointer(Resource { desc: Desc { index, ..r.desc }, ..r }, part);
             }
-            Place::Texel { .. } => return Err(Error::invalid("access chain into a texel")),
+            PointerTarget::Texel { .. } => return Err(Error::invalid("access chain into a texel")),
         };
         Ok(Pointer { ty: part, place })
     }
 
-    fn local_part(&mut self, l: LocalPlace, ty: u32, part: u32, i: Index) -> Result<LocalPlace> {
+    fn local_part(&mut self, l: LocalTarget, ty: u32, part: u32, i: Index) -> Result<LocalTarget> {
         let root = self.locals[l.local].root;
         match self.s.ty(ty)? {
             Type::Struct(members) => {
                 let Index::Const(c) = i else { return Err(Error::invalid("member index is not a constant")) };
                 let before = members[..c as usize].iter().map(|&m| self.var_count(root, m)).sum::<Result<usize>>()?;
-                Ok(LocalPlace { first: l.first + before, ..l })
+                Ok(LocalTarget { first: l.first + before, ..l })
             }
             &Type::Vector { n, .. } => match i {
-                Index::Const(c) => Ok(LocalPlace { first: l.first + c as usize, ..l }),
-                Index::Dynamic(v) => Ok(LocalPlace { comp: Some((self.b.int_as(v, Ty::I32), n)), ..l }),
+                Index::Const(c) => Ok(LocalTarget { first: l.first + c as usize, ..l }),
+                Index::Dynamic(v) => Ok(LocalTarget { comp: Some((self.b.int_as(v, Ty::I32), n)), ..l }),
             },
             &Type::Array { len, .. } | &Type::Matrix { n: len, .. } if self.kept(root, ty, len) => {
                 let own = self.index_value(i, Ty::I32);
                 let scaled = self.b.mul(l.index, len.into());
-                Ok(LocalPlace { index: self.b.add(scaled, own), ..l })
+                Ok(LocalTarget { index: self.b.add(scaled, own), ..l })
             }
             _ => match i {
-                Index::Const(c) => Ok(LocalPlace { first: l.first + c as usize * self.var_count(root, part)?, ..l }),
+                Index::Const(c) => Ok(LocalTarget { first: l.first + c as usize * self.var_count(root, part)?, ..l }),
                 Index::Dynamic(_) => Err(Error::unsupported("dynamic index through this pointer")),
             },
         }
@@ -126,7 +128,8 @@ impl Translator<'_> {
         let stride = match s.ty(ty)? {
             Type::Struct(_) => {
                 let Index::Const(c) = i else { return Err(Error::invalid("member index is not a constant")) };
-                let offset = m.own.map_or_else(|| member_offset(s, ty, c), |own| natural_member(s, ty, c, own))?;
+                let offset =
+                    m.driver_layout.map_or_else(|| member_offset(s, ty, c), |own| natural_member(s, ty, c, own))?;
                 out.offset = out.offset.checked_add(offset).ok_or_else(|| Error::limit("offset beyond 4 GiB"))?;
                 out.matrix = member_matrix(s, ty, c);
                 out.volatile |= s.m.decoration(ty, c, deco::VOLATILE).is_some();
@@ -134,20 +137,20 @@ impl Translator<'_> {
             }
             Type::Matrix { .. } => {
                 let (elem, _) = s.vector(part)?;
-                let size = memory_scalar(s, elem, m.own)?.bytes();
+                let size = memory_scalar(s, elem, m.driver_layout)?.bytes();
                 match m.matrix {
                     Some((stride, true)) => {
                         out.comp_stride = Some(stride);
                         size
                     }
                     Some((stride, false)) => stride,
-                    None => natural(s, part, m.own.unwrap_or(Own::Packed))?.0,
+                    None => natural(s, part, m.driver_layout.unwrap_or(DriverLayout::Packed))?.0,
                 }
             }
             Type::Vector { elem, .. } => {
-                m.comp_stride.map_or_else(|| memory_scalar(s, *elem, m.own).map(Ty::bytes), Ok)?
+                m.comp_stride.map_or_else(|| memory_scalar(s, *elem, m.driver_layout).map(Ty::bytes), Ok)?
             }
-            _ => m.stride.map_or_else(|| array_stride(s, ty, part, m.own), Ok)?,
+            _ => m.stride.map_or_else(|| array_stride(s, ty, part, m.driver_layout), Ok)?,
         };
         self.advance(&mut out, i, stride)?;
         Ok(out)
@@ -207,22 +210,22 @@ impl Translator<'_> {
             Some(c) if c > 0 => Index::Const(c.min(i64::from(u32::MAX)) as u32),
             _ => Index::Dynamic(self.scalar(element)?),
         };
-        let Place::Memory(mut m) = p.place else {
+        let PointerTarget::Memory(mut m) = p.place else {
             return Err(Error::unsupported("pointer arithmetic on this storage class"));
         };
-        let stride = self.pointer_stride(pointer_ty, p.ty, m.own)?;
+        let stride = self.pointer_stride(pointer_ty, p.ty, m.driver_layout)?;
         self.advance(&mut m, i, stride)?;
-        Ok(Pointer { ty: p.ty, place: Place::Memory(m) })
+        Ok(Pointer { ty: p.ty, place: PointerTarget::Memory(m) })
     }
 
     /// Returns a physical pointer with this address.
     pub fn physical_pointer(&mut self, address: Value, to: u32) -> Pointer {
-        let place = Place::Memory(Memory {
+        let place = PointerTarget::Memory(Memory {
             space: Space::Global,
             origin: None,
             base: address,
             offset: 0,
-            own: None,
+            driver_layout: None,
             stride: None,
             matrix: None,
             comp_stride: None,
@@ -235,7 +238,7 @@ impl Translator<'_> {
     /// Returns the address of a physical pointer.
     pub fn address(&mut self, p: &Pointer) -> Result<Value> {
         match &p.place {
-            Place::Memory(m) if m.space == Space::Global => Ok(self.memory_offset(m)),
+            PointerTarget::Memory(m) if m.space == Space::Global => Ok(self.memory_offset(m)),
             _ => Err(Error::invalid("a logical pointer is used as a value")),
         }
     }
@@ -250,12 +253,12 @@ impl Translator<'_> {
     /// Returns a pointer whose static offset is part of its dynamic base, so that two such pointers
     /// differ only in values.
     pub fn normal(&mut self, val: Val) -> Result<Val> {
-        let Val::Ptr(Pointer { ty, place: Place::Memory(m) }) = val else { return Ok(val) };
+        let Val::Ptr(Pointer { ty, place: PointerTarget::Memory(m) }) = val else { return Ok(val) };
         let base = self.memory_offset(&m);
         if m.space == Space::Global {
             return Ok(Val::one(base));
         }
-        Ok(Val::Ptr(Pointer { ty, place: Place::Memory(Memory { base, offset: 0, ..m }) }))
+        Ok(Val::Ptr(Pointer { ty, place: PointerTarget::Memory(Memory { base, offset: 0, ..m }) }))
     }
 
     /// Returns the address operands of an access; `buffer` is what [`Translator::access_buffer`]
@@ -305,13 +308,13 @@ impl Translator<'_> {
     /// Loads the pointee of `p`.
     pub fn load(&mut self, p: &Pointer, volatile: bool) -> Result<Val> {
         match &p.place {
-            Place::Local(l) => self.load_local(l, p.ty, volatile).map(Val::Flat),
-            Place::Memory(m) => self.load_memory(m, p.ty, volatile).map(Val::Flat),
-            Place::Resource(r) => match self.heap_data(r, p.ty)? {
+            PointerTarget::Local(l) => self.load_local(l, p.ty, volatile).map(Val::Flat),
+            PointerTarget::Memory(m) => self.load_memory(m, p.ty, volatile).map(Val::Flat),
+            PointerTarget::Resource(r) => match self.heap_data(r, p.ty)? {
                 Some(m) => self.load_memory(&m, p.ty, volatile).map(Val::Flat),
                 None => self.load_handle(r, p.ty).map(Val::Handle),
             },
-            Place::Texel { .. } => Err(Error::invalid("load through a texel pointer")),
+            PointerTarget::Texel { .. } => Err(Error::invalid("load through a texel pointer")),
         }
     }
 
@@ -352,9 +355,9 @@ impl Translator<'_> {
             return Err(Error::invalid("stored value does not have the pointer's type"));
         }
         match &p.place {
-            Place::Local(l) => self.store_local(l, p.ty, &val),
-            Place::Memory(m) => self.store_memory(m, p.ty, val, volatile),
-            Place::Resource(_) | Place::Texel { .. } => Err(Error::invalid("store to a descriptor")),
+            PointerTarget::Local(l) => self.store_local(l, p.ty, &val),
+            PointerTarget::Memory(m) => self.store_memory(m, p.ty, val, volatile),
+            PointerTarget::Resource(_) | PointerTarget::Texel { .. } => Err(Error::invalid("store to a descriptor")),
         }
     }
 
@@ -390,7 +393,7 @@ impl Translator<'_> {
 
     // Variables that are held in scalars.
 
-    fn load_local(&mut self, l: &LocalPlace, ty: u32, volatile: bool) -> Result<Flat> {
+    fn load_local(&mut self, l: &LocalTarget, ty: u32, volatile: bool) -> Result<Flat> {
         let mut out = Flat::new();
         self.visit_local(l.local, ty, l.first, l.index, &mut |t, leaf, index| {
             let v = match l.comp {
@@ -405,7 +408,7 @@ impl Translator<'_> {
         Ok(out)
     }
 
-    fn store_local(&mut self, l: &LocalPlace, ty: u32, val: &Flat) -> Result<()> {
+    fn store_local(&mut self, l: &LocalTarget, ty: u32, val: &Flat) -> Result<()> {
         if self.locals[l.local].vars.is_empty() && !val.is_empty() {
             return Err(Error::invalid("store to an input"));
         }
@@ -510,9 +513,9 @@ impl Translator<'_> {
             Type::Struct(_) => {
                 let readonly = self.is_read_only(r.variable, ty)?;
                 let volatile = s.m.decorated(r.variable, deco::VOLATILE);
-                Place::Memory(self.block_of(r.desc, readonly, volatile))
+                PointerTarget::Memory(self.block_of(r.desc, readonly, volatile))
             }
-            _ => Place::Resource(r),
+            _ => PointerTarget::Resource(r),
         };
         Ok(Pointer { ty, place })
     }
@@ -533,7 +536,7 @@ impl Translator<'_> {
             origin: Some(Origin::Desc(desc)),
             base: self.b.i32(0),
             offset: 0,
-            own: None,
+            driver_layout: None,
             stride: None,
             matrix: None,
             comp_stride: None,
@@ -556,7 +559,7 @@ impl Translator<'_> {
 
     /// Translates OpArrayLength: the number of elements of the runtime array that ends a block.
     pub fn array_length(&mut self, p: Pointer, member: u32) -> Result<Value> {
-        let Place::Memory(m) = p.place else { return Err(Error::invalid("not a pointer to a block")) };
+        let PointerTarget::Memory(m) = p.place else { return Err(Error::invalid("not a pointer to a block")) };
         let (Some(origin), Type::Struct(members)) = (m.origin, self.s.ty(p.ty)?) else {
             return Err(Error::invalid("not a pointer to a block"));
         };

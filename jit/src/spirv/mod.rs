@@ -162,7 +162,7 @@ pub fn translate(
     }
     let point = module.entry_points().iter().find(|e| e.model == stage.row().execution_model && e.name == entry);
     let point = point.ok_or_else(|| Error::invalid(format!("no entry point \"{entry}\" for the {stage:?} stage")))?;
-    let request = Request { module, stage, point, layout };
+    let request = TranslationRequest { module, stage, point, layout };
     let run = || {
         let s = Spec::new(module, spec, mode::float_modes(module, point.function)?)?;
         let a = analysis::analyse(&s, point.function)?;
@@ -210,23 +210,29 @@ impl Module {
 }
 
 /// An entry point to translate.
-struct Request<'a> {
+struct TranslationRequest<'a> {
     module: &'a Module,
     stage: Stage,
     point: &'a EntryPoint,
     layout: &'a PipelineLayoutInfo,
 }
 
-impl Request<'_> {
+impl TranslationRequest<'_> {
     fn run(&self, s: &Spec<'_>, a: &analysis::Analysis) -> Result<Shader> {
         let mut pointers_meet = false;
-        let first = self.attempt(s, a, false, &mut pointers_meet);
-        if pointers_meet { self.attempt(s, a, true, &mut pointers_meet) } else { first }
+        let first = self.translate_once(s, a, false, &mut pointers_meet);
+        if pointers_meet { self.translate_once(s, a, true, &mut pointers_meet) } else { first }
     }
 
     /// Translates the entry point once. With `general`, pointers are in the general form of
     /// `variable`. `pointers_meet` is set if the translation fails because they are not.
-    fn attempt(&self, s: &Spec<'_>, a: &analysis::Analysis, general: bool, pointers_meet: &mut bool) -> Result<Shader> {
+    fn translate_once(
+        &self,
+        s: &Spec<'_>,
+        a: &analysis::Analysis,
+        general: bool,
+        pointers_meet: &mut bool,
+    ) -> Result<Shader> {
         let m = self.module;
         let mut shader = Shader::new(self.stage, &self.point.name);
         let float_modes = mode::read(m, s, self.point.function, &mut shader)?;

@@ -8,18 +8,18 @@ use super::{Module, builtin, deco, op};
 use crate::error::{Error, Result};
 use crate::ir::{FloatFlags, Shader};
 use base::shader::{
-    Capture, Domain, FragmentFacts, GeometryFacts, InputPrimitive, MeshFacts, MeshPrimitive, ModeFamily,
-    OutputPrimitive, Spacing, Stage, TessellationFacts, VertexOrder, WorkgroupFacts,
+    Capture, Domain, FragmentInfo, GeometryInfo, InputPrimitive, MeshInfo, MeshPrimitive, ModeFamily, OutputPrimitive,
+    Spacing, Stage, TessellationInfo, VertexOrder, WorkgroupInfo,
 };
 
 /// Effect of a mode.
-enum Says {
+enum ModeEffect {
     /// No effect, because it requires what holds anyway or nothing.
-    Nothing,
+    NoEffect,
     /// An error, because Vulkan does not have the mode.
     Refused,
     /// Sets a fact of the fragment stage.
-    Fragments(fn(&mut FragmentFacts)),
+    Fragments(fn(&mut FragmentInfo)),
     /// Sets a fact of a stage of primitives, patches or meshes, from the mode's literal if it has
     /// one.
     Primitives(fn(&mut Primitives, u32)),
@@ -35,7 +35,9 @@ enum Says {
     FastMath,
 }
 
-use Says::{Captures, FastMath, Float, Fragments, LocalSize, LocalSizeId, Nothing, Primitives as Of, Refused};
+use ModeEffect::{
+    Captures, FastMath, Float, Fragments, LocalSize, LocalSizeId, NoEffect, Primitives as PrimitiveMode, Refused,
+};
 
 /// Facts about primitives that modes have set.
 #[derive(Default)]
@@ -44,7 +46,7 @@ struct Primitives {
     output: Option<OutputPrimitive>,
     max_vertices: Option<u32>,
     invocations: Option<u32>,
-    patches: TessellationFacts,
+    patches: TessellationInfo,
     mesh: Option<MeshPrimitive>,
     max_primitives: Option<u32>,
 }
@@ -52,100 +54,100 @@ struct Primitives {
 impl Primitives {
     /// Returns the facts of a geometry stage, for which all but the number of invocations must be
     /// set.
-    fn facts(&self) -> Result<GeometryFacts> {
+    fn info(&self) -> Result<GeometryInfo> {
         let missing = |what: &str| Error::invalid(format!("geometry shader without {what}"));
         let invocations = self.invocations.unwrap_or(1);
         let max_vertices = self.max_vertices.ok_or_else(|| missing("OutputVertices"))?;
         if max_vertices == 0 || invocations == 0 {
             return Err(Error::invalid("geometry shader that makes nothing"));
         }
-        if max_vertices > GeometryFacts::MOST_VERTICES || invocations > GeometryFacts::MOST_INVOCATIONS {
+        if max_vertices > GeometryInfo::MAX_VERTICES || invocations > GeometryInfo::MAX_INVOCATIONS {
             return Err(Error::limit(format!("geometry shader of {invocations} × {max_vertices} vertices")));
         }
         let input = self.input.ok_or_else(|| missing("an input primitive"))?;
         let output = self.output.ok_or_else(|| missing("an output primitive"))?;
-        Ok(GeometryFacts { input, output, max_vertices, invocations })
+        Ok(GeometryInfo { input, output, max_vertices, invocations })
     }
 
     /// Returns the facts of a mesh stage, for which all must be set; those of its workgroups are
     /// `group`.
-    fn mesh(&self, group: WorkgroupFacts) -> Result<MeshFacts> {
+    fn mesh(&self, group: WorkgroupInfo) -> Result<MeshInfo> {
         let missing = |what: &str| Error::invalid(format!("mesh shader without {what}"));
         let output = self.mesh.ok_or_else(|| missing("an output primitive"))?;
         let max_vertices = self.max_vertices.ok_or_else(|| missing("OutputVertices"))?;
         let max_primitives = self.max_primitives.ok_or_else(|| missing("OutputPrimitivesEXT"))?;
-        if max_vertices > MeshFacts::MOST_VERTICES || max_primitives > MeshFacts::MOST_PRIMITIVES {
+        if max_vertices > MeshInfo::MAX_VERTICES || max_primitives > MeshInfo::MAX_PRIMITIVES {
             return Err(Error::limit(format!("mesh of {max_vertices} vertices and {max_primitives} primitives")));
         }
-        Ok(MeshFacts { group, output, max_vertices, max_primitives, ..MeshFacts::default() })
+        Ok(MeshInfo { group, output, max_vertices, max_primitives, ..MeshInfo::default() })
     }
 
     /// Returns the facts of a tessellation stage, for which none need be set.
-    fn patches(&self) -> Result<TessellationFacts> {
+    fn patches(&self) -> Result<TessellationInfo> {
         let vertices = self.max_vertices.unwrap_or(0);
-        if vertices > TessellationFacts::MOST_VERTICES {
+        if vertices > TessellationInfo::MAX_VERTICES {
             return Err(Error::limit(format!("patch of {vertices} vertices")));
         }
         if self.max_vertices == Some(0) {
             return Err(Error::invalid("patch of no vertices"));
         }
-        Ok(TessellationFacts { vertices, ..self.patches })
+        Ok(TessellationInfo { vertices, ..self.patches })
     }
 }
 
-struct Row {
+struct ModeRow {
     number: u32,
     name: &'static str,
     family: ModeFamily,
-    says: Says,
+    effect: ModeEffect,
 }
 
 macro_rules! modes {
-    ($($number:literal $name:ident $family:ident $says:expr;)*) => {
-        static MODES: &[Row] = &[$(Row { number: $number, name: stringify!($name), family: ModeFamily::$family, says: $says }),*];
+    ($($number:literal $name:ident $family:ident $effect:expr;)*) => {
+        static MODES: &[ModeRow] = &[$(ModeRow { number: $number, name: stringify!($name), family: ModeFamily::$family, effect: $effect }),*];
     };
 }
 
 const KEEP_SPECIAL: FloatFlags = FloatFlags::KEEP_SIGNED_ZERO.and(FloatFlags::KEEP_INFINITY).and(FloatFlags::KEEP_NAN);
 
 modes! {
-    0 Invocations Primitive Of(|p, n| p.invocations = Some(n));
-    1 SpacingEqual Patch Of(|p, _| p.patches.spacing = Some(Spacing::Equal));
-    2 SpacingFractionalEven Patch Of(|p, _| p.patches.spacing = Some(Spacing::FractionalEven));
-    3 SpacingFractionalOdd Patch Of(|p, _| p.patches.spacing = Some(Spacing::FractionalOdd));
-    4 VertexOrderCw Patch Of(|p, _| p.patches.order = Some(VertexOrder::Clockwise));
-    5 VertexOrderCcw Patch Of(|p, _| p.patches.order = Some(VertexOrder::CounterClockwise));
-    7 OriginUpperLeft Fragment Nothing;
+    0 Invocations Primitive PrimitiveMode(|p, n| p.invocations = Some(n));
+    1 SpacingEqual Patch PrimitiveMode(|p, _| p.patches.spacing = Some(Spacing::Equal));
+    2 SpacingFractionalEven Patch PrimitiveMode(|p, _| p.patches.spacing = Some(Spacing::FractionalEven));
+    3 SpacingFractionalOdd Patch PrimitiveMode(|p, _| p.patches.spacing = Some(Spacing::FractionalOdd));
+    4 VertexOrderCw Patch PrimitiveMode(|p, _| p.patches.order = Some(VertexOrder::Clockwise));
+    5 VertexOrderCcw Patch PrimitiveMode(|p, _| p.patches.order = Some(VertexOrder::CounterClockwise));
+    7 OriginUpperLeft Fragment NoEffect;
     8 OriginLowerLeft Fragment Refused;
     9 EarlyFragmentTests Fragment Fragments(|f| f.early_fragment_tests = true);
-    10 PointMode Patch Of(|p, _| p.patches.points = true);
+    10 PointMode Patch PrimitiveMode(|p, _| p.patches.points = true);
     11 Xfb Vertex Captures;
     12 DepthReplacing Fragment Fragments(|f| f.writes_depth = true);
     14 DepthGreater Fragment Fragments(|f| f.depth_greater = true);
     15 DepthLess Fragment Fragments(|f| f.depth_less = true);
     // The module may break this promise: written depth counts if DepthReplacing states that depth
     // is written.
-    16 DepthUnchanged Fragment Nothing;
+    16 DepthUnchanged Fragment NoEffect;
     17 LocalSize Workgroup LocalSize;
-    19 InputPoints Primitive Of(|p, _| p.input = Some(InputPrimitive::Points));
-    20 InputLines Primitive Of(|p, _| p.input = Some(InputPrimitive::Lines));
-    21 InputLinesAdjacency Primitive Of(|p, _| p.input = Some(InputPrimitive::LinesAdjacency));
-    22 Triangles Shape Of(|p, _| {
+    19 InputPoints Primitive PrimitiveMode(|p, _| p.input = Some(InputPrimitive::Points));
+    20 InputLines Primitive PrimitiveMode(|p, _| p.input = Some(InputPrimitive::Lines));
+    21 InputLinesAdjacency Primitive PrimitiveMode(|p, _| p.input = Some(InputPrimitive::LinesAdjacency));
+    22 Triangles GeometryOrTessellation PrimitiveMode(|p, _| {
         p.input = Some(InputPrimitive::Triangles);
         p.patches.domain = Some(Domain::Triangles);
     });
-    23 InputTrianglesAdjacency Primitive Of(|p, _| p.input = Some(InputPrimitive::TrianglesAdjacency));
-    24 Quads Patch Of(|p, _| p.patches.domain = Some(Domain::Quads));
-    25 Isolines Patch Of(|p, _| p.patches.domain = Some(Domain::Isolines));
-    26 OutputVertices Vertices Of(|p, n| p.max_vertices = Some(n));
-    27 OutputPoints Points Of(|p, _| {
+    23 InputTrianglesAdjacency Primitive PrimitiveMode(|p, _| p.input = Some(InputPrimitive::TrianglesAdjacency));
+    24 Quads Patch PrimitiveMode(|p, _| p.patches.domain = Some(Domain::Quads));
+    25 Isolines Patch PrimitiveMode(|p, _| p.patches.domain = Some(Domain::Isolines));
+    26 OutputVertices OutputVertices PrimitiveMode(|p, n| p.max_vertices = Some(n));
+    27 OutputPoints OutputPoints PrimitiveMode(|p, _| {
         p.output = Some(OutputPrimitive::Points);
         p.mesh = Some(MeshPrimitive::Points);
     });
-    28 OutputLineStrip Primitive Of(|p, _| p.output = Some(OutputPrimitive::LineStrip));
-    29 OutputTriangleStrip Primitive Of(|p, _| p.output = Some(OutputPrimitive::TriangleStrip));
+    28 OutputLineStrip Primitive PrimitiveMode(|p, _| p.output = Some(OutputPrimitive::LineStrip));
+    29 OutputTriangleStrip Primitive PrimitiveMode(|p, _| p.output = Some(OutputPrimitive::TriangleStrip));
     38 LocalSizeId Workgroup LocalSizeId;
-    4421 SubgroupUniformControlFlowKHR Any Nothing;
+    4421 SubgroupUniformControlFlowKHR Any NoEffect;
     4446 PostDepthCoverage Fragment Fragments(|f| f.post_depth_coverage = true);
     4459 DenormPreserve Any Float(FloatFlags::KEEP_DENORMALS);
     4460 DenormFlushToZero Any Float(FloatFlags::FLUSH_DENORMALS);
@@ -154,20 +156,20 @@ modes! {
     4463 RoundingModeRTZ Any Float(FloatFlags::ROUND_ZERO);
     5027 StencilRefReplacingEXT Fragment Fragments(|f| f.writes_stencil = true);
     // Fragments always come in whole quads, and derivatives have their operands in all lanes.
-    5088 QuadDerivativesKHR Any Nothing;
-    5089 RequireFullQuadsKHR Fragment Nothing;
-    5269 OutputLinesEXT Mesh Of(|p, _| p.mesh = Some(MeshPrimitive::Lines));
-    5270 OutputPrimitivesEXT Mesh Of(|p, n| p.max_primitives = Some(n));
+    5088 QuadDerivativesKHR Any NoEffect;
+    5089 RequireFullQuadsKHR Fragment NoEffect;
+    5269 OutputLinesEXT Mesh PrimitiveMode(|p, _| p.mesh = Some(MeshPrimitive::Lines));
+    5270 OutputPrimitivesEXT Mesh PrimitiveMode(|p, n| p.max_primitives = Some(n));
     // `compute_quads` reads these.
-    5289 DerivativeGroupQuadsKHR Workgroup Nothing;
-    5290 DerivativeGroupLinearKHR Workgroup Nothing;
-    5298 OutputTrianglesEXT Mesh Of(|p, _| p.mesh = Some(MeshPrimitive::Triangles));
+    5289 DerivativeGroupQuadsKHR Workgroup NoEffect;
+    5290 DerivativeGroupLinearKHR Workgroup NoEffect;
+    5298 OutputTrianglesEXT Mesh PrimitiveMode(|p, _| p.mesh = Some(MeshPrimitive::Triangles));
     // The ordered modes satisfy the unordered ones, and order of pixels satisfies order of samples.
     5366 PixelInterlockOrderedEXT Fragment Fragments(|f| f.ordered = true);
     5367 PixelInterlockUnorderedEXT Fragment Fragments(|f| f.ordered = true);
     5368 SampleInterlockOrderedEXT Fragment Fragments(|f| f.ordered = true);
     5369 SampleInterlockUnorderedEXT Fragment Fragments(|f| f.ordered = true);
-    6023 MaximallyReconvergesKHR Any Nothing;
+    6023 MaximallyReconvergesKHR Any NoEffect;
     6028 FPFastMathDefault Any FastMath;
 }
 
@@ -219,7 +221,7 @@ pub fn loop_headers(words: &[u32]) -> Vec<u32> {
 }
 
 /// Returns the row of an execution mode's number.
-fn row(number: u32) -> Option<&'static Row> {
+fn row(number: u32) -> Option<&'static ModeRow> {
     MODES.binary_search_by_key(&number, |r| r.number).ok().map(|i| &MODES[i])
 }
 
@@ -228,7 +230,7 @@ pub(super) fn float_modes(m: &Module, function: u32) -> Result<FloatModes> {
     let mut float = FloatModes::default();
     for &(_, inst) in m.execution_modes.iter().filter(|e| e.0 == function) {
         let v = m.view(inst);
-        if let Some(&Row { says: Float(flags), .. }) = row(v.arg(1)?) {
+        if let Some(&ModeRow { effect: Float(flags), .. }) = row(v.arg(1)?) {
             float.add(v.arg(2)?, flags)?;
         }
     }
@@ -253,7 +255,7 @@ pub(super) fn compute_quads(m: &Module, function: u32, shader: &Shader) -> Resul
         _ => None,
     });
     let quads = found.next_back();
-    let (Some(quads), Some(workgroup)) = (quads, shader.payload.workgroup()) else { return Ok(None) };
+    let (Some(quads), Some(workgroup)) = (quads, shader.stage_info.workgroup()) else { return Ok(None) };
     let [x, y, _] = workgroup.local_size;
     let fits = match quads {
         ComputeQuads::Linear => workgroup.invocations().is_multiple_of(4),
@@ -276,12 +278,12 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
         if !shader.stage().takes(row.family) {
             return Err(at(Error::invalid(format!("{} in a {:?} stage", row.name, shader.stage()))));
         }
-        match row.says {
+        match row.effect {
             // `float_modes` has already read it.
-            Nothing | Float(_) => {}
+            NoEffect | Float(_) => {}
             Refused => return Err(at(Error::invalid(row.name))),
             Fragments(set) => set(shader.fragment_mut().map_err(at)?),
-            Of(set) => set(&mut primitives, v.args.get(2).copied().unwrap_or(0)),
+            PrimitiveMode(set) => set(&mut primitives, v.args.get(2).copied().unwrap_or(0)),
             Captures => shader.capture = Some(Capture::default()),
             LocalSize => size = Some([v.arg(2)?, v.arg(3)?, v.arg(4)?]),
             LocalSizeId => {
@@ -296,34 +298,34 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
             FastMath => float.set_fast(s.scalar(v.arg(2)?)?, s.constant_bits(v.arg(3)?)? as u32).map_err(at)?,
         }
     }
-    if let Some(facts) = shader.payload.geometry_mut() {
-        *facts = primitives.facts()?;
+    if let Some(info) = shader.stage_info.geometry_mut() {
+        *info = primitives.info()?;
     }
-    if let Some(facts) = shader.payload.tessellation_mut() {
-        *facts = primitives.patches()?;
-        let vertices = facts.vertices;
+    if let Some(info) = shader.stage_info.tessellation_mut() {
+        *info = primitives.patches()?;
+        let vertices = info.vertices;
         if let Ok(patch) = shader.workgroup_mut() {
             let vertices = if vertices == 0 { s.patch_vertices } else { vertices };
             if vertices == 0 {
-                return Err(Error::invalid("no tessellation shader says OutputVertices"));
+                return Err(Error::invalid("no tessellation shader declares OutputVertices"));
             }
-            if vertices > TessellationFacts::MOST_VERTICES {
+            if vertices > TessellationInfo::MAX_VERTICES {
                 return Err(Error::limit(format!("patch of {vertices} vertices")));
             }
-            *patch = WorkgroupFacts { local_size: [vertices, 1, 1], ..WorkgroupFacts::default() };
+            *patch = WorkgroupInfo { local_size: [vertices, 1, 1], ..WorkgroupInfo::default() };
         }
-    } else if let Some(facts) = shader.payload.workgroup_mut() {
-        facts.local_size =
+    } else if let Some(info) = shader.stage_info.workgroup_mut() {
+        info.local_size =
             workgroup_size(s)?.or(size).ok_or_else(|| Error::invalid("shader without a workgroup size"))?;
-        let product = facts.local_size.iter().try_fold(1u32, |p, &n| p.checked_mul(n));
+        let product = info.local_size.iter().try_fold(1u32, |p, &n| p.checked_mul(n));
         match product {
             Some(0) => return Err(Error::invalid("workgroup of no invocations")),
             Some(n) if n <= 1 << 16 => {}
             _ => return Err(Error::limit("workgroup is too large")),
         }
     }
-    if let Some(facts) = shader.payload.mesh_mut() {
-        *facts = primitives.mesh(facts.group)?;
+    if let Some(info) = shader.stage_info.mesh_mut() {
+        *info = primitives.mesh(info.group)?;
     }
     Ok(float)
 }

@@ -6,7 +6,7 @@
 //! are indexed by definition, not by raw id. No word of the input is trusted: later stages look ids
 //! up with [`Module::def`] and get an error, never a panic.
 
-use super::flow::{BlockIx, Flow};
+use super::flow::{BlockIx, FlowGraph};
 use super::opcodes::{self, op};
 use crate::error::{Error, Result};
 use std::ops::Range;
@@ -142,7 +142,7 @@ pub(crate) struct Function {
     /// All instructions from OpFunction to OpFunctionEnd.
     pub insts: Range<u32>,
     /// Control-flow graph of the function, once it is computed (`validate::dominance::flow`).
-    pub flow: OnceLock<Flow>,
+    pub flow: OnceLock<FlowGraph>,
 }
 
 /// A basic block.
@@ -306,7 +306,7 @@ impl Module {
 
     /// Returns true for an instruction of a set that is ignored. It does not count as a use of its
     /// operands.
-    pub(crate) fn means_nothing(&self, v: View<'_>) -> bool {
+    pub(crate) fn is_ignored(&self, v: View<'_>) -> bool {
         matches!(v.op, op::OpExtInst | op::OpExtInstWithForwardRefsKHR)
             && v.args.first().is_some_and(|&set| matches!(self.ext_set(set), Some(ExtSet::NonSemantic | ExtSet::Debug)))
     }
@@ -616,7 +616,7 @@ impl Reader {
                 }
                 op::OpLine | op::OpNoLine | op::OpNop if !open => {}
                 // Compilers emit debug information after the end of a block.
-                _ if !open && self.m.means_nothing(v) => {}
+                _ if !open && self.m.is_ignored(v) => {}
                 op::OpFunction | op::OpFunctionEnd | op::OpFunctionParameter | op::OpLabel => {
                     return Err(Error::invalid("misplaced in a function").at(v.opcode(), v.result));
                 }

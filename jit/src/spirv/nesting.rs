@@ -126,13 +126,13 @@ fn of_function(m: &Module, f: &Function) -> u32 {
         })
         .collect();
     // A block where arms meet adds a scope to the selection that dominates it.
-    for b in (1..count as BlockIx).filter(|&b| flow.reached(b) && flow.before(b).len() > 1) {
+    for b in (1..count as BlockIx).filter(|&b| flow.is_reachable(b) && flow.predecessors(b).len() > 1) {
         own[flow.dominator(b) as usize] += 1;
     }
     let mut deepest = 0;
     let mut depths = vec![0u32; count];
     for b in 0..count as BlockIx {
-        if !flow.reached(b) {
+        if !flow.is_reachable(b) {
             continue;
         }
         let above = if b == 0 { 0 } else { flow.dominator(b) };

@@ -138,8 +138,8 @@ impl Translator<'_> {
                 let (bits, by) = (self.b.cvt(Convert::Bitcast, scaled, Ty::I32), self.b.i32(20));
                 let bits = self.b.bin(Binary::LShr, bits, by);
                 // Numbers beyond the largest one, and NaNs, become NaN.
-                let greatest = self.b.float(Ty::F32, small.greatest());
-                let within = self.b.cmp(Cmp::FOrdLe, rounded, greatest);
+                let largest = self.b.float(Ty::F32, small.largest());
+                let within = self.b.cmp(Cmp::FOrdLe, rounded, largest);
                 let nan = self.b.i32(0x7f);
                 self.b.select(within, bits, nan)
             }
@@ -154,13 +154,13 @@ impl Translator<'_> {
 
     /// Returns `narrow`, or the bits of the largest number if `number` is beyond it.
     fn saturated(&mut self, number: Value, narrow: Value, small: SmallFloat) -> Value {
-        let greatest = self.b.float(Ty::F32, small.greatest());
+        let largest = self.b.float(Ty::F32, small.largest());
         let bits = self.b.i32(match small {
             SmallFloat::BFloat16 => 0x7f7f,
             SmallFloat::E4M3 => 0x7e,
             SmallFloat::E5M2 => 0x7b,
         });
-        let beyond = self.b.cmp(Cmp::FOrdLt, greatest, number);
+        let beyond = self.b.cmp(Cmp::FOrdLt, largest, number);
         self.b.select(beyond, bits, narrow)
     }
 

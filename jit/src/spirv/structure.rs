@@ -143,7 +143,7 @@ fn joins(m: &Module, f: &Function) -> Result<HashMap<BlockIx, Vec<BlockIx>>> {
     let mut expected = vec![false; f.blocks.len()];
     for (n, block) in f.blocks.iter().enumerate() {
         if matches!(block.end, End::Switch(_)) {
-            flow.behind(n as BlockIx).iter().for_each(|&to| expected[to as usize] = true);
+            flow.successors(n as BlockIx).iter().for_each(|&to| expected[to as usize] = true);
         }
         match block.merge {
             Merge::None => {}
@@ -156,7 +156,7 @@ fn joins(m: &Module, f: &Function) -> Result<HashMap<BlockIx, Vec<BlockIx>>> {
     }
     let may_join = |b: &BlockIx| {
         let header = matches!(f.blocks[*b as usize].merge, Merge::Loop { .. });
-        !expected[*b as usize] && flow.before(*b).len() > if header { 2 } else { 1 }
+        !expected[*b as usize] && flow.predecessors(*b).len() > if header { 2 } else { 1 }
     };
     let candidates: Vec<BlockIx> = (0..f.blocks.len() as BlockIx).filter(may_join).collect();
     if candidates.is_empty() {
@@ -164,7 +164,7 @@ fn joins(m: &Module, f: &Function) -> Result<HashMap<BlockIx, Vec<BlockIx>>> {
     }
     let order = flow.postorder();
     for b in order.into_iter().rev().filter(|b| candidates.binary_search(b).is_ok()) {
-        if flow.before(b).iter().filter(|&&p| flow.reached(p) && !flow.dominates(b, p)).count() > 1 {
+        if flow.predecessors(b).iter().filter(|&&p| flow.is_reachable(p) && !flow.dominates(b, p)).count() > 1 {
             found.entry(flow.dominator(b)).or_default().push(b);
         }
     }

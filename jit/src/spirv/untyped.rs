@@ -10,7 +10,7 @@ use super::heap::is_heap;
 use super::module::View;
 use super::opcodes::op;
 use super::types::{Type, UNTYPED};
-use super::value::{Flat, Memory, Place, Pointer};
+use super::value::{Flat, Memory, Pointer, PointerTarget};
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 
@@ -39,7 +39,7 @@ impl Translator<'_> {
         }
         let steps = matches!(v.op, op::OpUntypedPtrAccessChainKHR | op::OpUntypedInBoundsPtrAccessChainKHR);
         let mut p = self.pointer(base)?;
-        if let Place::Resource(r) = p.place
+        if let PointerTarget::Resource(r) = p.place
             && is_heap(r.desc.set)
         {
             if steps {
@@ -49,7 +49,7 @@ impl Translator<'_> {
             return self.pointer_result(v, p);
         }
         p = retyped(p, base_type);
-        if let Place::Memory(m) = &mut p.place {
+        if let PointerTarget::Memory(m) = &mut p.place {
             (m.matrix, m.comp_stride) = (None, None);
         }
         if steps {
@@ -85,10 +85,14 @@ impl Translator<'_> {
         let volatile = v.args.get(3).is_some_and(|mask| mask & 1 != 0);
         let (target, source) = (self.pointer(v.arg(0)?)?, self.pointer(v.arg(1)?)?);
         let (to, from) = match (&target.place, &source.place) {
-            (Place::Memory(to), Place::Memory(from)) => (*to, *from),
+            (PointerTarget::Memory(to), PointerTarget::Memory(from)) => (*to, *from),
             // A variable that is held in scalars is copied with its own type.
-            (Place::Local(_), Place::Memory(_)) => return self.copy_whole(&target, &retyped(source, target.ty), size),
-            (Place::Memory(_), Place::Local(_)) => return self.copy_whole(&retyped(target, source.ty), &source, size),
+            (PointerTarget::Local(_), PointerTarget::Memory(_)) => {
+                return self.copy_whole(&target, &retyped(source, target.ty), size);
+            }
+            (PointerTarget::Memory(_), PointerTarget::Local(_)) => {
+                return self.copy_whole(&retyped(target, source.ty), &source, size);
+            }
             _ => return Err(Error::unsupported("copy of bytes between these storage classes")),
         };
         let unit = [Ty::I32, Ty::I16].into_iter().find(|ty| size.is_multiple_of(ty.bytes().into())).unwrap_or(Ty::I8);
@@ -111,8 +115,8 @@ impl Translator<'_> {
 /// Returns a pointer into memory with another pointee type.
 fn retyped(p: Pointer, ty: u32) -> Pointer {
     match p.place {
-        Place::Memory(Memory { .. }) | Place::Texel { .. } => Pointer { ty, ..p },
-        Place::Resource(r) if is_heap(r.desc.set) => Pointer { ty, ..p },
+        PointerTarget::Memory(Memory { .. }) | PointerTarget::Texel { .. } => Pointer { ty, ..p },
+        PointerTarget::Resource(r) if is_heap(r.desc.set) => Pointer { ty, ..p },
         _ => p,
     }
 }

@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// State of the vertices that a stage of primitives makes.
-pub(crate) struct Made {
+pub(crate) struct EmittedVertices {
     /// Number of vertices so far.
     pub count: Var,
     /// A bit per stream, from [`base::shader::VertexMark::BEGINS`] on: its next vertex begins a
@@ -40,7 +40,7 @@ impl MeshOutputs {
 
 /// A layout of the driver's own: everything packed to the alignment of its scalars.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Own {
+pub(crate) enum DriverLayout {
     /// Scalars have their own size.
     Packed,
     /// Scalars have the size of slots: one word, or two.
@@ -171,13 +171,13 @@ pub(crate) struct Handle {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Pointer {
     pub ty: u32,
-    pub place: Place,
+    pub place: PointerTarget,
 }
 
 /// Location that a pointer points to.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Place {
-    Local(LocalPlace),
+pub(crate) enum PointerTarget {
+    Local(LocalTarget),
     Memory(Memory),
     /// A descriptor, or an array of them.
     Resource(Resource),
@@ -191,7 +191,7 @@ pub(crate) enum Place {
 
 /// Location in a variable that is held in scalars.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct LocalPlace {
+pub(crate) struct LocalTarget {
     pub local: usize,
     /// First leaf.
     pub first: usize,
@@ -212,7 +212,7 @@ pub(crate) struct Memory {
     /// Static part of the address.
     pub offset: u32,
     /// The driver's own layout, which replaces decorations.
-    pub own: Option<Own>,
+    pub driver_layout: Option<DriverLayout>,
     /// Bytes between elements of the array that is pointed to, if its layout does not give them.
     pub stride: Option<u32>,
     /// MatrixStride and RowMajor for matrices inside.
@@ -264,13 +264,13 @@ impl Val {
                 }
             }
             Val::Ptr(p) | Val::Kept(p) => match &mut p.place {
-                Place::Local(l) => {
+                PointerTarget::Local(l) => {
                     f(&mut l.index);
                     if let Some((c, _)) = &mut l.comp {
                         f(c);
                     }
                 }
-                Place::Memory(m) => {
+                PointerTarget::Memory(m) => {
                     match &mut m.origin {
                         Some(Origin::Desc(d)) => f(&mut d.index),
                         Some(Origin::Number { number, .. }) => f(number),
@@ -278,8 +278,8 @@ impl Val {
                     }
                     f(&mut m.base);
                 }
-                Place::Resource(r) => f(&mut r.desc.index),
-                Place::Texel { image, coords, sample, .. } => {
+                PointerTarget::Resource(r) => f(&mut r.desc.index),
+                PointerTarget::Texel { image, coords, sample, .. } => {
                     f(&mut image.index);
                     coords.iter_mut().for_each(&mut *f);
                     if let Some(s) = sample {
@@ -332,7 +332,7 @@ pub(crate) struct CapturePlace {
 }
 
 /// A scalar of an output variable that is stored to its slot.
-pub(crate) struct Leaving {
+pub(crate) struct OutputScalar {
     pub slot: base::shader::Slot,
     /// Variable that holds the scalar until then.
     pub var: crate::ir::Var,
@@ -377,7 +377,7 @@ pub(crate) struct MemoryVariable {
 
 /// Parts of a type of variables.
 #[derive(Default)]
-pub(crate) struct Parts {
+pub(crate) struct TypeParts {
     pub types: HashSet<u32>,
     /// Matrix types, each with the first layout that it has in the type.
     pub matrices: Vec<(u32, (u32, bool))>,
@@ -392,7 +392,7 @@ pub(crate) struct Pointee {
     pub matrix: Option<(u32, bool)>,
     pub volatile: bool,
     /// The driver's own layout, if the objects have one.
-    pub own: Option<Own>,
+    pub driver_layout: Option<DriverLayout>,
 }
 
 #[cfg(test)]
@@ -400,7 +400,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn large_composites_share_what_is_equal() {
+    fn large_composites_share_equal_pieces() {
         let leaves: Vec<Value> = (0..1000).map(Value::from_u32).collect();
         let Val::Shared(all) = Val::of(leaves.iter().copied().collect()) else { panic!("1000 leaves are many") };
         assert_eq!((all.len(), &all.flat()[..]), (1000, &leaves[..]));

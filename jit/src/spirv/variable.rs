@@ -16,7 +16,9 @@ use super::heap::RESOURCE_HEAP;
 use super::layout::member_matrix;
 use super::module::NO_MEMBER;
 use super::types::{Type, UNTYPED};
-use super::value::{Desc, Memory, MemoryVariable, Origin, Own, Parts, Place, Pointee, Pointer, Val};
+use super::value::{
+    Desc, DriverLayout, Memory, MemoryVariable, Origin, Pointee, Pointer, PointerTarget, TypeParts, Val,
+};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Space, Ty, Value};
@@ -61,7 +63,7 @@ impl Translator<'_> {
             _ => return Err(Error::invalid("operand is not a pointer")),
         };
         // An array of descriptors has no address at run time.
-        let Place::Memory(m) = p.place else { return Ok(Val::Ptr(p)) };
+        let PointerTarget::Memory(m) = p.place else { return Ok(Val::Ptr(p)) };
         if m.space != space || (p.ty != to && to != UNTYPED) {
             return Err(Error::invalid("operand does not point to what its type says"));
         }
@@ -79,7 +81,7 @@ impl Translator<'_> {
             Some(origin) => Some(Origin::Number { number: self.number(origin)?, to }),
             None => None,
         };
-        Ok(Val::Ptr(Pointer { ty: to, place: Place::Memory(general(&about, origin, base, space)) }))
+        Ok(Val::Ptr(Pointer { ty: to, place: PointerTarget::Memory(general(&about, origin, base, space)) }))
     }
 
     /// Returns the number of a pointer's buffer.
@@ -148,7 +150,7 @@ impl Translator<'_> {
         if self.variable_type(ty).is_none() {
             return self.address(&p);
         }
-        let Val::Ptr(Pointer { place: Place::Memory(m), .. }) = self.variable(Val::Ptr(p), ty)? else {
+        let Val::Ptr(Pointer { place: PointerTarget::Memory(m), .. }) = self.variable(Val::Ptr(p), ty)? else {
             return Err(Error::unsupported("a pointer to descriptors is used as a value"));
         };
         let null = self.b.i32(NULL.wrapping_neg());
@@ -185,12 +187,12 @@ impl Translator<'_> {
             }
         };
         let origin = (space == Space::Buffer).then_some(Origin::Number { number, to });
-        Ok(Pointer { ty: to, place: Place::Memory(general(&about, origin, base, space)) })
+        Ok(Pointer { ty: to, place: PointerTarget::Memory(general(&about, origin, base, space)) })
     }
 
     /// Returns a B1 that is true if two pointers of a type are equal.
     pub fn same_pointer(&mut self, a: &Pointer, b: &Pointer) -> Result<Value> {
-        let (Place::Memory(a), Place::Memory(b)) = (&a.place, &b.place) else {
+        let (PointerTarget::Memory(a), PointerTarget::Memory(b)) = (&a.place, &b.place) else {
             return Err(Error::unsupported("comparison of pointers of this storage class"));
         };
         if a.space != b.space {
@@ -211,7 +213,7 @@ impl Translator<'_> {
     /// memory.
     pub fn position(&mut self, p: &Pointer) -> Result<Value> {
         match &p.place {
-            Place::Memory(m) => Ok(self.memory_offset(m)),
+            PointerTarget::Memory(m) => Ok(self.memory_offset(m)),
             _ => Err(Error::unsupported("difference of pointers of this storage class")),
         }
     }
@@ -234,7 +236,7 @@ impl Translator<'_> {
             }
             about.volatile |= volatile || parts.volatile;
             if space == Space::Shared && !self.m.decorated(ty, deco::BLOCK) {
-                about.own = Some(Own::Packed);
+                about.driver_layout = Some(DriverLayout::Packed);
             }
             let layout = || parts.matrices.iter().find(|m| m.0 == matrix_type).map(|m| m.1);
             about.matrix = about.matrix.or_else(layout);
@@ -246,11 +248,11 @@ impl Translator<'_> {
     }
 
     /// Returns all types in a type.
-    fn parts(&mut self, ty: u32) -> Result<Rc<Parts>> {
+    fn parts(&mut self, ty: u32) -> Result<Rc<TypeParts>> {
         if let Some(parts) = self.parts.get(&ty) {
             return Ok(parts.clone());
         }
-        let mut parts = Parts::default();
+        let mut parts = TypeParts::default();
         let mut open = vec![ty];
         while let Some(t) = open.pop() {
             if !parts.types.insert(t) {
@@ -288,9 +290,9 @@ impl Translator<'_> {
     }
 
     /// Returns the bytes from an element to the next one, by which a pointer of a type steps.
-    pub fn pointer_stride(&self, pointer_ty: u32, pointee: u32, own: Option<Own>) -> Result<u32> {
-        if own.is_some() {
-            return super::layout::array_stride(self.s, 0, pointee, own);
+    pub fn pointer_stride(&self, pointer_ty: u32, pointee: u32, driver_layout: Option<DriverLayout>) -> Result<u32> {
+        if driver_layout.is_some() {
+            return super::layout::array_stride(self.s, 0, pointee, driver_layout);
         }
         let stride = self.m.decoration_value(pointer_ty, NO_MEMBER, deco::ARRAY_STRIDE);
         stride.ok_or_else(|| Error::invalid("pointer type without ArrayStride"))
@@ -303,7 +305,7 @@ fn general(about: &Pointee, origin: Option<Origin>, base: Value, space: Space) -
         origin,
         base,
         offset: 0,
-        own: about.own,
+        driver_layout: about.driver_layout,
         stride: None,
         matrix: about.matrix,
         comp_stride: None,

@@ -9,7 +9,7 @@
 use super::body::Translator;
 use super::module::View;
 use super::opcodes::op;
-use super::value::Made;
+use super::value::EmittedVertices;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Op, Ty, Value, Var};
 use base::shader::{BuiltinSlot, Interpolation, STREAMS, Slot, SlotKind, SlotType, VertexMark};
@@ -22,15 +22,15 @@ impl Translator<'_> {
             op::OpEmitStreamVertex | op::OpEndStreamPrimitive => self.s.constant_bits(v.arg(0)?)? as u32,
             _ => 0,
         };
-        if self.b.shader.payload.geometry().is_none() {
+        if self.b.shader.stage_info.geometry().is_none() {
             return Err(Error::invalid(format!("vertices made in a {:?} stage", self.stage)));
         }
         if stream >= STREAMS as u32 {
             return Err(Error::invalid("stream beyond the last"));
         }
-        if self.made.is_none() {
+        if self.emitted_vertices.is_none() {
             let [count, begins] = ["vertices", "begins"].map(|name| self.b.var(Ty::I32, 1, name));
-            self.made = Some(Made { count, begins, marked: false, sources: Vec::new() });
+            self.emitted_vertices = Some(EmittedVertices { count, begins, marked: false, sources: Vec::new() });
         }
         match v.op {
             op::OpEmitVertex | op::OpEmitStreamVertex => self.emit_vertex(stream),
@@ -38,13 +38,13 @@ impl Translator<'_> {
         }
     }
 
-    fn made(&mut self) -> Result<&mut Made> {
-        self.made.as_mut().ok_or_else(|| Error::internal("no vertices"))
+    fn emitted_vertices(&mut self) -> Result<&mut EmittedVertices> {
+        self.emitted_vertices.as_mut().ok_or_else(|| Error::internal("no vertices"))
     }
 
     /// Emits a vertex. Vertices beyond the shader's maximum are counted, but not made.
     fn emit_vertex(&mut self, stream: u32) -> Result<()> {
-        let (count, begins) = (self.made()?.count, self.made()?.begins);
+        let (count, begins) = (self.emitted_vertices()?.count, self.emitted_vertices()?.begins);
         let number = self.b.load_var(count, None);
         let mut slots = Vec::new();
         self.each_output(&mut |t, leaving| {
@@ -69,9 +69,9 @@ impl Translator<'_> {
         let next = self.b.i32(1);
         let next = self.b.bin(Binary::IAdd, number, next);
         self.b.store_var(count, None, next);
-        let made = self.made()?;
-        made.marked |= stream != 0;
-        made.sources = slots;
+        let emitted_vertices = self.emitted_vertices()?;
+        emitted_vertices.marked |= stream != 0;
+        emitted_vertices.sources = slots;
         Ok(())
     }
 
@@ -94,9 +94,9 @@ impl Translator<'_> {
     }
 
     fn end_primitive(&mut self, stream: u32) -> Result<()> {
-        let made = self.made()?;
-        made.marked = true;
-        let begins = made.begins;
+        let emitted_vertices = self.emitted_vertices()?;
+        emitted_vertices.marked = true;
+        let begins = emitted_vertices.begins;
         let bits = self.b.load_var(begins, None);
         let bit = self.b.i32(VertexMark::BEGINS << stream);
         let bits = self.b.bin(Binary::Or, bits, bit);
@@ -106,18 +106,21 @@ impl Translator<'_> {
 
     /// Stores the number of vertices at the end of the entry point.
     pub fn store_vertex_count(&mut self) -> Result<()> {
-        let Some(made) = self.made.take() else { return Ok(()) };
-        let count = self.b.load_var(made.count, None);
+        let Some(emitted_vertices) = self.emitted_vertices.take() else { return Ok(()) };
+        let count = self.b.load_var(emitted_vertices.count, None);
         self.b.emit(Op::StoreVertexCount, &[count], &[]);
-        self.unwritten(&made);
+        self.unwritten(&emitted_vertices);
         self.check_fault()
     }
 
     /// Selects the outputs to keep when the shader is complete: slots of variables that are never
     /// written are removed, and the mark if no strip ends early.
-    fn unwritten(&mut self, made: &Made) {
+    fn unwritten(&mut self, emitted_vertices: &EmittedVertices) {
         let touched: &HashSet<Var> = &self.touched;
-        let keep = made.sources.iter().map(|source| source.map_or(made.marked, |var| touched.contains(&var)));
+        let keep = emitted_vertices
+            .sources
+            .iter()
+            .map(|source| source.map_or(emitted_vertices.marked, |var| touched.contains(&var)));
         self.kept_outputs = keep.collect();
     }
 }

@@ -2,9 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::inst::{Code, Inst, MASKS, OLD_VECTORS, Op, SAVED, VECTORS, gpr, mask, vector};
-use crate::cost::{Cost, Program};
+use super::inst::{Code, Inst, MASKS, Op, SAVED, VECTORS, VEX_VECTORS, gpr, mask, vector};
 use crate::error::{Error, Result};
+use crate::regalloc_cost::{RegallocCost, ValueUses};
 use regalloc2::{
     Algorithm, Block, Function, InstRange, MachineEnv, Operand, OperandKind, Output, PRegSet, RegAllocError, RegClass,
     RegallocOptions, VReg,
@@ -16,7 +16,7 @@ use std::sync::OnceLock;
 const VECTOR_SLOTS: [usize; 2] = [8, 4];
 
 /// The code, in the form that register allocation asks for.
-pub struct Flow<'a> {
+pub struct RegallocInput<'a> {
     code: &'a Code,
     /// All instructions, block by block.
     insts: Vec<&'a Inst>,
@@ -25,10 +25,10 @@ pub struct Flow<'a> {
     preds: Vec<Vec<Block>>,
 }
 
-impl<'a> Flow<'a> {
+impl<'a> RegallocInput<'a> {
     /// Numbers the instructions of a function and finds the predecessors and successors of its
     /// blocks.
-    pub fn of(code: &'a Code) -> Flow<'a> {
+    pub fn of(code: &'a Code) -> RegallocInput<'a> {
         let count = code.blocks.len();
         let (mut insts, mut ranges) = (Vec::new(), Vec::with_capacity(count));
         let mut succs = Vec::with_capacity(count);
@@ -40,7 +40,7 @@ impl<'a> Flow<'a> {
             block.targets.iter().for_each(|&(to, _)| preds[to].push(Block::new(i)));
             succs.push(block.targets.iter().map(|&(to, _)| Block::new(to)).collect());
         }
-        Flow { code, insts, ranges, succs, preds }
+        RegallocInput { code, insts, ranges, succs, preds }
     }
 
     /// Returns an instruction by its number.
@@ -48,8 +48,8 @@ impl<'a> Flow<'a> {
         self.insts[number.index()]
     }
     /// Estimates the cost of register allocation.
-    pub fn cost(&self) -> Cost {
-        let mut program = Program { insts: self.insts.len(), ..Program::default() };
+    pub fn cost(&self) -> RegallocCost {
+        let mut program = ValueUses { insts: self.insts.len(), ..ValueUses::default() };
         program.homes.resize(self.code.vregs, None);
         let mut number = 0;
         for (i, block) in (0u32..).zip(&self.code.blocks) {
@@ -71,7 +71,7 @@ impl<'a> Flow<'a> {
             program.params.push(block.params.len() as u64);
         }
         program.preds = self.preds.iter().map(|p| p.iter().map(|b| b.index() as u32).collect()).collect();
-        Cost::of(program)
+        RegallocCost::estimate(program)
     }
     /// Returns the number of instructions.
     pub fn len(&self) -> usize {
@@ -79,7 +79,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-impl Function for Flow<'_> {
+impl Function for RegallocInput<'_> {
     fn num_insts(&self) -> usize {
         self.insts.len()
     }
@@ -133,8 +133,8 @@ fn environment(avx512: bool) -> &'static MachineEnv {
         let saved: PRegSet = SAVED.into_iter().map(gpr).collect();
         let free: PRegSet = [0, 1, 2, 6, 7, 8, 9, 10, 11].into_iter().map(gpr).collect();
         // The first 16 vector registers come first, because their encoding is shorter.
-        let vectors: PRegSet = (0..OLD_VECTORS).map(vector).collect();
-        let (more, masks) = if avx512 { (OLD_VECTORS..VECTORS, 1..MASKS) } else { (0..0, 0..0) };
+        let vectors: PRegSet = (0..VEX_VECTORS).map(vector).collect();
+        let (more, masks) = if avx512 { (VEX_VECTORS..VECTORS, 1..MASKS) } else { (0..0, 0..0) };
         MachineEnv {
             preferred_regs_by_class: [free, vectors, masks.map(mask).collect()],
             non_preferred_regs_by_class: [saved, more.map(vector).collect(), PRegSet::empty()],
@@ -144,12 +144,12 @@ fn environment(avx512: bool) -> &'static MachineEnv {
     })
 }
 
-/// Allocates registers: carefully, which takes a time that [`crate::cost::Cost`] bounds, or in one
-/// pass.
+/// Allocates registers: carefully, which takes a time that [`crate::regalloc_cost::RegallocCost`]
+/// bounds, or in one pass.
 ///
 /// # Errors
 /// Internal: the code is not a valid function.
-pub fn allocate(flow: &Flow<'_>, carefully: bool) -> Result<Output> {
+pub fn allocate(flow: &RegallocInput<'_>, carefully: bool) -> Result<Output> {
     let algorithm = if carefully { Algorithm::Ion } else { Algorithm::Fastalloc };
     let options = RegallocOptions { verbose_log: false, validate_ssa: cfg!(debug_assertions), algorithm };
     regalloc2::run(flow, environment(flow.code.avx512), &options).map_err(failed)
@@ -159,7 +159,7 @@ pub fn allocate(flow: &Flow<'_>, carefully: bool) -> Result<Output> {
 ///
 /// # Errors
 /// Internal: the allocator or its input is wrong.
-pub fn check(flow: &Flow<'_>, output: &Output) -> Result<()> {
+pub fn check(flow: &RegallocInput<'_>, output: &Output) -> Result<()> {
     let mut checker = regalloc2::checker::Checker::new(flow, environment(flow.code.avx512));
     checker.prepare(output);
     checker.run().map_err(|e| Error::internal(format!("{e:?}")))

@@ -3,9 +3,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::alloc::Flow;
+use super::alloc::RegallocInput;
 use super::encode::Buffer;
-use super::frame::{Frame, Kept};
+use super::frame::{Frame, SavedRegisters};
 use super::inst::{Code, Op};
 use crate::backend::{MAX_FRAME, MachineCode};
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ struct Threads {
 
 impl Threads {
     /// Finds the blocks that consist of a jump alone, so that jumps to them go to their target.
-    fn of(code: &Code, flow: &Flow<'_>, output: &Output) -> Threads {
+    fn of(code: &Code, flow: &RegallocInput<'_>, output: &Output) -> Threads {
         let count = code.blocks.len();
         let empty: Vec<bool> = (0..count)
             .map(|i| {
@@ -54,9 +54,9 @@ impl Threads {
 ///
 /// # Errors
 /// Limit: the frame or the code is too large.
-pub fn assemble(code: &Code, flow: &Flow<'_>, output: &Output) -> Result<MachineCode> {
+pub fn assemble(code: &Code, flow: &RegallocInput<'_>, output: &Output) -> Result<MachineCode> {
     let too_large = || Error::limit("code is too large");
-    let kept = Kept::of(code, flow, output);
+    let kept = SavedRegisters::of(code, flow, output);
     let frame = Frame::of(code, flow, output, &kept).ok_or_else(|| Error::limit("a frame is too large"))?;
     if frame.total() > MAX_FRAME {
         return Err(Error::limit(format!("a frame of {} bytes", frame.total())));

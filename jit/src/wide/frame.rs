@@ -5,7 +5,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::alloc::Flow;
+use super::alloc::RegallocInput;
 use super::inst::{self, Code, Op, SAVED, Size};
 use regalloc2::{Allocation, Block, Edit, Function, Inst, InstOrEdit, OperandKind, Output, PReg, RegClass, SpillSlot};
 
@@ -28,7 +28,7 @@ const HEAD: u32 = 16;
 impl Frame {
     /// Lays out the frame of a function with its registers; returns `None` if it is too large to be
     /// addressed.
-    pub fn of(code: &Code, flow: &Flow<'_>, output: &Output, kept: &Kept) -> Option<Frame> {
+    pub fn of(code: &Code, flow: &RegallocInput<'_>, output: &Output, kept: &SavedRegisters) -> Option<Frame> {
         let size = if code.large { Size::W512 } else { Size::W256 };
         let align = code.align.max(size.bytes().trailing_zeros() as u8);
         let spills = code.frame.checked_next_multiple_of(size.bytes() as u32)?;
@@ -67,7 +67,7 @@ type List = Vec<(Allocation, Allocation)>;
 
 /// Registers to save for each rare call.
 #[derive(Default)]
-pub struct Kept {
+pub struct SavedRegisters {
     calls: Vec<(Inst, List)>,
     /// Number of 8-byte slots that the saved registers and the spilled registers take.
     slots: usize,
@@ -75,51 +75,51 @@ pub struct Kept {
 
 /// A set of registers, one bit each.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Set(u64);
+struct RegisterSet(u64);
 
-impl Set {
-    fn of(preg: PReg) -> Set {
+impl RegisterSet {
+    fn of(preg: PReg) -> RegisterSet {
         let first = match preg.class() {
             RegClass::Int => 0,
             RegClass::Float => 16,
             RegClass::Vector => 48,
         };
-        Set(1 << (first + preg.hw_enc()))
+        RegisterSet(1 << (first + preg.hw_enc()))
     }
-    fn with(self, other: Set) -> Set {
-        Set(self.0 | other.0)
+    fn with(self, other: RegisterSet) -> RegisterSet {
+        RegisterSet(self.0 | other.0)
     }
-    fn without(self, other: Set) -> Set {
-        Set(self.0 & !other.0)
+    fn without(self, other: RegisterSet) -> RegisterSet {
+        RegisterSet(self.0 & !other.0)
     }
     fn has(self, preg: PReg) -> bool {
-        self.0 & Set::of(preg).0 != 0
+        self.0 & RegisterSet::of(preg).0 != 0
     }
 }
 
 /// Registers that are read before they are written, and registers that are written.
 #[derive(Clone, Copy, Default)]
-struct Summary {
-    read: Set,
-    written: Set,
+struct RegisterEffects {
+    read: RegisterSet,
+    written: RegisterSet,
 }
 
-impl Summary {
+impl RegisterEffects {
     /// Returns the summary of `first` followed by `self`.
-    fn behind(self, first: Summary) -> Summary {
-        Summary { read: first.live_before(self.read), written: self.written.with(first.written) }
+    fn behind(self, first: RegisterEffects) -> RegisterEffects {
+        RegisterEffects { read: first.live_before(self.read), written: self.written.with(first.written) }
     }
-    fn live_before(self, behind: Set) -> Set {
+    fn live_before(self, behind: RegisterSet) -> RegisterSet {
         self.read.with(behind.without(self.written))
     }
 }
 
-fn set(allocation: Allocation) -> Set {
-    allocation.as_reg().map_or(Set::default(), Set::of)
+fn set(allocation: Allocation) -> RegisterSet {
+    allocation.as_reg().map_or(RegisterSet::default(), RegisterSet::of)
 }
 
-fn summary(flow: &Flow<'_>, output: &Output, item: &InstOrEdit<'_>) -> Summary {
-    let mut all = Summary::default();
+fn summary(flow: &RegallocInput<'_>, output: &Output, item: &InstOrEdit<'_>) -> RegisterEffects {
+    let mut all = RegisterEffects::default();
     match *item {
         InstOrEdit::Edit(&Edit::Move { from, to }) => (all.read, all.written) = (set(from), set(to)),
         InstOrEdit::Inst(inst) => {
@@ -130,16 +130,17 @@ fn summary(flow: &Flow<'_>, output: &Output, item: &InstOrEdit<'_>) -> Summary {
                 };
                 *own = own.with(set(allocation));
             }
-            all.written = flow.inst_clobbers(inst).into_iter().map(Set::of).fold(all.written, Set::with);
+            all.written =
+                flow.inst_clobbers(inst).into_iter().map(RegisterSet::of).fold(all.written, RegisterSet::with);
         }
     }
     all
 }
 
-impl Kept {
+impl SavedRegisters {
     /// Finds the registers to save for all rare calls of a function.
-    pub fn of(code: &Code, flow: &Flow<'_>, output: &Output) -> Kept {
-        let mut kept = Kept { slots: output.num_spillslots, ..Kept::default() };
+    pub fn of(code: &Code, flow: &RegallocInput<'_>, output: &Output) -> SavedRegisters {
+        let mut kept = SavedRegisters { slots: output.num_spillslots, ..SavedRegisters::default() };
         let has_some = |block: &inst::Block| block.insts.iter().any(|inst| inst.op == Op::RareCall);
         if !code.blocks.iter().any(has_some) {
             return kept;
@@ -155,15 +156,15 @@ impl Kept {
                 }
                 live = summary(flow, output, item).live_before(live);
             }
-            // Instructions were visited backwards; [`Kept::by`] needs them in the order of their
-            // numbers.
+            // Instructions were visited backwards; [`SavedRegisters::by`] needs them in the order
+            // of their numbers.
             kept.calls[first..].reverse();
         }
         kept
     }
 
     /// Adds a call with the registers that are live behind it.
-    fn add(&mut self, call: Inst, live: Set, flow: &Flow<'_>, output: &Output) {
+    fn add(&mut self, call: Inst, live: RegisterSet, flow: &RegallocInput<'_>, output: &Output) {
         let mut slot = output.num_spillslots;
         let mut list = List::new();
         for preg in Op::Call.clobbers().into_iter().filter(|&preg| live.has(preg)) {
@@ -190,14 +191,16 @@ impl Kept {
 }
 
 /// Returns the registers that are live behind each block.
-fn live_behind(flow: &Flow<'_>, output: &Output) -> Vec<Set> {
+fn live_behind(flow: &RegallocInput<'_>, output: &Output) -> Vec<RegisterSet> {
     let count = flow.num_blocks();
     let whole = |i: usize| {
         let items = output.block_insts_and_edits(flow, Block::new(i));
-        items.map(|item| summary(flow, output, &item)).fold(Summary::default(), |first, next| next.behind(first))
+        items
+            .map(|item| summary(flow, output, &item))
+            .fold(RegisterEffects::default(), |first, next| next.behind(first))
     };
-    let blocks: Vec<Summary> = (0..count).map(whole).collect();
-    let mut live = vec![Set::default(); count];
+    let blocks: Vec<RegisterEffects> = (0..count).map(whole).collect();
+    let mut live = vec![RegisterSet::default(); count];
     let mut left: Vec<usize> = (0..count).collect();
     let mut waits = vec![true; count];
     while let Some(i) = left.pop() {

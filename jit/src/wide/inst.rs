@@ -51,7 +51,7 @@ pub const VECTORS: u8 = 32;
 /// Number of mask registers with AVX-512.
 pub const MASKS: u8 = 8;
 /// Number of vector registers without AVX-512.
-pub const OLD_VECTORS: u8 = 16;
+pub const VEX_VECTORS: u8 = 16;
 
 /// Width of an instruction: bits of vectors, or 32 and 64 bits of general registers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -237,7 +237,7 @@ pub enum Op {
     /// Calls a function.
     Call,
     /// Calls a function on a path that is rarely taken; the registers that it would change are
-    /// saved around it (`frame::Kept`).
+    /// saved around it (`frame::SavedRegisters`).
     RareCall,
     /// Jumps to the first target.
     Jump,

@@ -1,6 +1,6 @@
 //! The wide back end, which makes machine code from LIR with vectors of 256 bits, for processors
-//! with AVX2 and the extensions of its generation. With AVX-512 ([`Level`]) it uses vectors of 512
-//! bits, 32 vector registers and mask registers.
+//! with AVX2 and the extensions of its generation. With AVX-512 ([`VectorLevel`]) it uses vectors
+//! of 512 bits, 32 vector registers and mask registers.
 //!
 //! * `isel` selects instructions: data with virtual registers ([`inst`]), most of them rows of a
 //!   [`table`].
@@ -9,9 +9,9 @@
 //! * `encode` makes the bytes of instructions; `assemble` joins them, with the constants (`pool`)
 //!   behind them.
 //!
-//! A function whose compilation would take too long is refused as a whole ([`Cost`]), as is every
-//! function on an unsupported processor; another tier then compiles it. This module has no unsafe
-//! code, and relies only on the fact that [`lir::verify`] accepts a function.
+//! A function whose compilation would take too long is refused as a whole ([`RegallocCost`]), as is
+//! every function on an unsupported processor; another tier then compiles it. This module has no
+//! unsafe code, and relies only on the fact that [`lir::verify`] accepts a function.
 
 #![forbid(unsafe_code)]
 
@@ -24,31 +24,31 @@ mod isel;
 mod pool;
 mod table;
 
-use crate::backend::{MachineCode, Text, Texts, Wanted, guarded};
-use crate::cost::Cost;
+use crate::backend::{CancelToken, MachineCode, Text, Texts, guarded};
 use crate::error::Result;
 use crate::host;
 use crate::lir;
+use crate::regalloc_cost::RegallocCost;
 
 /// A set of processor features that generated code relies on; each level includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
+pub enum VectorLevel {
     /// AVX2 and the extensions of its generation: x86-64-v3.
     Avx2,
     /// AVX-512: x86-64-v4.
     Avx512,
 }
 
-impl Level {
+impl VectorLevel {
     /// All levels in ascending order.
-    pub const ALL: [Level; 2] = [Level::Avx2, Level::Avx512];
+    pub const ALL: [VectorLevel; 2] = [VectorLevel::Avx2, VectorLevel::Avx512];
 
     /// Returns the highest level that this processor supports.
-    pub fn here() -> Option<Level> {
-        let mut levels = Level::ALL.into_iter().zip(FEATURES);
+    pub fn for_host() -> Option<VectorLevel> {
+        let mut levels = VectorLevel::ALL.into_iter().zip(FEATURES);
         let has = |features: &[&str]| features.iter().all(|name| host::has(name));
         let count = levels.by_ref().take_while(|(_, features)| has(features)).count();
-        Level::ALL[..count].last().copied()
+        VectorLevel::ALL[..count].last().copied()
     }
 }
 
@@ -59,10 +59,10 @@ pub struct Settings {
     /// registers are allocated in one pass without those blocks.
     pub optimise: bool,
     /// Upper bound of the cost. Allocation in one pass takes time in proportion to the function.
-    pub limit: Option<Cost>,
+    pub limit: Option<RegallocCost>,
     /// Highest level that may be used. Allocation in one pass cannot restrict operands to the lower
     /// registers, which some instructions of AVX-512 require.
-    pub most: Level,
+    pub max_level: VectorLevel,
 }
 
 /// Features that each level requires beside those of the levels before it.
@@ -73,16 +73,16 @@ const FEATURES: [&[&str]; 2] = [
 
 /// Returns true if this processor can run the code.
 pub fn is_available() -> bool {
-    Level::here().is_some()
+    VectorLevel::for_host().is_some()
 }
 
 /// Returns true if there are vectors of 512 bits.
 pub fn has_large_vectors() -> bool {
-    Level::here() == Some(Level::Avx512)
+    VectorLevel::for_host() == Some(VectorLevel::Avx512)
 }
 
 /// Makes the code of a function. Returns `None` if the processor cannot run it, if it would take
-/// too long ([`Settings::limit`]), or if `wanted` reports that it is no longer needed.
+/// too long ([`Settings::limit`]), or if `is_needed` reports that it is no longer needed.
 ///
 /// # Errors
 /// Limit: the frame is too large, or there is no memory for a stack. Otherwise Internal, because
@@ -90,40 +90,40 @@ pub fn has_large_vectors() -> bool {
 pub fn code(
     lir: &lir::Function,
     settings: &Settings,
-    wanted: Wanted<'_>,
+    is_needed: CancelToken<'_>,
     texts: Texts<'_>,
 ) -> Result<Option<MachineCode>> {
-    let Some(level) = Level::here() else { return Ok(None) };
-    guarded(|| code_here(lir, settings, level.min(settings.most), wanted, texts))
+    let Some(level) = VectorLevel::for_host() else { return Ok(None) };
+    guarded(|| code_on_this_stack(lir, settings, level.min(settings.max_level), is_needed, texts))
 }
 
 /// Largest number of instructions of a function whose registers are checked if compiles are
 /// verified, because the checker's time grows with the square.
-const MOST_CHECKED: usize = 6000;
+const MAX_CHECKED_INSTS: usize = 6000;
 
-fn code_here(
+fn code_on_this_stack(
     lir: &lir::Function,
     settings: &Settings,
-    level: Level,
-    wanted: Wanted<'_>,
+    level: VectorLevel,
+    is_needed: CancelToken<'_>,
     texts: Texts<'_>,
 ) -> Result<Option<MachineCode>> {
     let beyond = |insts: usize| settings.limit.is_some_and(|limit| insts > limit.insts);
-    if beyond(lir.insts.len()) || !wanted() {
+    if beyond(lir.insts.len()) || !is_needed() {
         return Ok(None);
     }
     let code = isel::select(lir, level, settings.optimise)?;
-    let flow = alloc::Flow::of(&code);
-    if beyond(flow.len()) || !wanted() {
+    let flow = alloc::RegallocInput::of(&code);
+    if beyond(flow.len()) || !is_needed() {
         return Ok(None);
     }
     if let Some(limit) = settings.limit
-        && (!flow.cost().within(limit) || !wanted())
+        && (!flow.cost().within(limit) || !is_needed())
     {
         return Ok(None);
     }
     let output = alloc::allocate(&flow, settings.optimise)?;
-    if cfg!(test) || lir::safety::is_wanted() && flow.len() <= MOST_CHECKED {
+    if cfg!(test) || lir::safety::is_verification_enabled() && flow.len() <= MAX_CHECKED_INSTS {
         alloc::check(&flow, &output)?;
     }
     if let Some(texts) = texts {

@@ -1,5 +1,5 @@
 //! The VEX- and EVEX-encoded instructions, one row each: prefix, opcode map, W, opcode, and the
-//! places of the operands ([`Shape`]).
+//! places of the operands ([`OperandEncoding`]).
 //!
 //! Most have both encodings. EVEX reaches registers above 15, masks and 512 bits; VEX is shorter
 //! and is used where none of these is needed.
@@ -9,14 +9,14 @@
 /// Fields that encode the operands, in the order of an instruction's operand list. The last operand
 /// that is not a result may be memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum OperandEncoding {
     /// Result in reg, operands in vvvv and rm.
     Rvm,
-    /// [`Shape::Rvm`] whose rm is a register.
+    /// [`OperandEncoding::Rvm`] whose rm is a register.
     RvmReg,
     /// Result in reg, operand in rm.
     Rm,
-    /// [`Shape::Rm`] whose rm is a register.
+    /// [`OperandEncoding::Rm`] whose rm is a register.
     RmReg,
     /// Result (or memory) in rm, operand in reg.
     Mr,
@@ -30,14 +30,14 @@ pub enum Shape {
     Fma,
     /// No result; operands in reg and rm.
     Test,
-    /// [`Shape::Test`] whose rm is a register.
+    /// [`OperandEncoding::Test`] whose rm is a register.
     TestReg,
 }
 
-impl Shape {
+impl OperandEncoding {
     /// Returns true if rm cannot be memory.
     pub fn takes_registers_only(self) -> bool {
-        matches!(self, Shape::RvmReg | Shape::RmReg | Shape::TestReg)
+        matches!(self, OperandEncoding::RvmReg | OperandEncoding::RmReg | OperandEncoding::TestReg)
     }
 }
 
@@ -92,7 +92,7 @@ impl Evex {
 
 /// Encoding of an instruction.
 #[derive(Debug)]
-pub struct Row {
+pub struct EncodingRow {
     /// Name in assembly language, with a suffix that distinguishes rows of one name.
     #[cfg(test)]
     pub name: &'static str,
@@ -107,12 +107,12 @@ pub struct Row {
     /// Opcode byte.
     pub opcode: u8,
     /// Places of the operands.
-    pub shape: Shape,
+    pub shape: OperandEncoding,
     /// An immediate byte follows.
     pub imm: bool,
 }
 
-impl Row {
+impl EncodingRow {
     /// Returns true if VEX encodes the instruction.
     pub fn has_vex(&self) -> bool {
         !matches!(self.width, Width::None | Width::NoneW)
@@ -173,10 +173,10 @@ macro_rules! rows {
         pub enum Vex { $($op,)* }
 
         /// The encodings of all instructions, in the order of [`Vex`].
-        pub const ROWS: &[Row] = {
+        pub const ROWS: &[EncodingRow] = {
             #[allow(clippy::enum_glob_use, reason = "a column of the table")]
-            use Shape::*;
-            &[$(Row {
+            use OperandEncoding::*;
+            &[$(EncodingRow {
                 #[cfg(test)]
                 name: stringify!($op),
                 prefix: $prefix,
@@ -193,7 +193,7 @@ macro_rules! rows {
 
 impl Vex {
     /// Returns the encoding of the instruction.
-    pub fn row(self) -> &'static Row {
+    pub fn row(self) -> &'static EncodingRow {
         &ROWS[self as usize]
     }
 }

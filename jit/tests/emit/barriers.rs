@@ -2,7 +2,7 @@
 //! the interpreter.
 
 use crate::emit_common::*;
-use base::shader::{Payload, Stage, WorkgroupFacts};
+use base::shader::{Stage, StageSpecificInfo, WorkgroupInfo};
 use jit::ir::interp::{self, Memory};
 use jit::ir::*;
 use jit::passes::{self, PassOptions};
@@ -13,8 +13,8 @@ const FLAGS: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };
 /// indices of the invocation in its workgroup and in the dispatch.
 fn shader(n: u32, build: impl FnOnce(&mut Builder<'_>, Value, Value)) -> Shader {
     let mut shader = Shader::new(Stage::Compute, "test");
-    let facts = WorkgroupFacts { local_size: [n, 1, 1], shared_bytes: 4 * n, reserved_bytes: 0 };
-    shader.payload = Payload::Compute(facts);
+    let info = WorkgroupInfo { local_size: [n, 1, 1], shared_bytes: 4 * n, reserved_bytes: 0 };
+    shader.stage_info = StageSpecificInfo::Compute(info);
     shader.side_effects = true;
     let mut b = Builder::new(&mut shader);
     let index = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
@@ -84,7 +84,7 @@ fn mirror(b: &mut Builder<'_>, n: u32, index: Value, value: Value) -> Value {
 /// In the first workgroup, invocations diverge between two arms without a barrier. The second
 /// workgroup goes to the barrier as a whole (dEQP-VK.compute.pipeline.basic.branch_past_barrier).
 #[test]
-fn an_arm_with_a_barrier_that_some_workgroups_do_not_reach() {
+fn barrier_in_arm_that_some_workgroups_skip() {
     let n = 24;
     let s = shader(n, |b, index, global| {
         let v = get(b, global);
@@ -159,7 +159,7 @@ fn both_arms_with_barriers_and_breaks() {
 
 /// The trip count of a loop is loaded per invocation, and is equal in a workgroup.
 #[test]
-fn a_loop_with_a_barrier_and_a_count_from_memory() {
+fn loop_with_barrier_and_count_from_memory() {
     for n in [3u32, 8, 20] {
         let s = shader(n, |b, index, global| {
             let count = get(b, global);
@@ -210,7 +210,7 @@ fn early_returns_before_a_loop_with_a_barrier() {
 /// Invocations of a workgroup that reach different numbers of barriers are invalid. The shader must
 /// still end, and must not change other memory.
 #[test]
-fn barriers_that_do_not_match_end() {
+fn mismatched_barriers_terminate() {
     let n = 32;
     let s = shader(n, |b, index, global| {
         let (zero, one) = (b.u32(0), b.u32(1));

@@ -261,7 +261,7 @@ fn copied(bytes: usize, components: usize, stride: u32, start: u32, masked: bool
 /// Checks bounded indices of elements of `scale` bytes. An index beyond 2^32 bytes or before the
 /// buffer must not wrap to the inside, whether the index is uniform, affine or comes from memory.
 #[test]
-fn far_indices_do_not_wrap() {
+fn out_of_range_indices_do_not_wrap() {
     const STARTS: [u32; 11] = [
         0,
         u32::MAX,

@@ -3,7 +3,7 @@
 //! exact.
 
 use crate::emit_common::*;
-use base::random::Star;
+use base::random::XorshiftStar;
 use jit::ir::interp::{Memory, run_workgroup};
 use jit::ir::*;
 use jit::passes::{self, PassOptions};
@@ -14,7 +14,7 @@ const LOCAL: u32 = 64;
 
 /// Returns a value of the type for an invocation: a special value in half of the cases, and often a
 /// number near 1.
-fn sample(random: &mut Star, ty: Ty) -> u64 {
+fn sample(random: &mut XorshiftStar, ty: Ty) -> u64 {
     let special = random.chance(50);
     let sign = random.below(2) as u64;
     match ty {
@@ -128,7 +128,7 @@ fn program(op: &Op, args: &[Ty], results: &[Ty], float: FloatFlags, seed: u64) -
         let values: Vec<Value> = b.shader.insts[inst].results().collect();
         (args.len() as u32..).zip(values).for_each(|(i, value)| store(b, i, value));
     });
-    let mut random = Star::new(seed);
+    let mut random = XorshiftStar::new(seed);
     let inputs = args.iter().map(|&ty| (0..ALL).flat_map(|_| bytes(ty, sample(&mut random, ty))).collect());
     let outputs = results.iter().map(|&ty| vec![0; (ALL * stored(ty).bytes()) as usize]);
     (shader, memory(inputs.chain(outputs).collect()))
@@ -196,7 +196,7 @@ fn every_operation_on_floats_has_the_bits_of_its_meaning() {
 
 /// Checks that a transcendental function of constants has the bits of the function of the same
 /// numbers in a buffer, on every tier: folding takes the steps of generated code. Expansions for
-/// known exponents (`passes::math::halves`) apply in both cases.
+/// known exponents (`passes::math::half_exponent`) apply in both cases.
 #[test]
 fn functions_of_constants_have_the_bits_of_functions_of_buffers() {
     const SAMPLES: u32 = 12;
@@ -207,7 +207,7 @@ fn functions_of_constants_have_the_bits_of_functions_of_buffers() {
             if ty == Ty::F64 && op != Op::Unary(Unary::InverseSqrt) {
                 continue;
             }
-            let mut random = Star::new(9000 + tried);
+            let mut random = XorshiftStar::new(9000 + tried);
             // Every other number is one for which functions have a result.
             let mut number = |i: u32| match (i % 2, ty) {
                 (0, _) => sample(&mut random, ty),
@@ -244,7 +244,7 @@ fn functions_of_constants_have_the_bits_of_functions_of_buffers() {
                 shader
             };
             let in_binary32 = |bits| eval::to_f64(ty, bits) as f32;
-            let known = |n, bits| power && n == 1 && passes::math::halves(in_binary32(bits)).is_some();
+            let known = |n, bits| power && n == 1 && passes::math::half_exponent(in_binary32(bits)).is_some();
             let inputs = (0..args.len()).map(|n| rows.iter().flat_map(|row| bytes(ty, row[n])).collect());
             let memory = memory(inputs.chain([vec![0; (SAMPLES * stored(ty).bytes()) as usize]]).collect());
             let (constants, buffers) = (write(&|_, _| true), write(&known));
@@ -306,7 +306,7 @@ fn modes_have_the_bits_of_their_meaning() {
 #[test]
 fn the_ends_of_binary64_are_cut_exactly() {
     let ends = [Op::Binary(Binary::FMul), Op::Binary(Binary::FDiv), Op::Binary(Binary::FAdd), Op::Unary(Unary::Sqrt)];
-    let mut random = Star::new(77);
+    let mut random = XorshiftStar::new(77);
     for op in ends {
         for _ in 0..20_000 {
             // Exponents whose sums and differences cover the whole range.

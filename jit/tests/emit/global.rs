@@ -43,7 +43,7 @@ fn shader(components: usize, uniform: bool) -> Shader {
 }
 
 #[test]
-fn only_what_is_alive_is_touched() {
+fn only_live_memory_is_accessed() {
     for components in 1..=4usize {
         for uniform in [false, true] {
             for lanes in WIDTHS {

@@ -2,14 +2,14 @@
 //! invocations, image calls.
 
 mod rectangles;
+mod sample_batching;
 mod texels;
-mod together;
 
 use crate::emit_common::*;
 use base::abi::*;
 use base::shader::{
-    BindingLayout, DescriptorKind, GeometryFacts, InputPrimitive, Interpolation, OutputPrimitive, Payload,
-    PipelineLayoutInfo, Slot, SlotKind, SlotType, Stage,
+    BindingLayout, DescriptorKind, GeometryInfo, InputPrimitive, Interpolation, OutputPrimitive, PipelineLayoutInfo,
+    Slot, SlotKind, SlotType, Stage, StageSpecificInfo,
 };
 use jit::emit::{EmitOptions, lane_count};
 use jit::ir::*;
@@ -131,14 +131,14 @@ fn vertices() {
 /// numbers, and made in rows, under masks and by varying numbers.
 #[test]
 fn vertices_of_primitives() {
-    let facts = GeometryFacts {
+    let info = GeometryInfo {
         input: InputPrimitive::Triangles,
         output: OutputPrimitive::TriangleStrip,
         max_vertices: 4,
         invocations: 3,
     };
     let mut s = Shader::new(Stage::Geometry, "test");
-    s.payload = Payload::Geometry(facts);
+    s.stage_info = StageSpecificInfo::Geometry(info);
     s.inputs = (0..2).map(|i| slot(i, Interpolation::Smooth)).collect();
     s.outputs = (0..3).map(|i| slot(i, Interpolation::Smooth)).collect();
     let mut b = Builder::new(&mut s);
@@ -319,8 +319,8 @@ fn run_stage(
     quads: &[FragmentQuad],
     samples: u32,
 ) -> Vec<[Vec<[u32; 4]>; 2]> {
-    let lanes = stage.facts.lanes as usize;
-    let slots = stage.facts.interface.outputs.len();
+    let lanes = stage.info.lanes as usize;
+    let slots = stage.info.interface.outputs.len();
     let per = lanes / 4;
     let chunks = quads.len().div_ceil(per);
     let mut padded = quads.to_vec();
@@ -696,7 +696,7 @@ const SAMPLE: SampleInfo = SampleInfo {
 /// [`CONFIGURATIONS`], and chunks of more lanes than their rows have.
 fn with_rows_of_eight() -> impl Iterator<Item = (EmitOptions, Tier)> {
     let more = EmitOptions { lanes: lane_count::MORE_LANES, row_lanes: MAX_LANES as u32 };
-    let usual = CONFIGURATIONS.into_iter().map(|(lanes, tier)| (EmitOptions::of(lanes as u32), tier));
+    let usual = CONFIGURATIONS.into_iter().map(|(lanes, tier)| (EmitOptions::with_lanes(lanes as u32), tier));
     usual.chain(Tier::ALL.map(|tier| (more, tier)))
 }
 
@@ -736,7 +736,7 @@ fn early_samples() {
     let attributes: [[f32; 3]; 2] = [[0.3, -1.7, 2.25], [100.5, 0.01, -3.0]];
     let list = attributes.map(|a| a.map(f32::to_bits));
     let primitives = [primitive(&list, 1), primitive(&list, 4)];
-    for count in [1, 2, 5, FragmentBatch::MOST_QUADS] {
+    for count in [1, 2, 5, FragmentBatch::MAX_QUADS] {
         let quads = row_of_quads(count, 4, |q| &primitives[usize::from(q % 3 == 0)]);
         for (options, tier) in with_rows_of_eight() {
             let mut env = Environment::new(&[], &[]);

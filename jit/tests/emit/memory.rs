@@ -92,7 +92,7 @@ fn loads(l: &Loads) -> Shader {
 
 /// Checks that each word is in range by itself: the interpreter examines each load.
 #[test]
-fn neighbours_are_in_range_by_themselves() {
+fn vectorized_loads_check_each_element() {
     let mut rng = Rng::new(7);
     for case in 0..120u32 {
         let ty = [Ty::I32, Ty::I8, Ty::I16][case as usize / 2 % 3];
@@ -327,9 +327,9 @@ fn counting(op: AtomicOp, around: Around) -> Shader {
 }
 
 #[test]
-fn atomics_are_kept_back_where_nobody_can_tell() {
+fn unobservable_atomics_are_deferred() {
     use Around::*;
-    for op in base::deferred::OPERATIONS {
+    for op in base::deferred_atomics::OPERATIONS {
         for (around, kept) in [
             (Nothing, true),
             (Condition, true),
@@ -357,7 +357,7 @@ fn atomics_are_kept_back_where_nobody_can_tell() {
 /// Checks shifts and masks of affine values, which are uniform, affine or varying depending on the
 /// bits that are left.
 #[test]
-fn bits_of_places_and_counters() {
+fn positions_and_counters_have_known_bits() {
     for local_size in [[32, 1, 1], [16, 2, 1], [24, 1, 1], [12, 2, 1]] {
         for (start, step, scale) in
             [(0u32, 32u32, 1u32), (0, 12, 4), (8, 48, 1), (3, 16, 1), (0, 64, 3), (0, 8, 0x2000_0000)]
@@ -599,7 +599,7 @@ fn private_arrays_of_every_type() {
 /// Checks that a load vector behind its bounds check stays there, also if it is invariant in a
 /// loop: optimization must not make it read out of bounds.
 #[test]
-fn a_load_in_a_loop_is_not_executed_before_its_check() {
+fn load_in_loop_stays_behind_its_check() {
     const READ_ONLY: MemFlags = MemFlags { readonly: true, volatile: false, align: 4 };
     let s = shader([8, 1, 1], |b| {
         let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);

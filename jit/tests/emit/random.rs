@@ -3,8 +3,8 @@
 
 use crate::emit_common::{HELPERS, buffers_layout, compile_tier, wide_configurations};
 use base::abi::{
-    AddressSpace, BatchHeader, BufferDescriptor, ComputeBatch, MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS,
-    NEAR_DYNAMIC_BUFFERS, ShaderContext,
+    AddressSpace, BatchHeader, BufferDescriptor, ComputeBatch, INLINE_DYNAMIC_BUFFERS, MAX_DESCRIPTOR_SETS,
+    MAX_PUSH_CONSTANTS, ShaderContext,
 };
 use base::shader::CompiledStage;
 use jit::ir::FloatFlags;
@@ -26,7 +26,7 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
         .collect();
     let mut context = ShaderContext {
         sets: [std::ptr::null(); MAX_DESCRIPTOR_SETS],
-        dynamic_buffers: [descriptors[0]; NEAR_DYNAMIC_BUFFERS],
+        dynamic_buffers: [descriptors[0]; INLINE_DYNAMIC_BUFFERS],
         push_constants: [0; MAX_PUSH_CONSTANTS],
         num_workgroups: [program.workgroups, 1, 1],
         base_vertex: 0,
@@ -41,7 +41,7 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
         helpers: &HELPERS,
     };
     context.sets[0] = descriptors.as_ptr().cast();
-    let workgroup = stage.facts.payload.workgroup().expect("a compute stage");
+    let workgroup = stage.info.stage_info.workgroup().expect("a compute stage");
     let mut scratch = vec![0x5a5a_u128 << 50; stage.code.scratch_bytes() / 16 + 4];
     let mut sink = [0u128; 4];
     let mut shared = vec![0x77_u128 << 9; workgroup.shared_bytes as usize / 16 + 4];

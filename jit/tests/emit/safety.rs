@@ -7,7 +7,7 @@ use base::shader::Stage;
 use jit::emit::{self, Emission, EmitOptions};
 use jit::ir::random::{Options, compute_shader};
 use jit::ir::{Binary, Builder, Builtin, MemFlags, Op, Shader, Space, Ty};
-use jit::lir::{self, Def, Imm, Inst, IntCond, Reason, Type, Value};
+use jit::lir::{self, AccessReason, Def, Imm, Inst, IntCond, Type, Value};
 use jit::passes;
 
 /// A distance in bytes that exceeds any check of these programs.
@@ -16,7 +16,7 @@ const FLAGS: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };
 
 fn emitted(shader: &Shader, lanes: u32) -> Emission {
     let divergence = passes::divergence(shader, lanes);
-    emit::build(shader, &divergence, &buffers_layout(2), &EmitOptions::of(lanes)).expect("LIR")
+    emit::build(shader, &divergence, &buffers_layout(2), &EmitOptions::with_lanes(lanes)).expect("LIR")
 }
 
 fn verify(emission: &Emission, shader: &Shader) -> Result<(), String> {
@@ -79,7 +79,7 @@ fn is_fallback(func: &lir::Function, v: Value) -> bool {
     let data = func.definition(v);
     data.is_some_and(|data| match (data.op, data.imm) {
         (lir::Op::Splat, _) => is_fallback(func, data.args[0]),
-        (lir::Op::Load, Imm::Access(access)) => access.reason == Reason::Field && data.ty == Type::I64,
+        (lir::Op::Load, Imm::Access(access)) => access.reason == AccessReason::Field && data.ty == Type::I64,
         _ => false,
     })
 }
@@ -97,12 +97,12 @@ fn broken(func: &lir::Function) -> Vec<(String, lir::Function)> {
                 replace(&mut change, data.first, data.args[1]);
                 out.push((format!("{inst} chooses always the address"), change));
             }
-            (_, Imm::Access(access)) if access.reason == Reason::Checked => {
+            (_, Imm::Access(access)) if access.reason == AccessReason::Checked => {
                 let further = lir::Access { offset: access.offset + FURTHER, ..access };
                 change.insts[inst].imm = Imm::Access(further);
                 out.push((format!("{inst} lies further behind"), change));
             }
-            (_, Imm::Gather(access, n)) if access.reason == Reason::Checked => {
+            (_, Imm::Gather(access, n)) if access.reason == AccessReason::Checked => {
                 let all = change.values.push(lir::ValueData { ty: func.ty(data.args[0]), def: Def::Const(1) });
                 change.insts[inst].args[0] = all;
                 out.push((format!("{inst} takes all lanes"), change));
@@ -114,7 +114,7 @@ fn broken(func: &lir::Function) -> Vec<(String, lir::Function)> {
             // The variant inverts the comparison.
             (lir::Op::Icmp, Imm::Int(cond @ (IntCond::Ule | IntCond::Ult))) if func.ty(data.args[0]) == Type::I64 => {
                 let size = func.definition(data.args[1]);
-                if size.is_some_and(|d| matches!(d.imm, Imm::Access(a) if a.reason == Reason::Descriptor)) {
+                if size.is_some_and(|d| matches!(d.imm, Imm::Access(a) if a.reason == AccessReason::Descriptor)) {
                     let other = if cond == IntCond::Ule { IntCond::Ugt } else { IntCond::Uge };
                     change.insts[inst].imm = Imm::Int(other);
                     out.push((format!("{inst} compares the other way around"), change));
@@ -127,7 +127,8 @@ fn broken(func: &lir::Function) -> Vec<(String, lir::Function)> {
         let data = &func.blocks[block];
         let Some(&last) = data.insts.last() else { continue };
         // The variant always branches to the block with the accesses.
-        let checked = |inst: &Inst| matches!(func.insts[*inst].imm, Imm::Access(a) if a.reason == Reason::Checked);
+        let checked =
+            |inst: &Inst| matches!(func.insts[*inst].imm, Imm::Access(a) if a.reason == AccessReason::Checked);
         if let [then, _] = &data.targets[..]
             && func.blocks[then.block].insts.iter().any(checked)
             && !func.blocks[then.block].cold
@@ -142,7 +143,7 @@ fn broken(func: &lir::Function) -> Vec<(String, lir::Function)> {
 }
 
 #[test]
-fn a_check_that_is_taken_away_is_found() {
+fn removed_bounds_check_is_reported() {
     let shader = accesses();
     let mut count = 0;
     for lanes in WIDTHS {
@@ -206,13 +207,22 @@ fn random_programs_are_proved() {
 }
 
 #[test]
-fn a_reason_must_be_the_right_one() {
+fn wrong_access_reason_is_reported() {
     let shader = accesses();
     let emission = emitted(&shader, 8);
-    for reason in [Reason::Field, Reason::Element, Reason::Frame, Reason::Scratch, Reason::Shared, Reason::Caller] {
+    for reason in [
+        AccessReason::Field,
+        AccessReason::Element,
+        AccessReason::Frame,
+        AccessReason::Scratch,
+        AccessReason::Shared,
+        AccessReason::Caller,
+    ] {
         let mut lir = emission.lir.clone();
         let other = |imm: Imm| match imm {
-            Imm::Access(access) if access.reason == Reason::Checked => Imm::Access(lir::Access { reason, ..access }),
+            Imm::Access(access) if access.reason == AccessReason::Checked => {
+                Imm::Access(lir::Access { reason, ..access })
+            }
             imm => imm,
         };
         lir.insts.values_mut().for_each(|data| data.imm = other(data.imm));

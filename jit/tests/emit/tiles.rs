@@ -130,7 +130,7 @@ fn copy(t: &Tile) -> Shader {
 }
 
 #[test]
-fn tiles_are_copied_as_the_interpreter_copies_them() {
+fn tile_copies_match_the_interpreter() {
     let mut rng = Rng::new(23);
     let sizes = [
         [4, 4, 1],

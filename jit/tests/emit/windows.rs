@@ -63,7 +63,7 @@ fn packed(by: [u32; 2], shift: u32, plus: u32, masked: bool) -> Shader {
 }
 
 #[test]
-fn packed_elements_are_those_of_their_words() {
+fn unpacked_elements_match_their_words() {
     let mut rng = Rng::new(41);
     for case in 0..60 {
         let by = [[1, 0], [4, 1], [2, 0], [1, 3], [3, 0], [0, 5], [1, u32::MAX], [40, 0]][rng.below(8)];
@@ -81,7 +81,7 @@ fn packed_elements_are_those_of_their_words() {
 
 /// Checks that an index may be a value without operands.
 #[test]
-fn a_place_in_a_workgroup_is_no_quotient() {
+fn window_index_may_be_a_builtin() {
     let s = shader([3, 8, 1], |b| {
         let lane = b.builtin(Builtin::LocalInvocationIndex, Ty::I32);
         let column = b.builtin(Builtin::LocalInvocationId(0), Ty::I32);
@@ -134,7 +134,7 @@ fn vectors(n: u32, many: u32, list: &[u32], masked: bool) -> Shader {
 }
 
 #[test]
-fn vectors_side_by_side_are_in_range_by_themselves() {
+fn adjacent_vectors_are_checked_separately() {
     let mut rng = Rng::new(42);
     let lists: [(u32, &[u32]); 8] = [
         (2, &[0, 1]),

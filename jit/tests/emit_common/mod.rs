@@ -67,7 +67,7 @@ pub fn try_compile(
     lanes: u32,
     tier: Tier,
 ) -> Result<CompiledStage, jit::error::Error> {
-    try_compile_rows(shader, layout, EmitOptions::of(lanes), tier)
+    try_compile_rows(shader, layout, EmitOptions::with_lanes(lanes), tier)
 }
 
 /// Emits and loads a shader with given options, or returns the error.
@@ -82,13 +82,13 @@ pub fn try_compile_rows(
     emit::verify(&emitted, shader, layout, false).unwrap_or_else(|e| panic!("{e}\n{}", emitted.lir));
     let lanes = options.row_lanes;
     let (code, tier) = jit::tier::generate(&emitted.lir, tier)?;
-    let facts = StageFacts {
-        payload: shader.payload,
+    let info = ShaderInfo {
+        stage_info: shader.stage_info,
         lanes,
         interface: Arc::new(StageInterface {
             inputs: shader.inputs.clone(),
             outputs: shader.outputs.clone(),
-            places: shader.places.clone(),
+            placements: shader.placements.clone(),
         }),
         capture: shader.capture.clone().map(Arc::new),
         side_effects: shader.side_effects,
@@ -96,9 +96,9 @@ pub fn try_compile_rows(
         draw_parameters: true,
     };
     let (frame, scratch, cpu_features) = (code.frame, emitted.scratch_bytes, jit::host::cpu_features());
-    let blob = CodeBlob { facts, code: code.bytes, frame, scratch, tier, cpu_features };
+    let blob = CodeBlob { info, code: code.bytes, frame, scratch, tier, cpu_features };
     let code = Arc::new(blob.load().expect("executable memory"));
-    Ok(CompiledStage { facts: blob.facts, code })
+    Ok(CompiledStage { info: blob.info, code })
 }
 
 unsafe extern "C" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32) {
@@ -210,7 +210,7 @@ thread_local! {
 unsafe extern "C" fn begin_atomics(table: *mut c_void, op: u32, bytes: u32) {
     TABLES_BEGUN.set(TABLES_BEGUN.get() + 1);
     // SAFETY: generated code passes a valid table.
-    unsafe { base::deferred::begin_atomics(table, op, bytes) }
+    unsafe { base::deferred_atomics::begin_atomics(table, op, bytes) }
 }
 
 thread_local! {
@@ -261,8 +261,8 @@ pub static HELPERS: HelperTable = HelperTable {
     centroids,
     sample_chunks,
     begin_atomics,
-    combine_atomics: base::deferred::combine_atomics,
-    end_atomics: base::deferred::end_atomics,
+    combine_atomics: base::deferred_atomics::combine_atomics,
+    end_atomics: base::deferred_atomics::end_atomics,
     clock,
 };
 
@@ -319,7 +319,7 @@ impl Environment {
         let abort = Box::new(AtomicU32::new(0));
         let mut context = Box::new(ShaderContext {
             sets: [core::ptr::null(); MAX_DESCRIPTOR_SETS],
-            dynamic_buffers: [BufferDescriptor { address: 64 as *mut u8, range: 0 }; NEAR_DYNAMIC_BUFFERS],
+            dynamic_buffers: [BufferDescriptor { address: 64 as *mut u8, range: 0 }; INLINE_DYNAMIC_BUFFERS],
             push_constants: [0; MAX_PUSH_CONSTANTS],
             num_workgroups: [1; 3],
             base_vertex: 100,
@@ -351,8 +351,8 @@ impl Environment {
 /// first one begins: the stage clears it.
 pub fn dispatch(stage: &CompiledStage, env: &mut Environment, groups: [u32; 3]) {
     env.context.num_workgroups = groups;
-    let facts = &stage.facts;
-    let workgroup = facts.payload.workgroup().expect("a stage with workgroups");
+    let info = &stage.info;
+    let workgroup = info.stage_info.workgroup().expect("a stage with workgroups");
     let (shared_bytes, scratch_bytes) = (workgroup.shared_bytes as usize, stage.code.scratch_bytes());
     let mut scratch = Aligned::new(scratch_bytes, 0x5a);
     let mut sink = Aligned::new(64, 0x77);

@@ -18,7 +18,7 @@ fn without_binding_2(name: &str, entry: &str) -> Result<Shader, Error> {
 /// A literal may equal the number of a variable's id: in an extended instruction, a component or an
 /// alignment. It is not a use of the variable.
 #[test]
-fn a_literal_is_no_use_of_an_id() {
+fn literals_are_not_uses_of_ids() {
     without_binding_2("literal_as_use.comp", "main").expect("a stage that does not use the binding");
     let error = without_binding_2("literal_as_use.comp", "other").expect_err("a stage that uses it");
     assert!(error.to_string().contains("binding 2"), "{error}");
@@ -26,7 +26,7 @@ fn a_literal_is_no_use_of_an_id() {
 
 /// Debug information is ignored, whatever its operands are.
 #[test]
-fn debug_information_means_nothing() {
+fn debug_information_is_ignored() {
     let memory = Memory { buffers: vec![((0, 0), float_bytes(&[1.25]))], ..Memory::default() };
     let after = execute(&shader("debug_info.comp"), &memory, 8, true);
     assert_eq!(read(&after, 0, 0), [2.5f32.to_bits()]);

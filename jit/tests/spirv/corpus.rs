@@ -33,7 +33,7 @@ fn corpus() {
         };
         let layout = layout_of(&words);
         for e in module.entry_points() {
-            let Some(stage) = Stage::of_execution_model(e.model) else { continue };
+            let Some(stage) = Stage::from_execution_model(e.model) else { continue };
             let start = std::time::Instant::now();
             let result =
                 translate(&module, stage, &e.name, &Specialization::default(), &layout, &Accept::all_implemented());

@@ -1,7 +1,7 @@
 //! Tests of translated shaders on the interpreter against the same computations in Rust.
 
 use crate::spirv_common::*;
-use base::random::Star as Rng;
+use base::random::XorshiftStar as Rng;
 use jit::ir::interp::Memory;
 use jit::spirv::Specialization;
 
@@ -194,9 +194,9 @@ fn shared_memory_and_specialisation() {
             ..Specialization::default()
         };
         let s = compile(&words("shared.comp"), stage("shared.comp"), &spec).expect("translate");
-        let facts = s.workgroup().expect("workgroups");
-        assert_eq!(facts.local_size, [x, 2, 1]);
-        assert!(facts.shared_bytes >= 64 * 4 + 2 * 16 + 4 && s.side_effects);
+        let info = s.workgroup().expect("workgroups");
+        assert_eq!(info.local_size, [x, 2, 1]);
+        assert!(info.shared_bytes >= 64 * 4 + 2 * 16 + 4 && s.side_effects);
         let count = x * 2;
         let a: Vec<u32> = (0..count).map(|i| i * i + 1).collect();
         let counters = [0u32, 0, 0, 0, 0, 0, 5];

@@ -2,7 +2,7 @@
 //! same computations in Rust.
 
 use crate::spirv_common::*;
-use base::random::Star as Rng;
+use base::random::XorshiftStar as Rng;
 use jit::ir::interp::Memory;
 use jit::ir::{Convert, Op, Ty, eval};
 use jit::spirv::{Accept, Module, Specialization, translate};
@@ -89,7 +89,7 @@ fn halves_and_doubles() {
 
 /// A type is refused if its capability is not accepted.
 #[test]
-fn capabilities_are_asked_for() {
+fn missing_capabilities_are_refused() {
     const CAPABILITIES: [(u32, &str); 3] = [(9, "Float16"), (10, "Float64"), (4433, "StorageBuffer16BitAccess")];
     let module = Module::parse(&words("floats.comp")).expect("a module");
     for (number, name) in CAPABILITIES {

@@ -3,7 +3,7 @@
 
 use crate::emit_common::{WIDTHS, all_configurations, compile_tier, run_compiled};
 use crate::spirv_common::{bytes, execute, float_bytes, words};
-use base::random::Star as Rng;
+use base::random::XorshiftStar as Rng;
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
 use jit::ir::interp::Memory;
 use jit::ir::{Convert, Op, Ty, eval};
@@ -31,7 +31,7 @@ fn run_all_ways(name: &str, specialization: &Specialization, buffers: Vec<Vec<u8
     let accept = Accept::all_implemented();
     let shader = translate(&module, spirv_common::stage(name), "main", specialization, &layout, &accept);
     let shader = shader.unwrap_or_else(|e| panic!("{name}: {e}"));
-    let shared = vec![0; shader.payload.workgroup().expect("a compute stage").shared_bytes as usize];
+    let shared = vec![0; shader.stage_info.workgroup().expect("a compute stage").shared_bytes as usize];
     let buffers = buffers.into_iter().enumerate().map(|(i, b)| ((0, i as u32), b)).collect();
     let memory = Memory { buffers, shared, ..Memory::default() };
     let want: Vec<Vec<u8>> = execute(&shader, &memory, specialization.subgroup_size as usize, true)

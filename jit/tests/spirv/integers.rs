@@ -2,7 +2,7 @@
 //! in Rust.
 
 use crate::spirv_common::*;
-use base::random::Star as Rng;
+use base::random::XorshiftStar as Rng;
 use jit::ir::interp::Memory;
 use jit::spirv::{Accept, Module, Specialization, translate};
 

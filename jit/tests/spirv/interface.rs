@@ -3,8 +3,8 @@
 use crate::spirv_common::*;
 use base::abi::{LodMode, SampleOp, TexelKind};
 use base::shader::{
-    BuiltinSlot as B, Captured, FragmentFacts, GeometryFacts, InputPrimitive, Interpolation as I, OutputPrimitive,
-    Slot, SlotKind, SlotType as T,
+    BuiltinSlot as B, Captured, FragmentInfo, GeometryInfo, InputPrimitive, Interpolation as I, OutputPrimitive, Slot,
+    SlotKind, SlotType as T,
 };
 use jit::ir::{Builtin, ImageQuery, InterpolateAt, Node, Op, SampleInfo, Shader};
 use jit::passes;
@@ -22,8 +22,8 @@ fn ops(s: &Shader) -> Vec<Op> {
     s.insts.values().map(|i| i.op.clone()).collect()
 }
 
-fn fragment(s: &Shader) -> FragmentFacts {
-    *s.payload.fragment().expect("a fragment stage")
+fn fragment(s: &Shader) -> FragmentInfo {
+    *s.stage_info.fragment().expect("a fragment stage")
 }
 
 fn samples(s: &Shader) -> Vec<SampleInfo> {
@@ -58,7 +58,7 @@ fn vertex_slots() {
 /// Checks that an invocation that reaches an unreachable point ends there as by a return: outputs
 /// that it has written until then are kept, not old memory contents.
 #[test]
-fn who_should_not_come_leaves_outputs_too() {
+fn unreachable_end_keeps_output_stores() {
     let mut words = words("scene.vert");
     let [returns, unreachable] = [0x0001_00fd, 0x0001_00ff];
     words.iter_mut().filter(|w| **w == returns).for_each(|w| *w = unreachable);
@@ -70,13 +70,13 @@ fn who_should_not_come_leaves_outputs_too() {
 }
 
 #[test]
-fn slots_of_vertices_that_are_made() {
+fn emitted_vertices_fill_their_slots() {
     let mut s = shader("strip.geom");
     let position = |c| SlotKind::Builtin(B::Position(c));
     let mark = SlotKind::Builtin(B::VertexMark);
-    let facts = |s: &Shader| *s.payload.geometry().expect("a geometry stage");
+    let info = |s: &Shader| *s.stage_info.geometry().expect("a geometry stage");
     let (input, output) = (InputPrimitive::Triangles, OutputPrimitive::TriangleStrip);
-    assert_eq!(facts(&s), GeometryFacts { input, output, max_vertices: 3, invocations: 1 });
+    assert_eq!(info(&s), GeometryInfo { input, output, max_vertices: 3, invocations: 1 });
     for want in [user(2, 0), user(2, 1), position(0), position(3)] {
         find(&s.inputs, want);
     }
@@ -100,7 +100,7 @@ fn slots_of_vertices_that_are_made() {
 
     let mut s = shader("strips.geom");
     let (input, output) = (InputPrimitive::LinesAdjacency, OutputPrimitive::LineStrip);
-    assert_eq!(facts(&s), GeometryFacts { input, output, max_vertices: 6, invocations: 2 });
+    assert_eq!(info(&s), GeometryInfo { input, output, max_vertices: 6, invocations: 2 });
     // An array of each vertex has a location each.
     for want in [user(0, 0), user(1, 0), user(2, 0)] {
         find(&s.inputs, want);
@@ -143,7 +143,7 @@ fn fragment_slots_and_flags() {
 
 /// Checks that written depth counts although the shader breaks its promise not to change it.
 #[test]
-fn depth_is_written_although_the_shader_promises_not_to_change_it() {
+fn written_depth_overrides_depth_unchanged() {
     let mut words = words("scene.frag");
     let mut at = 5;
     // Searches OpExecutionMode %function DepthReplacing.
@@ -188,14 +188,14 @@ fn image_operations() {
 }
 
 #[test]
-fn a_per_sample_input_asks_for_sample_shading_without_being_read() {
+fn unread_per_sample_input_requires_sample_shading() {
     let s = shader("sample_id_unread.frag");
     assert!(fragment(&s).sample_shading && !ops(&s).iter().any(|op| matches!(op, Op::Builtin(_))));
     assert!(!fragment(&shader("subpass.frag")).sample_shading);
 }
 
 #[test]
-fn a_volatile_load_of_helper_invocation_sees_demotes() {
+fn volatile_helper_invocation_observes_demotes() {
     // The Vulkan memory model has no decoration for this, so the load is volatile.
     let s = shader("helper_volatile.frag");
     assert!(ops(&s).contains(&Op::IsHelper) && !ops(&s).iter().any(|op| matches!(op, Op::Builtin(_))), "{s}");
@@ -230,7 +230,7 @@ fn exclusive_of_passes() {
 }
 
 #[test]
-fn a_volatile_load_sees_demotion() {
+fn volatile_load_observes_demotion() {
     let all = ops(&shader("helper.frag"));
     let entry = all.iter().filter(|op| matches!(op, Op::Builtin(Builtin::HelperInvocation))).count();
     let now = all.iter().filter(|op| matches!(op, Op::IsHelper)).count();
@@ -298,7 +298,7 @@ fn captured_structures_are_aligned_to_their_scalars() {
 /// Checks that decorations that contradict each other or exceed the limits are refused with a
 /// message.
 #[test]
-fn captures_that_make_no_sense_are_refused() {
+fn invalid_captures_are_refused() {
     let words = words("capture.vert");
     // The literal of each such decoration is changed in turn.
     let refused = |decoration: u32, before: u32, with: u32| {

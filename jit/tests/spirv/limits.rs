@@ -308,7 +308,7 @@ fn code(words: &[u32], tier: Tier) -> Result<CompiledStage, Error> {
         accept: &Accept::all_implemented(),
     };
     let blob = jit::compile(&request, tier)?;
-    Ok(CompiledStage { code: Arc::new(blob.load().expect("executable memory")), facts: blob.facts })
+    Ok(CompiledStage { code: Arc::new(blob.load().expect("executable memory")), info: blob.info })
 }
 
 const INPUT: [u32; LANES] = [0, 1, 2, 5, 77, 398, 1000, 100_000];
@@ -377,7 +377,7 @@ fn private_arrays_fill_the_scratch_memory() {
 }
 
 #[test]
-fn a_copy_needs_no_private_variable() {
+fn memory_copy_needs_no_private_variable() {
     for n in [(1 << 18) + 1, 3 << 19] {
         let numbers: Vec<u32> = (0..2 * n).map(|i| i * 3 + 1).collect();
         let other = vec![0; 2 * n as usize];
@@ -392,7 +392,7 @@ fn a_copy_needs_no_private_variable() {
 
 /// Modules beyond the limits are refused early, before they are compiled.
 #[test]
-fn what_is_deeper_is_refused_at_once() {
+fn deeper_nesting_is_refused() {
     for (name, words) in [
         ("selections", selections(9000)),
         ("loops", loops(9000)),

@@ -92,7 +92,7 @@ fn variable_pointers() {
 }
 
 #[test]
-fn one_target_selections_and_what_has_no_value() {
+fn single_target_selections_and_void_results() {
     // A number too small for a normalized half becomes a zero of its sign.
     let least = 6.103_515_6e-5;
     let floats = [least * 0.999_999, -least * 0.5, -least, 65520.0, 1.000_488_3, 1.000_488_4, 1e-30, -0.0f32];

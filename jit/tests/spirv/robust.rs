@@ -2,7 +2,7 @@
 //! verifies, never a panic or an endless loop.
 
 use crate::spirv_common::*;
-use base::random::Star as Rng;
+use base::random::XorshiftStar as Rng;
 use base::shader::Stage;
 use jit::error::ErrorKind;
 use jit::spirv::{Accept, Module, Specialization, translate};
@@ -248,7 +248,7 @@ fn messages_name_opcode_and_id() {
 }
 
 #[test]
-fn what_is_not_accepted_is_refused() {
+fn unaccepted_capabilities_are_refused() {
     let module = Module::parse(&words("scene.frag")).expect("parse");
     let run = |accept: &Accept, layout: &base::shader::PipelineLayoutInfo| {
         translate(&module, Stage::Fragment, "main", &Specialization::default(), layout, accept)

@@ -5,7 +5,7 @@ use crate::spirv_common::corpus::modules;
 use crate::spirv_common::mutate;
 use crate::spirv_common::reflect::layout_of;
 use base::abi::DESCRIPTOR_SIZE;
-use base::random::Star as Rng;
+use base::random::XorshiftStar as Rng;
 use base::shader::Stage;
 use jit::emit::{self, EmitOptions};
 use jit::passes::{self, PassOptions};
@@ -26,7 +26,7 @@ fn verify(name: &str, words: &[u32], wrong: &mut Vec<String>) -> usize {
     }
     let mut count = 0;
     for point in module.entry_points() {
-        let Some(stage) = Stage::of_execution_model(point.model) else { continue };
+        let Some(stage) = Stage::from_execution_model(point.model) else { continue };
         let made =
             translate(&module, stage, &point.name, &Specialization::default(), &layout, &Accept::all_implemented());
         let Ok(mut shader) = made else { continue };
@@ -36,7 +36,9 @@ fn verify(name: &str, words: &[u32], wrong: &mut Vec<String>) -> usize {
         let wide: &[u32] = if matches!(stage, Stage::Compute | Stage::Fragment) { &[16] } else { &[] };
         for &lanes in [4, 8].iter().chain(wide) {
             let divergence = passes::divergence(&shader, lanes);
-            let Ok(emission) = emit::build(&shader, &divergence, &layout, &EmitOptions::of(lanes)) else { continue };
+            let Ok(emission) = emit::build(&shader, &divergence, &layout, &EmitOptions::with_lanes(lanes)) else {
+                continue;
+            };
             if let Err(e) = emit::verify(&emission, &shader, &layout, false) {
                 wrong.push(format!("{name}, {}, {lanes} lanes: {e}", point.name));
                 if std::env::var_os("GRUS_LIR").is_some() {

@@ -1,7 +1,7 @@
 //! Mutants of modules: one or two changes that keep the binary a list of instructions, so that they
 //! reach the rules above the format.
 
-use base::random::Star as Rng;
+use base::random::XorshiftStar as Rng;
 
 /// Returns (start, length) of every instruction; nothing if the words are not a list of them.
 pub fn instructions(words: &[u32]) -> Vec<(usize, usize)> {

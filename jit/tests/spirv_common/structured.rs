@@ -6,7 +6,7 @@
 //! [`super::mutate`] and with damaged words.
 
 use super::mutate::{self, instructions};
-use base::random::Star as Rng;
+use base::random::XorshiftStar as Rng;
 use std::collections::HashMap;
 
 /// Families of opcodes that take roughly the same operands.

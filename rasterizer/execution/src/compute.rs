@@ -3,10 +3,10 @@
 //! One worker runs a whole workgroup; a call of generated code runs the workgroups of a batch one
 //! after the other.
 
-use crate::pool::{Effort, Pool, Running, Scratch};
 use crate::stage::{StageMemory, aborted};
+use crate::worker_pool::{CostHint, RunningCommand, WorkerPool, WorkerScratch};
 use base::abi::{ComputeBatch, ShaderContext};
-use base::shader::{CompiledStage, WorkgroupFacts};
+use base::shader::{CompiledStage, WorkgroupInfo};
 use std::sync::Arc;
 
 /// Number of batches per thread into which a dispatch is cut, so that work sharing can balance
@@ -22,7 +22,7 @@ const ROUND: u64 = 1 << 20;
 #[derive(Clone)]
 pub struct Dispatch {
     /// Identity for reports of running work.
-    pub running: Running,
+    pub running: RunningCommand,
     /// Stage that each invocation runs.
     pub stage: CompiledStage,
     /// Context; the icd sets its `num_workgroups`.
@@ -35,17 +35,17 @@ pub struct Dispatch {
 
 /// Runs all workgroups, and returns the number of their invocations. Stops early when the context's
 /// abort flag is set, and returns 0 then.
-pub fn dispatch<S: Scratch + AsMut<StageMemory>>(pool: &Pool<S>, d: &Dispatch) -> u64 {
+pub fn dispatch<S: WorkerScratch + AsMut<StageMemory>>(pool: &WorkerPool<S>, d: &Dispatch) -> u64 {
     // The product saturates, because a dispatch of so many workgroups never ends.
     let total = d.groups.iter().fold(1u64, |product, &n| product.saturating_mul(u64::from(n)));
-    let Some(workgroup) = d.stage.facts.payload.workgroup().filter(|_| total != 0) else { return 0 };
+    let Some(workgroup) = d.stage.info.stage_info.workgroup().filter(|_| total != 0) else { return 0 };
     let per_batch = (total / (pool.threads() as u64 * BATCHES_PER_THREAD)).clamp(1, MAX_GROUPS_PER_BATCH);
     let batches = total.div_ceil(per_batch);
     // Tier-up sometimes replaces code; the dispatch then has another key.
-    let effort = Effort::like((Arc::as_ptr(&d.stage.code).cast::<()>() as usize, total));
+    let cost_hint = CostHint::keyed((Arc::as_ptr(&d.stage.code).cast::<()>() as usize, total));
     for start in (0..batches).step_by(ROUND as usize) {
-        pool.for_each((batches - start).min(ROUND) as usize, effort, |worker, scratch, i| {
-            worker.runs(d.running);
+        pool.for_each((batches - start).min(ROUND) as usize, cost_hint, |worker, scratch, i| {
+            worker.set_running(d.running);
             let first = (start + i as u64) * per_batch;
             run_groups(d, workgroup, scratch.as_mut(), first, first.saturating_add(per_batch).min(total));
         });
@@ -56,7 +56,7 @@ pub fn dispatch<S: Scratch + AsMut<StageMemory>>(pool: &Pool<S>, d: &Dispatch) -
     total.saturating_mul(workgroup.invocations())
 }
 
-fn run_groups(d: &Dispatch, workgroup: &WorkgroupFacts, memory: &mut StageMemory, first: u64, end: u64) {
+fn run_groups(d: &Dispatch, workgroup: &WorkgroupInfo, memory: &mut StageMemory, first: u64, end: u64) {
     if aborted(&d.context) {
         return;
     }

@@ -3,19 +3,19 @@
 //!
 //! Modules import only modules above them in this list:
 //!
-//! - `mem`: memory that stages read and write; `stage`: calls of compiled stages; [`team`]: threads,
-//!   for any kind of work and several owners of work;
-//! - `pool`: distribution of work whose participating threads keep state;
+//! - `mem`: memory that stages read and write; `stage`: calls of compiled stages; [`work_sharing`]:
+//!   threads, for any kind of work and several owners of work;
+//! - `worker_pool`: distribution of work whose participating threads keep state;
 //! - `compute`: dispatches.
 
-pub mod team;
+pub mod work_sharing;
 
 mod compute;
 mod mem;
-mod pool;
 mod stage;
+mod worker_pool;
 
 pub use compute::{Dispatch, dispatch};
 pub use mem::AlignedBuf;
-pub use pool::{Effort, Pool, Running, Scratch, Worker};
 pub use stage::{StageMemory, aborted};
+pub use worker_pool::{CostHint, RunningCommand, Worker, WorkerPool, WorkerScratch};

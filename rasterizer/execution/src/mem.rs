@@ -6,12 +6,12 @@
 /// A block of 64 bytes, aligned to 64.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
-struct Line([u8; 64]);
+struct CacheLine([u8; 64]);
 
 /// A growing buffer aligned to 64 bytes.
 #[derive(Default)]
 pub struct AlignedBuf {
-    lines: Vec<Line>,
+    lines: Vec<CacheLine>,
 }
 
 impl AlignedBuf {
@@ -29,7 +29,7 @@ impl AlignedBuf {
     fn grow(&mut self, lines: usize) {
         let more = lines - self.lines.len();
         base::alloc::or_unwind(base::alloc::reserve(&mut self.lines, more));
-        self.lines.resize(lines, Line([0; 64]));
+        self.lines.resize(lines, CacheLine([0; 64]));
     }
 
     /// Makes the buffer long enough, as [`AlignedBuf::ensure`] does, and returns its first `words`

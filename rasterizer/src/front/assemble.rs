@@ -3,9 +3,9 @@
 //! Restart indices cut a draw's index stream into segments; primitive numbers continue through the
 //! segments of an instance (`PrimitiveId`). Every primitive lists its provoking vertex first.
 
-use crate::api::{DrawCounts, DrawState, IndexBuffer, One, Topology};
+use crate::api::{DrawCounts, DrawState, IndexBuffer, SmallVec1, Topology};
 use base::mem::MemoryRange;
-use base::shader::TessellationFacts;
+use base::shader::TessellationInfo;
 
 /// A run of the index stream without a restart index.
 #[derive(Clone, Copy, Debug)]
@@ -144,25 +144,25 @@ impl Topology {
 }
 
 /// The vertices of a primitive in the form that a stage receives: three, six or a patch.
-pub trait Corners: Copy + AsMut<[u32]> {
+pub trait PrimitiveVertices: Copy + AsMut<[u32]> {
     /// Returns the stream positions of primitive `i` of the `n` primitives of a segment, relative
     /// to the segment.
-    fn of(state: &DrawState, i: u32, n: u32) -> Self;
+    fn from_topology(state: &DrawState, i: u32, n: u32) -> Self;
 }
 
 /// The vertices for setup, with the provoking vertex first.
-impl Corners for [u32; 3] {
+impl PrimitiveVertices for [u32; 3] {
     #[inline(always)]
-    fn of(state: &DrawState, i: u32, _n: u32) -> Self {
+    fn from_topology(state: &DrawState, i: u32, _n: u32) -> Self {
         let topology = state.topology;
         if state.provoking_last { topology.vertices_last_first(i) } else { topology.vertices(i) }
     }
 }
 
 /// All vertices for a geometry stage, in the order that the provoking mode defines.
-impl Corners for [u32; 6] {
+impl PrimitiveVertices for [u32; 6] {
     #[inline(always)]
-    fn of(state: &DrawState, i: u32, n: u32) -> Self {
+    fn from_topology(state: &DrawState, i: u32, n: u32) -> Self {
         state.topology.all_vertices(i, n, state.provoking_last)
     }
 }
@@ -176,7 +176,7 @@ pub struct Patch {
 
 impl Patch {
     /// Largest number of vertices (`maxTessellationPatchSize`).
-    pub const MOST: usize = TessellationFacts::MOST_VERTICES as usize;
+    pub const MOST: usize = TessellationInfo::MAX_VERTICES as usize;
 
     /// Returns the vertices, of which there is at least one.
     pub fn vertices(&self) -> &[u32] {
@@ -191,8 +191,8 @@ impl AsMut<[u32]> for Patch {
 }
 
 /// The consecutive vertices of a patch, as many as the state has per patch.
-impl Corners for Patch {
-    fn of(state: &DrawState, i: u32, _n: u32) -> Self {
+impl PrimitiveVertices for Patch {
+    fn from_topology(state: &DrawState, i: u32, _n: u32) -> Self {
         let count = state.patch_vertices.clamp(1, Patch::MOST as u32);
         let mut vertices = [0; Patch::MOST];
         for (vertex, at) in vertices[..count as usize].iter_mut().zip(0..) {
@@ -227,8 +227,8 @@ fn read<const N: usize>(range: &MemoryRange, offset: u64) -> [u8; N] {
 }
 
 /// Returns the segments into which restart indices cut a draw.
-pub fn segments(state: &DrawState, counts: &DrawCounts, indices: Option<&IndexBuffer>) -> One<Segment> {
-    let (mut out, mut base) = (One::new(), 0u32);
+pub fn segments(state: &DrawState, counts: &DrawCounts, indices: Option<&IndexBuffer>) -> SmallVec1<Segment> {
+    let (mut out, mut base) = (SmallVec1::new(), 0u32);
     let mut push = |first: u32, count: u32| {
         let primitives = state.topology.primitives(count, state.patch_vertices);
         if primitives > 0 {

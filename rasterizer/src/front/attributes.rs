@@ -2,15 +2,15 @@
 
 #![forbid(unsafe_code)]
 
-use super::setup::{Common, Half};
-use super::stream::Shaded;
-use crate::prim::{ChunkOutput, Rows, transposed};
+use super::setup::{HalfRectangle, PrimitiveCommon};
+use super::stream::ShadedVertices;
+use crate::prim::{AttributeRowWriter, ChunkOutput, transposed};
 use crate::stages::{InputLink, Linkage, NO_SLOT};
 use base::shader::Interpolation;
 
 /// Returns true if the flat inputs of fragments have the same value in both provoking vertices.
 #[inline(always)]
-pub fn flat_agree(linkage: &Linkage, shaded: Shaded<'_>, provoking: [u32; 2]) -> bool {
+pub fn flat_agree(linkage: &Linkage, shaded: ShadedVertices<'_>, provoking: [u32; 2]) -> bool {
     linkage.links.iter().filter(|link| link.slot != NO_SLOT && !link.is_interpolated()).all(|link| {
         (link.slot..link.slot + link.count).all(|slot| {
             let [first, second] = provoking.map(|vertex| shaded.get(vertex as usize, slot));
@@ -21,29 +21,29 @@ pub fn flat_agree(linkage: &Linkage, shaded: Shaded<'_>, provoking: [u32; 2]) ->
 
 /// The source of the values of a piece's attributes.
 #[derive(Clone, Copy)]
-pub enum Values<'a> {
+pub enum AttributeValues<'a> {
     /// The primitive's vertices.
     Vertices,
     /// The primitive's vertices, combined by the weights of a clipped piece.
-    Weighted(&'a Weights),
+    Weighted(&'a ClipWeights),
     /// The corners of a rectangle.
-    Half(&'a Half),
+    Half(&'a HalfRectangle),
 }
 
 /// Weights of the original vertices at the corners of a clipped piece: (clip space, screen space).
-pub type Weights = [([f32; 3], [f32; 3]); 3];
+pub type ClipWeights = [([f32; 3], [f32; 3]); 3];
 
 /// Appends the `[a0, d1, d2]` rows of a primitive.
 #[inline(always)]
 pub fn attributes(
     linkage: &Linkage,
-    (shaded, records): (Shaded<'_>, Option<Shaded<'_>>),
-    common: &Common,
-    values: Values<'_>,
+    (shaded, records): (ShadedVertices<'_>, Option<ShadedVertices<'_>>),
+    common: &PrimitiveCommon,
+    values: AttributeValues<'_>,
     out: &mut ChunkOutput,
 ) {
     let mut to = out.rows(linkage.rows);
-    if let (3, Values::Vertices) = (common.corners, values) {
+    if let (3, AttributeValues::Vertices) = (common.corners, values) {
         return triangle_rows(linkage, (shaded, records), common.vertices, common.number, &mut to);
     }
     for link in &linkage.links {
@@ -53,10 +53,12 @@ pub fn attributes(
         }
         for slot in link.slot..link.slot + link.count {
             let of = |vertex: u32| f32::from_bits(shaded.get(vertex as usize, slot));
-            to.one(match values {
-                Values::Half(half) => half.row(of),
-                Values::Vertices => differences(common.vertices.map(of), common.corners, link.interpolation, None),
-                Values::Weighted(weights) => {
+            to.push_one(match values {
+                AttributeValues::Half(half) => half.row(of),
+                AttributeValues::Vertices => {
+                    differences(common.vertices.map(of), common.corners, link.interpolation, None)
+                }
+                AttributeValues::Weighted(weights) => {
                     differences(common.vertices.map(of), common.corners, link.interpolation, Some(weights))
                 }
             });
@@ -69,10 +71,10 @@ pub fn attributes(
 #[inline(always)]
 pub fn triangle_rows(
     linkage: &Linkage,
-    (shaded, records): (Shaded<'_>, Option<Shaded<'_>>),
+    (shaded, records): (ShadedVertices<'_>, Option<ShadedVertices<'_>>),
     ids: [u32; 3],
     number: u32,
-    to: &mut Rows<'_>,
+    to: &mut AttributeRowWriter<'_>,
 ) {
     let [first, second, third] = ids;
     let (first, second) = (shaded.base(first as usize), shaded.base(second as usize));
@@ -88,15 +90,15 @@ pub fn triangle_rows(
         let (b, c) = (&b[..a.len()], &c[..a.len()]);
         for at in (0..a.len()).step_by(step) {
             let (a, b, c) = (f32::from_bits(a[at]), f32::from_bits(b[at]), f32::from_bits(c[at]));
-            to.one([a.to_bits(), (b - a).to_bits(), (c - a).to_bits()]);
+            to.push_one([a.to_bits(), (b - a).to_bits(), (c - a).to_bits()]);
         }
     }
 }
 
-/// Values of vertices by vertex, for [`Fours::rows`]; a worker keeps them. In the stage's outputs,
-/// a vertex has a few words of many rows, and several triangles share it.
+/// Values of vertices by vertex, for [`VertexValues::rows`]; a worker keeps them. In the stage's
+/// outputs, a vertex has a few words of many rows, and several triangles share it.
 #[derive(Default)]
-pub struct Fours {
+pub struct VertexValues {
     /// Values of the vertices, `groups` for each: up to four interpolated slots of a link.
     words: Vec<[u32; 4]>,
     groups: usize,
@@ -104,16 +106,16 @@ pub struct Fours {
     ready: bool,
 }
 
-impl Fours {
+impl VertexValues {
     /// Invalidates the values before another batch.
-    pub fn forget(&mut self) {
+    pub fn invalidate(&mut self) {
         self.ready = false;
     }
 
     /// Makes the values of so many vertices unless they exist; returns false if vertices are not in
     /// chunks of eight.
     #[inline(always)]
-    pub fn ready(&mut self, linkage: &Linkage, shaded: Shaded<'_>, vertices: usize) -> bool {
+    pub fn ready(&mut self, linkage: &Linkage, shaded: ShadedVertices<'_>, vertices: usize) -> bool {
         if !self.ready && vertices != 0 && shaded.layout.lanes() == 8 {
             self.make(linkage, shaded, vertices);
         }
@@ -121,7 +123,7 @@ impl Fours {
     }
 
     #[inline(never)]
-    fn make(&mut self, linkage: &Linkage, shaded: Shaded<'_>, vertices: usize) {
+    fn make(&mut self, linkage: &Linkage, shaded: ShadedVertices<'_>, vertices: usize) {
         let four = |link: &InputLink| if link.is_interpolated() { usize::from(link.count).div_ceil(4) } else { 0 };
         self.groups = linkage.links.iter().map(four).sum();
         let chunks = vertices.div_ceil(8);
@@ -156,10 +158,10 @@ impl Fours {
     pub fn rows(
         &self,
         linkage: &Linkage,
-        (shaded, records): (Shaded<'_>, Option<Shaded<'_>>),
+        (shaded, records): (ShadedVertices<'_>, Option<ShadedVertices<'_>>),
         ids: [u32; 3],
         number: u32,
-        to: &mut Rows<'_>,
+        to: &mut AttributeRowWriter<'_>,
     ) {
         let [first, second, third] = ids.map(|id| id as usize * self.groups);
         let mut group = 0;
@@ -174,7 +176,7 @@ impl Fours {
                         let (a, b, c) = (f32::from_bits(a[k]), f32::from_bits(b[k]), f32::from_bits(c[k]));
                         (d1[k], d2[k]) = ((b - a).to_bits(), (c - a).to_bits());
                     }
-                    to.four([a, d1, d2], left);
+                    to.push_four([a, d1, d2], left);
                     (group, left) = (group + 1, left.saturating_sub(4));
                 }
             } else {
@@ -189,23 +191,23 @@ impl Fours {
 #[inline(always)]
 fn flat_rows(
     link: &InputLink,
-    (shaded, records): (Shaded<'_>, Option<Shaded<'_>>),
+    (shaded, records): (ShadedVertices<'_>, Option<ShadedVertices<'_>>),
     provoking: u32,
     number: u32,
-    to: &mut Rows<'_>,
+    to: &mut AttributeRowWriter<'_>,
 ) {
     let (of, at) = match records {
         Some(records) if link.of_primitive => (records, records.base(number as usize)),
         _ => (shaded, shaded.base(provoking as usize)),
     };
     for n in 0..link.count {
-        to.one([if link.slot == NO_SLOT { 0 } else { of.slot(at, link.slot + n) }, 0, 0]);
+        to.push_one([if link.slot == NO_SLOT { 0 } else { of.slot(at, link.slot + n) }, 0, 0]);
     }
 }
 
 /// Returns `[a0, d1, d2]` of a value of up to three corners.
 #[cold]
-fn differences(v: [f32; 3], corners: usize, interpolation: Interpolation, weights: Option<&Weights>) -> [u32; 3] {
+fn differences(v: [f32; 3], corners: usize, interpolation: Interpolation, weights: Option<&ClipWeights>) -> [u32; 3] {
     let [a, b, c] = weights.map_or(v, |weights| weighted(v, weights, interpolation, corners));
     let d1 = if corners > 1 { b - a } else { 0.0 };
     let d2 = if corners > 2 { c - a } else { 0.0 };
@@ -213,7 +215,7 @@ fn differences(v: [f32; 3], corners: usize, interpolation: Interpolation, weight
 }
 
 /// Returns the values at the corners of a clipped piece.
-fn weighted(v: [f32; 3], weights: &Weights, interpolation: Interpolation, corners: usize) -> [f32; 3] {
+fn weighted(v: [f32; 3], weights: &ClipWeights, interpolation: Interpolation, corners: usize) -> [f32; 3] {
     let at = |k: usize| {
         let w = if interpolation == Interpolation::Linear { weights[k].1 } else { weights[k].0 };
         (0..corners).map(|i| w[i] * v[i]).sum::<f32>()

@@ -10,10 +10,10 @@
 
 #![forbid(unsafe_code)]
 
-use crate::prim::{ChunkOutput, Edge, Grid, LEVELS, STEP, SUBPIXEL, TILE_SHIFT};
+use crate::prim::{CHILD_SHIFT, ChunkOutput, EdgeFunction, LEVELS, SUBPIXEL, TILE_SHIFT, TileGrid};
 
 /// Largest number of tiles that are listed one by one.
-const FEW: i32 = 16;
+const MAX_LISTED_TILES: i32 = 16;
 /// Largest number of nodes along an axis to which a primitive's outline is resolved.
 const SPAN: i32 = 32;
 
@@ -21,7 +21,7 @@ const SPAN: i32 = 32;
 /// primitive's data are passed as arguments, because the processor would wait for loads of data
 /// that it has just stored.
 #[inline(always)]
-pub fn bin(out: &mut ChunkOutput, grid: &Grid, rect: [i32; 4], edges: &[Edge], layer: u32) {
+pub fn bin(out: &mut ChunkOutput, grid: &TileGrid, rect: [i32; 4], edges: &[EdgeFunction], layer: u32) {
     let number = out.prims.len().wrapping_sub(1);
     bin_as(out, grid, (number, rect), edges, layer);
 }
@@ -30,9 +30,9 @@ pub fn bin(out: &mut ChunkOutput, grid: &Grid, rect: [i32; 4], edges: &[Edge], l
 #[inline(always)]
 pub fn bin_as(
     out: &mut ChunkOutput,
-    grid: &Grid,
+    grid: &TileGrid,
     (number, [x0, y0, x1, y1]): (usize, [i32; 4]),
-    edges: &[Edge],
+    edges: &[EdgeFunction],
     layer: u32,
 ) {
     let (at, number) = (number, number as u64);
@@ -43,7 +43,7 @@ pub fn bin_as(
         let tile = layer_base + ty0 as u64 * u64::from(grid.tiles[0]) + tx0 as u64;
         return out.bins.push(tile << 32 | number);
     }
-    if (tx1 - tx0 + 1) * (ty1 - ty0 + 1) > FEW {
+    if (tx1 - tx0 + 1) * (ty1 - ty0 + 1) > MAX_LISTED_TILES {
         return bin_large(out, grid, at, [tx0, ty0, tx1, ty1]);
     }
     let narrow = tx0 == tx1 || ty0 == ty1;
@@ -67,32 +67,33 @@ pub fn bin_as(
 /// Pushes the pairs of a primitive whose pixels lie in many `tiles` (first and last, inclusive).
 #[cold]
 #[inline(never)]
-fn bin_large(out: &mut ChunkOutput, grid: &Grid, at: usize, tiles: [i32; 4]) {
+fn bin_large(out: &mut ChunkOutput, grid: &TileGrid, at: usize, tiles: [i32; 4]) {
     let number = at as u64;
     let ChunkOutput { prims, edges, bins, .. } = out;
     let Some(prim) = prims.get(at) else { return };
     let [x0, y0, x1, y1] = tiles;
     let level_of = |nodes: i32| {
-        let spans = |level: u32, a: i32, b: i32| (b >> (STEP * level)) - (a >> (STEP * level)) + 1;
+        let spans = |level: u32, a: i32, b: i32| (b >> (CHILD_SHIFT * level)) - (a >> (CHILD_SHIFT * level)) + 1;
         (0..LEVELS - 1).find(|&l| spans(l, x0, x1) <= nodes && spans(l, y0, y1) <= nodes).unwrap_or(LEVELS - 1)
     };
     let edges = &edges[prim.first_edge as usize..][..prim.edge_count as usize];
     // A pixel's only sample is its centre; several samples may be anywhere in it
     // (`sampleLocationCoordinateRange`).
     let inset = if grid.samples == 1 { i64::from(SUBPIXEL) / 2 } else { 0 };
-    let mut large = Large { grid, edges, tiles, layer: prim.shade.layer, leaf: level_of(SPAN), inset, number, bins };
-    let top = level_of(1 << STEP);
-    for y in y0 >> (STEP * top)..=y1 >> (STEP * top) {
-        for x in x0 >> (STEP * top)..=x1 >> (STEP * top) {
+    let mut large =
+        LargePrimitive { grid, edges, tiles, layer: prim.shade.layer, leaf: level_of(SPAN), inset, number, bins };
+    let top = level_of(1 << CHILD_SHIFT);
+    for y in y0 >> (CHILD_SHIFT * top)..=y1 >> (CHILD_SHIFT * top) {
+        for x in x0 >> (CHILD_SHIFT * top)..=x1 >> (CHILD_SHIFT * top) {
             large.node(top, [x, y]);
         }
     }
 }
 
 /// State of the descent of a large primitive in the tree.
-struct Large<'a> {
-    grid: &'a Grid,
-    edges: &'a [Edge],
+struct LargePrimitive<'a> {
+    grid: &'a TileGrid,
+    edges: &'a [EdgeFunction],
     /// Tiles in which its pixels lie: first and last, inclusive.
     tiles: [i32; 4],
     layer: u32,
@@ -104,10 +105,10 @@ struct Large<'a> {
     bins: &'a mut Vec<u64>,
 }
 
-impl Large<'_> {
+impl LargePrimitive<'_> {
     /// Lists a node, or the parts of it that are not excluded.
     fn node(&mut self, level: u32, at: [i32; 2]) {
-        let shift = STEP * level;
+        let shift = CHILD_SHIFT * level;
         let first = at.map(|c| c << shift);
         // The grid may end inside of the node.
         let last = [0, 1].map(|axis| (first[axis] + (1 << shift)).min(self.grid.tiles[axis] as i32) - 1);
@@ -130,8 +131,8 @@ impl Large<'_> {
             return self.bins.push(u64::from(node) << 32 | self.number);
         }
         let children = |axis: usize| {
-            let (first, below) = (at[axis] << STEP, shift - STEP);
-            first.max(self.tiles[axis] >> below)..=(first + (1 << STEP) - 1).min(self.tiles[axis + 2] >> below)
+            let (first, below) = (at[axis] << CHILD_SHIFT, shift - CHILD_SHIFT);
+            first.max(self.tiles[axis] >> below)..=(first + (1 << CHILD_SHIFT) - 1).min(self.tiles[axis + 2] >> below)
         };
         let (columns, rows) = (children(0), children(1));
         for y in rows {
@@ -145,26 +146,26 @@ impl Large<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::front::setup::{Bounding, NOTHING, Outline};
-    use crate::prim::{Prim, Screen, intersect};
+    use crate::front::setup::{Bounding, Outline, UNSET_PRIM};
+    use crate::prim::{Prim, ScreenVertex, intersect};
     use base::abi::FragmentPrimitive;
 
     /// Upper bound of the number of entries of a primitive.
     const MOST_ENTRIES: usize = 512;
 
     /// Bins a triangle in a layer of a grid.
-    fn binned(grid: &Grid, layer: u32, corners: [[i32; 2]; 3]) -> ChunkOutput {
-        let outline = Outline::triangle(&corners.map(|[x, y]| Screen { x, y, z: 0.0, inv_w: 1.0 }));
+    fn binned(grid: &TileGrid, layer: u32, corners: [[i32; 2]; 3]) -> ChunkOutput {
+        let outline = Outline::triangle(&corners.map(|[x, y]| ScreenVertex { x, y, z: 0.0, inv_w: 1.0 }));
         let edges = outline.edges();
         let limit = grid.tiles.map(|n| (n << TILE_SHIFT) as i32);
         let bounds = outline.bounds(Bounding::new(grid));
         let rect = intersect([0, 0, limit[0], limit[1]], bounds);
-        let shade = FragmentPrimitive { layer, ..NOTHING.shade };
+        let shade = FragmentPrimitive { layer, ..UNSET_PRIM.shade };
         let mut out = ChunkOutput::default();
         if rect[0] < rect[2] && rect[1] < rect[3] {
             let (edges, sides) = (&edges.edges[..edges.count as usize], rect.map(|side| side as u16));
             let edge_count = edges.len() as u16;
-            out.prims.push(Prim { shade, edge_count, sides, depth_range: [0.0, 1.0], ..NOTHING });
+            out.prims.push(Prim { shade, edge_count, sides, depth_range: [0.0, 1.0], ..UNSET_PRIM });
             out.edges.extend_from_slice(edges);
             bin(&mut out, grid, rect, edges, layer);
         }
@@ -172,7 +173,7 @@ mod tests {
     }
 
     /// Returns the tiles that the entries of an output represent, sorted.
-    fn tiles(grid: &Grid, out: &ChunkOutput) -> Vec<u32> {
+    fn tiles(grid: &TileGrid, out: &ChunkOutput) -> Vec<u32> {
         let mut all = Vec::new();
         for node in out.bins.iter().map(|bin| (bin >> 32) as u32) {
             match (0..LEVELS).rev().find(|&level| node >= grid.first_node(level)) {
@@ -189,7 +190,7 @@ mod tests {
         let mut random = base::random::Rng(5);
         let mut most = 0;
         for round in 0..500 {
-            let grid = Grid { tiles: [1 + random.below(256), 1 + random.below(256)], layers: 3, samples: 4 };
+            let grid = TileGrid { tiles: [1 + random.below(256), 1 + random.below(256)], layers: 3, samples: 4 };
             let side = (256i32 << TILE_SHIFT) * SUBPIXEL;
             let mut coordinate = || match random.below(4) {
                 0 => -side / 2,
@@ -223,7 +224,7 @@ mod tests {
     #[test]
     fn a_primitive_that_covers_everything_has_a_handful_of_entries() {
         for side in [1, 4, 17, 30, 128, 256] {
-            let grid = Grid { tiles: [side, side], layers: 2, samples: 1 };
+            let grid = TileGrid { tiles: [side, side], layers: 2, samples: 1 };
             let pixels = (side << TILE_SHIFT) as i32 * SUBPIXEL;
             for corners in
                 [[[0, 0], [2 * pixels, 0], [0, 2 * pixels]], [[pixels, pixels], [-pixels, pixels], [pixels, -pixels]]]

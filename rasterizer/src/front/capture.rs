@@ -6,21 +6,21 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::past;
-use super::plan::{Feed, FrontDraw};
-use super::stream::{Assembled, Batch, Shaded};
+use super::non_temporal;
+use super::plan::{CaptureTarget, FrontDraw};
+use super::stream::{Assembled, Batch, ShadedVertices};
 use crate::api::{Draw, TopologyClass};
-use crate::feedback::{Feedback, Span};
+use crate::feedback::{CaptureSpan, Feedback};
 use crate::prim::ChunkOutput;
 use base::shader::{Capture, Captured, STREAMS};
 
 /// Least number of captured bytes of a draw for which non-temporal stores are used; it is the size
 /// of a large last-level cache.
-const MANY_BYTES: u64 = 16 << 20;
+const NON_TEMPORAL_BYTES: u64 = 16 << 20;
 
 /// Returns what a draw captures, if transform feedback is active.
 fn capture_of(draw: &Draw) -> Option<(&Feedback, &Capture)> {
-    Some((draw.feedback.as_deref()?, draw.stages.before_rasterizer().facts.capture.as_deref()?))
+    Some((draw.feedback.as_deref()?, draw.stages.before_rasterizer().info.capture.as_deref()?))
 }
 
 /// Returns the vertices of a primitive in the order in which they are written, as positions in
@@ -36,29 +36,29 @@ fn order(draw: &Draw) -> &'static [usize] {
 }
 
 /// Reserves the space of a chunk of so many primitives. Chunks must call this in their order.
-pub fn feed(draw: &Draw, primitives: u32, later: bool) -> Feed {
+pub fn capture_target(draw: &Draw, primitives: u32, later: bool) -> CaptureTarget {
     match capture_of(draw) {
-        None => Feed::Nowhere,
+        None => CaptureTarget::None,
         Some((feedback, _)) if later => {
-            feedback.wait();
-            Feed::Later
+            feedback.defer_span();
+            CaptureTarget::AfterShading
         }
         // Primitives that no geometry stage has made belong to the first stream.
-        Some((feedback, capture)) => Feed::At(reserve(draw, feedback, capture, 0, primitives)),
+        Some((feedback, capture)) => CaptureTarget::Reserved(reserve(draw, feedback, capture, 0, primitives)),
     }
 }
 
 /// Reserves the space, by stream, of a chunk that has gone through the front end without it. Chunks
 /// must call this in their order.
-pub fn settle(draw: &Draw, output: &ChunkOutput) -> Option<[Span; STREAMS]> {
+pub fn reserve_captured(draw: &Draw, output: &ChunkOutput) -> Option<[CaptureSpan; STREAMS]> {
     let (feedback, capture) = capture_of(draw)?;
-    feedback.settle();
+    feedback.finish_deferred_span();
     Some(core::array::from_fn(|stream| {
         reserve(draw, feedback, capture, stream as u32, output.captured[stream].primitives)
     }))
 }
 
-fn reserve(draw: &Draw, feedback: &Feedback, capture: &Capture, stream: u32, primitives: u32) -> Span {
+fn reserve(draw: &Draw, feedback: &Feedback, capture: &Capture, stream: u32, primitives: u32) -> CaptureSpan {
     let span = feedback.reserve(capture, stream, order(draw).len() as u32, primitives);
     draw.queries.count_feedback(stream as usize, span.primitives, primitives);
     span
@@ -81,33 +81,38 @@ pub fn streams(draw: &Draw) -> u32 {
 /// Writes a batch to its space, after which that of the next batch begins. If no space is reserved
 /// yet, keeps the batch with the chunk's output.
 #[inline(always)]
-pub fn take(draw: FrontDraw<'_>, feed: &mut Feed, batch: &Batch<'_>, out: &mut ChunkOutput) {
+pub fn capture_batch(
+    draw: FrontDraw<'_>,
+    capture_target: &mut CaptureTarget,
+    batch: &Batch<'_>,
+    out: &mut ChunkOutput,
+) {
     let Some((feedback, capture)) = capture_of(draw.draw) else { return };
     let order = order(draw.draw);
-    match feed {
-        Feed::Nowhere => {}
-        Feed::At(span) => {
+    match capture_target {
+        CaptureTarget::None => {}
+        CaptureTarget::Reserved(span) => {
             let count = batch.primitives.len().min(span.primitives as usize);
-            let mut past = false;
-            for run in capture.of(batch.stream) {
-                if let Some(mut to) = Target::new(feedback, capture, run, *span, count * order.len()) {
-                    to.past = goes_past(draw.draw, run, &to);
-                    past |= to.past;
+            let mut non_temporal = false;
+            for run in capture.outputs_of_stream(batch.stream) {
+                if let Some(mut to) = CaptureWriter::new(feedback, capture, run, *span, count * order.len()) {
+                    to.non_temporal = is_non_temporal(draw.draw, run, &to);
+                    non_temporal |= to.non_temporal;
                     write(&batch.primitives[..count], order, batch.shaded, run, to);
                 }
             }
-            if past {
-                past::settle();
+            if non_temporal {
+                non_temporal::fence();
             }
-            *span = span.behind(capture, order.len() as u32, count as u32);
+            *span = span.after(capture, order.len() as u32, count as u32);
         }
-        Feed::Later => {
+        CaptureTarget::AfterShading => {
             let kept = &mut out.captured[batch.stream as usize];
             kept.primitives += batch.primitives.len() as u32;
             for (vertices, _) in batch.primitives {
                 for &k in order {
                     let base = batch.shaded.base(vertices[k] as usize);
-                    for run in capture.of(batch.stream) {
+                    for run in capture.outputs_of_stream(batch.stream) {
                         let slots = run.slot..run.slot + run.words;
                         kept.words.extend(slots.map(|s| batch.shaded.slot(base, s as u16)));
                     }
@@ -120,21 +125,21 @@ pub fn take(draw: FrontDraw<'_>, feed: &mut Feed, batch: &Batch<'_>, out: &mut C
 /// Returns true if non-temporal stores should be used: the draw captures more than a cache keeps
 /// until it is read, as lines without gaps.
 #[inline(always)]
-fn goes_past(draw: &Draw, run: &Captured, to: &Target) -> bool {
+fn is_non_temporal(draw: &Draw, run: &Captured, to: &CaptureWriter) -> bool {
     let bytes = u64::from(draw.counts.count) * u64::from(draw.counts.instances) * to.stride as u64;
     let words = run.words as usize;
-    bytes >= MANY_BYTES && 4 * words == to.stride && words <= MOST && to.next.addr().is_multiple_of(16)
+    bytes >= NON_TEMPORAL_BYTES && 4 * words == to.stride && words <= MOST && to.next.addr().is_multiple_of(16)
 }
 
 /// Writes the kept output of a stream to its space.
-pub fn place(draw: &Draw, output: &ChunkOutput, stream: u32, span: Span) {
+pub fn write_captured(draw: &Draw, output: &ChunkOutput, stream: u32, span: CaptureSpan) {
     let Some((feedback, capture)) = capture_of(draw) else { return };
-    let words: usize = capture.of(stream).map(|run| run.words as usize).sum();
+    let words: usize = capture.outputs_of_stream(stream).map(|run| run.words as usize).sum();
     let vertices = span.primitives as usize * order(draw).len();
     let mut first = 0;
-    for run in capture.of(stream) {
+    for run in capture.outputs_of_stream(stream) {
         let end = first + run.words as usize;
-        if let Some(mut to) = Target::new(feedback, capture, run, span, vertices) {
+        if let Some(mut to) = CaptureWriter::new(feedback, capture, run, span, vertices) {
             for vertex in output.captured[stream as usize].words.chunks_exact(words).take(vertices) {
                 to.put_all(&vertex[first..end]);
             }
@@ -145,29 +150,35 @@ pub fn place(draw: &Draw, output: &ChunkOutput, stream: u32, span: Span) {
 
 /// The destination of a run of outputs, vertex by vertex.
 #[derive(Clone)]
-struct Target {
+struct CaptureWriter {
     next: *mut u8,
     stride: usize,
     /// Number of remaining vertices that fit.
     left: usize,
     /// True if the run is whole vertices of whole quarters of cache lines, which are written with
     /// non-temporal stores.
-    past: bool,
+    non_temporal: bool,
 }
 
-impl Target {
+impl CaptureWriter {
     /// Makes the target of `vertices` vertices in a span; `None` if the buffer is not bound.
     #[inline(always)]
-    fn new(feedback: &Feedback, capture: &Capture, run: &Captured, span: Span, vertices: usize) -> Option<Target> {
+    fn new(
+        feedback: &Feedback,
+        capture: &Capture,
+        run: &Captured,
+        span: CaptureSpan,
+        vertices: usize,
+    ) -> Option<CaptureWriter> {
         let stride = capture.strides[run.buffer as usize];
         let bytes = u64::from(stride) * vertices as u64;
         let range = feedback.buffer(run.buffer).exact(span.at[run.buffer as usize].into(), bytes)?;
         let inside = run.offset + 4 * run.words <= stride;
-        inside.then(|| Target {
+        inside.then(|| CaptureWriter {
             next: range.address.wrapping_add(run.offset as usize),
             stride: stride as usize,
             left: vertices,
-            past: false,
+            non_temporal: false,
         })
     }
 
@@ -184,11 +195,11 @@ impl Target {
 
     /// Writes four or eight words of the next vertex with non-temporal stores.
     #[inline(always)]
-    fn put_past<const N: usize>(&mut self, words: [u32; N]) {
+    fn put_non_temporal<const N: usize>(&mut self, words: [u32; N]) {
         if let Some(to) = self.step() {
             // SAFETY: the vertex lies inside of the buffer and the run inside of the vertex
-            // (`new`); `take` calls `past::settle` before any other access.
-            unsafe { past::write(to, words) };
+            // (`new`); `take` calls `non_temporal::fence` before any other access.
+            unsafe { non_temporal::store(to, words) };
         }
     }
 
@@ -216,9 +227,9 @@ const MOST: usize = 8;
 
 /// Writes a run of outputs of the vertices of primitives, in pieces of up to [`MOST`] words.
 #[inline(always)]
-fn write(primitives: &[Assembled], order: &[usize], shaded: Shaded<'_>, run: &Captured, to: Target) {
-    let rows = shaded.layout.lanes() == LANES && in_sequence(primitives, order);
-    let vertices = if rows { Vertices::InSequence } else { Vertices::Of(primitives, order) };
+fn write(primitives: &[Assembled], order: &[usize], shaded: ShadedVertices<'_>, run: &Captured, to: CaptureWriter) {
+    let rows = shaded.layout.lanes() == LANES && is_sequential(primitives, order);
+    let vertices = if rows { CaptureOrder::Sequential } else { CaptureOrder::Listed(primitives, order) };
     let (mut slot, mut to, mut left) = (run.slot as u16, to, run.words as usize);
     while left > 0 {
         let words = left.min(MOST);
@@ -244,16 +255,16 @@ const LANES: usize = 8;
 
 /// The vertices that are written.
 #[derive(Clone, Copy)]
-enum Vertices<'a> {
+enum CaptureOrder<'a> {
     /// All vertices from the batch's first one on, which is the order of lists without indices.
-    InSequence,
+    Sequential,
     /// The vertices of primitives, in this order.
-    Of(&'a [Assembled], &'a [usize]),
+    Listed(&'a [Assembled], &'a [usize]),
 }
 
 /// Returns true if each vertex is written once, in the order in which the vertices were shaded.
 #[inline(always)]
-fn in_sequence(primitives: &[Assembled], order: &[usize]) -> bool {
+fn is_sequential(primitives: &[Assembled], order: &[usize]) -> bool {
     // (The patterns prove the bounds, so that no vertex needs a check.)
     match *order {
         [a @ 0..3] => in_order(primitives, [a]),
@@ -277,11 +288,16 @@ fn in_order<const N: usize>(primitives: &[Assembled], order: [usize; N]) -> bool
 }
 
 #[inline(always)]
-fn write_words<const N: usize>(vertices: Vertices<'_>, shaded: Shaded<'_>, slot: u16, mut to: Target) {
+fn write_words<const N: usize>(
+    vertices: CaptureOrder<'_>,
+    shaded: ShadedVertices<'_>,
+    slot: u16,
+    mut to: CaptureWriter,
+) {
     match vertices {
-        Vertices::InSequence => {
+        CaptureOrder::Sequential => {
             let chunks = to.left / LANES;
-            let past = to.past && (N == 4 || N == 8);
+            let non_temporal = to.non_temporal && (N == 4 || N == 8);
             for chunk in 0..chunks {
                 let first = shaded.layout.word(chunk * LANES, usize::from(slot));
                 let rows = &shaded.outputs[first..first + N * LANES];
@@ -292,14 +308,14 @@ fn write_words<const N: usize>(vertices: Vertices<'_>, shaded: Shaded<'_>, slot:
                     }
                 }
                 for column in columns {
-                    if past { to.put_past(column) } else { to.put(column) }
+                    if non_temporal { to.put_non_temporal(column) } else { to.put(column) }
                 }
             }
             for vertex in chunks * LANES..chunks * LANES + to.left {
                 to.put(column::<N>(shaded, vertex, slot));
             }
         }
-        Vertices::Of(primitives, order) => {
+        CaptureOrder::Listed(primitives, order) => {
             for (vertices, _) in primitives {
                 for &k in order {
                     to.put(column::<N>(shaded, vertices[k] as usize, slot));
@@ -311,7 +327,7 @@ fn write_words<const N: usize>(vertices: Vertices<'_>, shaded: Shaded<'_>, slot:
 
 /// Returns `N` slots of a vertex, from `slot` on.
 #[inline(always)]
-fn column<const N: usize>(shaded: Shaded<'_>, vertex: usize, slot: u16) -> [u32; N] {
+fn column<const N: usize>(shaded: ShadedVertices<'_>, vertex: usize, slot: u16) -> [u32; N] {
     let from = shaded.column(shaded.base(vertex), slot, N);
     let mut words = [0; N];
     for i in 0..N {

@@ -8,11 +8,11 @@
 
 use super::capture;
 use super::plan::FrontDraw;
-use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
+use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, PrimitiveSource, ShadedVertices};
 use crate::api::statistic;
 use crate::stages::{GeometryLink, NO_SLOT};
 use base::abi::{PrimitiveBatch, SlotLayout};
-use base::shader::{CompiledStage, GeometryFacts, STREAMS, VertexMark};
+use base::shader::{CompiledStage, GeometryInfo, STREAMS, VertexMark};
 use core::ops::Range;
 use execution::{AlignedBuf, StageMemory, aborted};
 
@@ -25,18 +25,18 @@ const CALL_VERTICES: usize = 4096;
 const FEW: usize = 3;
 
 /// The vertices of a primitive as the stage receives them.
-pub type Whole = [u32; 6];
+pub type AdjacentVertices = [u32; 6];
 
 /// Memory of the source.
 #[derive(Default)]
-pub struct Scratch {
-    calls: Calls,
-    listed: Listed,
+pub struct GeometryStageScratch {
+    calls: CallMemory,
+    listed: StreamLists,
 }
 
 /// Memory of the calls of the stage.
 #[derive(Default)]
-struct Calls {
+struct CallMemory {
     /// Byte offsets of the primitives' vertices.
     vertices: AlignedBuf,
     primitive_id: AlignedBuf,
@@ -45,22 +45,22 @@ struct Calls {
     counts: AlignedBuf,
     first_rows: AlignedBuf,
     /// Vertices that the last call has made, if they are few.
-    made: Vec<u32>,
+    written: Vec<u32>,
 }
 
 /// Primitives that were listed together, by stream.
-type Listed = [List; STREAMS];
+type StreamLists = [PrimitiveList; STREAMS];
 
 /// The primitives of a batch.
 #[derive(Default)]
-struct List {
+struct PrimitiveList {
     primitives: Vec<Assembled>,
     begins: Vec<bool>,
 }
 
 /// The result of the invocations of a call.
 #[derive(Clone, Copy, Default)]
-struct Outcome {
+struct CallOutcome {
     /// Number of invocations.
     count: usize,
     /// Number of rows of vertices.
@@ -70,7 +70,7 @@ struct Outcome {
 /// The position of the search for the next primitive: an invocation of the last call, its next
 /// vertex, and the strips of its streams.
 #[derive(Clone, Copy, Default)]
-struct Cursor {
+struct InvocationCursor {
     lane: usize,
     vertex: u32,
     /// Number of vertices of each stream's strip so far.
@@ -83,54 +83,58 @@ struct Cursor {
 pub struct GeometrySource<'a, S> {
     draw: FrontDraw<'a>,
     stage: &'a CompiledStage,
-    facts: &'a GeometryFacts,
+    info: &'a GeometryInfo,
     link: &'a GeometryLink,
     inputs: S,
-    calls: &'a mut Calls,
-    listed: &'a mut Listed,
+    calls: &'a mut CallMemory,
+    listed: &'a mut StreamLists,
     /// Number of invocations of the batch of inputs.
     invocations: usize,
     begun: usize,
-    outcome: Outcome,
-    cursor: Cursor,
+    outcome: CallOutcome,
+    cursor: InvocationCursor,
     /// Streams that are listed, as bits.
     streams: u32,
     /// The stream whose list is passed on.
     stream: usize,
     /// True if most rows of the last call have no vertex, so that the vertices are listed:
-    /// [`Batch::made`].
+    /// [`Batch::written`].
     few: bool,
     /// True if a batch of the last call's vertices has been passed on.
-    seen: bool,
+    passed_on: bool,
     /// True if the current batch has the same vertices as the one before it.
-    again: bool,
+    same_vertices: bool,
 }
 
-impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
+impl<'a, S: PrimitiveSource<Vertices = AdjacentVertices>> GeometrySource<'a, S> {
     /// Makes the source at the chunk's beginning, over the stage's inputs; `None` if the draw has
     /// no such stage.
     #[inline(always)]
-    pub fn new(draw: FrontDraw<'a>, inputs: S, scratch: &'a mut Option<Box<Scratch>>) -> Option<GeometrySource<'a, S>> {
+    pub fn new(
+        draw: FrontDraw<'a>,
+        inputs: S,
+        scratch: &'a mut Option<Box<GeometryStageScratch>>,
+    ) -> Option<GeometrySource<'a, S>> {
         let link = draw.linkage().geometry.as_ref()?;
-        let (stage, facts) = draw.draw.stages.geometry()?;
-        let Scratch { calls, listed } = &mut **scratch.get_or_insert_default();
+        let (stage, info) = draw.draw.stages.geometry()?;
+        let GeometryStageScratch { calls, listed } = &mut **scratch.get_or_insert_default();
         Some(GeometrySource {
             draw,
             stage,
-            facts,
+            info,
             link,
             inputs,
             calls,
             listed,
             invocations: 0,
             begun: 0,
-            outcome: Outcome::default(),
-            cursor: Cursor::default(),
+            outcome: CallOutcome::default(),
+            cursor: InvocationCursor::default(),
             streams: capture::streams(draw.draw),
             stream: STREAMS,
             few: false,
-            seen: false,
-            again: false,
+            passed_on: false,
+            same_vertices: false,
         })
     }
 
@@ -140,36 +144,36 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
             if !self.inputs.advance(memory) {
                 return false;
             }
-            self.invocations = self.inputs.batch().primitives.len() * self.facts.invocations as usize;
+            self.invocations = self.inputs.batch().primitives.len() * self.info.invocations as usize;
             self.begun = 0;
         }
         if aborted(&self.draw.draw.context) {
             return false;
         }
         let lanes = self.link.outputs.lanes();
-        let most_rows = self.facts.max_vertices as usize;
+        let most_rows = self.info.max_vertices as usize;
         let fit = (CALL_BYTES / self.link.outputs.chunk_bytes().max(1)).min(CALL_VERTICES / lanes) / most_rows;
         let count = (fit.max(1) * lanes).min(self.invocations - self.begun);
         self.outcome = self.call(memory, self.begun, count);
         self.begun += count;
         self.list_made();
-        self.cursor = Cursor::default();
-        self.seen = false;
+        self.cursor = InvocationCursor::default();
+        self.passed_on = false;
         self.draw.draw.queries.count(statistic::GEOMETRY_INVOCATIONS, count as u64);
         // The results of a stage that was stopped are not complete, so they are not used.
         !aborted(&self.draw.draw.context)
     }
 
     /// Runs `count` invocations of the batch of inputs, from number `first` on.
-    fn call(&mut self, memory: &mut StageMemory, first: usize, count: usize) -> Outcome {
+    fn call(&mut self, memory: &mut StageMemory, first: usize, count: usize) -> CallOutcome {
         let inputs = self.inputs.batch();
-        let words = SlotLayout::new(1, self.stage.facts.lanes);
-        let given = SlotLayout::new(self.facts.input.vertices() as usize, self.stage.facts.lanes);
+        let words = SlotLayout::new(1, self.stage.info.lanes);
+        let given = SlotLayout::new(self.info.input.vertices() as usize, self.stage.info.lanes);
         let padded = words.padded(count);
         let vertices = self.calls.vertices.words(given.words(count));
         let primitive_id = self.calls.primitive_id.words(padded);
         let invocation_id = self.calls.invocation_id.words(padded);
-        let each = self.facts.invocations as usize;
+        let each = self.info.invocations as usize;
         // Both are counted along with the lanes, because a division takes longer than the rest of a
         // lane's work.
         let (mut primitive, mut invocation) = (first / each, first % each);
@@ -188,7 +192,7 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
                 }
             }
         }
-        let most_rows = words.chunks(count) * self.facts.max_vertices as usize;
+        let most_rows = words.chunks(count) * self.info.max_vertices as usize;
         let outputs = self.calls.outputs.words(self.link.outputs.words((most_rows + 1) * words.lanes()));
         let mut batch = PrimitiveBatch {
             header: memory.header(self.stage),
@@ -207,40 +211,43 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         // facts. Offsets of vertices lie in the outputs of the stage before, those of slots among
         // its slots. The icd guarantees that stage and context match.
         unsafe { self.stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
-        Outcome { count, rows: (batch.rows as usize).min(most_rows) }
+        CallOutcome { count, rows: (batch.rows as usize).min(most_rows) }
     }
 
     /// Lists the vertices that invocations of the last call have made, unless those are most of its
     /// rows.
     fn list_made(&mut self) {
-        let (lanes, Outcome { count, rows }) = (self.link.outputs.lanes(), self.outcome);
+        let (lanes, CallOutcome { count, rows }) = (self.link.outputs.lanes(), self.outcome);
         let counts = self.calls.counts.as_words(count);
         let first_rows = self.calls.first_rows.as_words(count.div_ceil(lanes));
         let all: usize = counts.iter().map(|&count| count as usize).sum();
         self.few = FEW * all <= rows * lanes;
-        self.calls.made.clear();
+        self.calls.written.clear();
         if !self.few {
             return;
         }
         for (counts, &first_row) in counts.chunks(lanes).zip(first_rows) {
             for (lane, &count) in counts.iter().enumerate() {
-                let own = vertices_of(count, self.facts, first_row, rows);
-                self.calls.made.extend(own.map(|row| (row * lanes + lane) as u32));
+                let own = vertices_of(count, self.info, first_row, rows);
+                self.calls.written.extend(own.map(|row| (row * lanes + lane) as u32));
             }
         }
     }
 
     /// Returns the vertices of the last call.
-    fn shaded(&self) -> Shaded<'_> {
+    fn shaded(&self) -> ShadedVertices<'_> {
         let layout = self.link.outputs;
-        Shaded { outputs: self.calls.outputs.as_words(layout.words(self.outcome.rows * layout.lanes())), layout }
+        ShadedVertices {
+            outputs: self.calls.outputs.as_words(layout.words(self.outcome.rows * layout.lanes())),
+            layout,
+        }
     }
 
     /// Goes to the next stream that has primitives, listing the next primitives of the last call if
     /// needed; returns false if there are no more.
     fn next(&mut self) -> bool {
-        let any = |list: &List| !list.primitives.is_empty();
-        let found = |from: usize, listed: &Listed| (from..STREAMS).find(|&stream| any(&listed[stream]));
+        let any = |list: &PrimitiveList| !list.primitives.is_empty();
+        let found = |from: usize, listed: &StreamLists| (from..STREAMS).find(|&stream| any(&listed[stream]));
         self.stream = match found((self.stream + 1).min(STREAMS), self.listed) {
             Some(stream) => stream,
             None => {
@@ -254,14 +261,14 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
     /// Lists the next primitives of the last call, until one of the lists is full.
     fn list(&mut self) {
         let (topology, last) = (self.draw.plan.topology, self.draw.draw.state.provoking_last);
-        let (mut cursor, outcome, need) = (self.cursor, self.outcome, self.facts.output.vertices());
+        let (mut cursor, outcome, need) = (self.cursor, self.outcome, self.info.output.vertices());
         let listed = core::mem::take(self.listed);
         let corners = [0, 1].map(|odd| {
             let at = if last { topology.vertices_last_first(odd) } else { topology.vertices(odd) };
             at.map(|at| at - odd)
         });
-        let mut listing = Listing { listed, corners, last, need, streams: self.streams, emitted: 0, full: false };
-        listing.listed.iter_mut().for_each(List::clear);
+        let mut lister = StripLister { listed, corners, last, need, streams: self.streams, emitted: 0, full: false };
+        lister.listed.iter_mut().for_each(PrimitiveList::clear);
         let lanes = self.link.outputs.lanes();
         let counts = self.calls.counts.as_words(outcome.count);
         let first_rows = self.calls.first_rows.as_words(outcome.count.div_ceil(lanes));
@@ -269,28 +276,28 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
         let shaded = self.shaded();
         // Without marks, all vertices of an invocation are one strip of the first stream.
         let plain = self.link.mark == NO_SLOT && self.streams & 1 != 0;
-        while cursor.lane < outcome.count && !listing.full {
+        while cursor.lane < outcome.count && !lister.full {
             let lane = cursor.lane;
-            let own = vertices_of(counts[lane], self.facts, first_rows[lane / lanes], outcome.rows);
+            let own = vertices_of(counts[lane], self.info, first_rows[lane / lanes], outcome.rows);
             let count = own.len() as u32;
             let id = (self.link.primitive_id, primitive_id[lane]);
             if plain && cursor.vertex == 0 {
                 let first = (own.start * lanes + lane % lanes) as u32;
-                if listing.strip(shaded, (first, lanes as u32), count, id) {
+                if lister.strip(shaded, (first, lanes as u32), count, id) {
                     cursor.lane += 1;
                     continue;
                 }
             }
-            while cursor.vertex < count && !listing.full {
+            while cursor.vertex < count && !lister.full {
                 let vertex = (own.start + cursor.vertex as usize) * lanes + lane % lanes;
                 let mark = if self.link.mark == NO_SLOT { 0 } else { shaded.get(vertex, self.link.mark) };
-                cursor.vertex += u32::from(listing.vertex(&mut cursor, shaded, vertex as u32, VertexMark(mark), id));
+                cursor.vertex += u32::from(lister.vertex(&mut cursor, shaded, vertex as u32, VertexMark(mark), id));
             }
             if cursor.vertex == count {
-                cursor = Cursor { lane: lane + 1, vertex: 0, lengths: [0; STREAMS], ..cursor };
+                cursor = InvocationCursor { lane: lane + 1, vertex: 0, lengths: [0; STREAMS], ..cursor };
             }
         }
-        let Listing { listed, emitted, .. } = listing;
+        let StripLister { listed, emitted, .. } = lister;
         self.draw.draw.queries.count(statistic::GEOMETRY_PRIMITIVES, emitted);
         self.cursor = cursor;
         *self.listed = listed;
@@ -300,12 +307,12 @@ impl<'a, S: Source<Corners = Whole>> GeometrySource<'a, S> {
 /// Returns the rows of an invocation's vertices, by the counts that the stage has left. The result
 /// is limited to `rows`, whatever the stage has written.
 #[inline(always)]
-fn vertices_of(count: u32, facts: &GeometryFacts, first_row: u32, rows: usize) -> Range<usize> {
+fn vertices_of(count: u32, info: &GeometryInfo, first_row: u32, rows: usize) -> Range<usize> {
     let first = first_row as usize;
-    first..first + (count.min(facts.max_vertices) as usize).min(rows.saturating_sub(first))
+    first..first + (count.min(info.max_vertices) as usize).min(rows.saturating_sub(first))
 }
 
-impl List {
+impl PrimitiveList {
     fn clear(&mut self) {
         self.primitives.clear();
         self.begins.clear();
@@ -313,8 +320,8 @@ impl List {
 }
 
 /// State of batches that are being listed.
-struct Listing {
-    listed: Listed,
+struct StripLister {
+    listed: StreamLists,
     /// Vertices of a primitive of a strip, relative to its first one, for even and for odd numbers.
     corners: [[u32; 3]; 2],
     /// True if the last vertex provokes.
@@ -329,12 +336,12 @@ struct Listing {
     full: bool,
 }
 
-impl Listing {
+impl StripLister {
     /// Appends the primitives of an invocation whose vertices are all one strip of the first
     /// stream; they have numbers from `first` on, at a distance of `step`. Appends nothing and
-    /// returns false if they do not all fit. `id` is as in [`Listing::vertex`].
+    /// returns false if they do not all fit. `id` is as in [`StripLister::vertex`].
     #[inline(always)]
-    fn strip(&mut self, shaded: Shaded<'_>, (first, step): (u32, u32), count: u32, id: (u16, u32)) -> bool {
+    fn strip(&mut self, shaded: ShadedVertices<'_>, (first, step): (u32, u32), count: u32, id: (u16, u32)) -> bool {
         let (list, made) = (&mut self.listed[0], (count + 1).saturating_sub(self.need));
         let room = BATCH_PRIMITIVES as usize - list.primitives.len().min(BATCH_PRIMITIVES as usize);
         // A single primitive at the end would be left for the next batch.
@@ -363,8 +370,8 @@ impl Listing {
     #[inline(always)]
     fn vertex(
         &mut self,
-        cursor: &mut Cursor,
-        shaded: Shaded<'_>,
+        cursor: &mut InvocationCursor,
+        shaded: ShadedVertices<'_>,
         vertex: u32,
         mark: VertexMark,
         id: (u16, u32),
@@ -399,26 +406,36 @@ impl Listing {
     }
 }
 
-impl<S: Source<Corners = Whole>> Source for GeometrySource<'_, S> {
-    type Corners = [u32; 3];
+impl<S: PrimitiveSource<Vertices = AdjacentVertices>> PrimitiveSource for GeometrySource<'_, S> {
+    type Vertices = [u32; 3];
 
     fn advance(&mut self, memory: &mut StageMemory) -> bool {
-        self.again = self.seen;
+        self.same_vertices = self.passed_on;
         while !self.next() {
             if !self.run(memory) {
                 return false;
             }
-            self.again = false;
+            self.same_vertices = false;
         }
-        self.seen = true;
+        self.passed_on = true;
         true
     }
 
     fn batch(&self) -> Batch<'_> {
         let list = &self.listed[self.stream];
         let (primitives, begins) = (&*list.primitives, Some(&*list.begins));
-        let (shaded, seen, vertices) = (self.shaded(), self.again, self.outcome.rows * self.link.outputs.lanes());
-        let made = self.few.then_some(&*self.calls.made);
-        Batch { stream: self.stream as u32, primitives, begins, shaded, records: None, vertices, made, seen }
+        let (shaded, same_vertices, vertices) =
+            (self.shaded(), self.same_vertices, self.outcome.rows * self.link.outputs.lanes());
+        let written = self.few.then_some(&*self.calls.written);
+        Batch {
+            stream: self.stream as u32,
+            primitives,
+            begins,
+            shaded,
+            records: None,
+            vertices,
+            written,
+            same_vertices,
+        }
     }
 }

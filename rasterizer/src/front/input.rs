@@ -2,10 +2,10 @@
 
 #![forbid(unsafe_code)]
 
-use super::assemble::Corners;
-use super::plan::{Chunk, FrontDraw};
-use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
-use super::vertex::{Reuse, Shading, shade, vertex_index};
+use super::assemble::PrimitiveVertices;
+use super::plan::{DrawChunk, FrontDraw};
+use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, PrimitiveSource, ShadedVertices};
+use super::vertex::{VertexReuseTable, VertexShading, shade, vertex_index};
 use crate::api::statistic;
 use core::ops::Range;
 use execution::{StageMemory, aborted};
@@ -15,8 +15,8 @@ const ASSEMBLIES: usize = 8;
 
 /// An assembled range of a draw's primitives, which is the same for every instance.
 struct Assembly<C> {
-    /// `Plan::serial` and the first primitive; the draw's chunks have the same first primitives in
-    /// every instance.
+    /// `FrontPlan::serial` and the first primitive; the draw's chunks have the same first
+    /// primitives in every instance.
     key: (u64, u32),
     /// Local vertex numbers and `PrimitiveId`s.
     primitives: Vec<Assembled<C>>,
@@ -31,36 +31,36 @@ impl<C> Default for Assembly<C> {
 }
 
 /// Memory of the source.
-pub struct Scratch<C> {
-    reuse: Reuse,
+pub struct AssemblyScratch<C> {
+    reuse: VertexReuseTable,
     assemblies: [Assembly<C>; ASSEMBLIES],
     /// The chunk's primitives.
     assembled: Vec<Assembled<C>>,
-    shading: Shading,
+    shading: VertexShading,
 }
 
-impl<C> Default for Scratch<C> {
+impl<C> Default for AssemblyScratch<C> {
     fn default() -> Self {
-        let (reuse, assemblies) = (Reuse::default(), Default::default());
-        Scratch { reuse, assemblies, assembled: Vec::new(), shading: Shading::default() }
+        let (reuse, assemblies) = (VertexReuseTable::default(), Default::default());
+        AssemblyScratch { reuse, assemblies, assembled: Vec::new(), shading: VertexShading::default() }
     }
 }
 
 /// The primitives of a chunk, which are one batch, or several of one instance.
 pub struct VertexSource<'a, C> {
     draw: FrontDraw<'a>,
-    chunk: &'a Chunk,
-    scratch: &'a mut Scratch<C>,
+    chunk: &'a DrawChunk,
+    scratch: &'a mut AssemblyScratch<C>,
     /// First primitive of the next batch.
     next: u32,
     /// Number of vertices of the batch.
     vertices: usize,
 }
 
-impl<'a, C: Corners> VertexSource<'a, C> {
+impl<'a, C: PrimitiveVertices> VertexSource<'a, C> {
     /// Makes the source at the chunk's beginning.
     #[inline(always)]
-    pub fn new(draw: FrontDraw<'a>, chunk: &'a Chunk, scratch: &'a mut Scratch<C>) -> VertexSource<'a, C> {
+    pub fn new(draw: FrontDraw<'a>, chunk: &'a DrawChunk, scratch: &'a mut AssemblyScratch<C>) -> VertexSource<'a, C> {
         VertexSource { draw, chunk, scratch, next: chunk.primitive, vertices: 0 }
     }
 
@@ -92,8 +92,8 @@ impl<'a, C: Corners> VertexSource<'a, C> {
     }
 }
 
-impl<C: Corners> Source for VertexSource<'_, C> {
-    type Corners = C;
+impl<C: PrimitiveVertices> PrimitiveSource for VertexSource<'_, C> {
+    type Vertices = C;
 
     #[inline(always)]
     fn advance(&mut self, memory: &mut StageMemory) -> bool {
@@ -120,22 +120,31 @@ impl<C: Corners> Source for VertexSource<'_, C> {
     #[inline(always)]
     fn batch(&self) -> Batch<'_, C> {
         let layout = self.draw.linkage().outputs;
-        let shaded = Shaded { outputs: self.scratch.shading.outputs(layout), layout };
+        let shaded = ShadedVertices { outputs: self.scratch.shading.outputs(layout), layout };
         let (primitives, vertices) = (&*self.scratch.assembled, self.vertices);
-        Batch { stream: 0, primitives, begins: None, shaded, records: None, vertices, made: None, seen: false }
+        Batch {
+            stream: 0,
+            primitives,
+            begins: None,
+            shaded,
+            records: None,
+            vertices,
+            written: None,
+            same_vertices: false,
+        }
     }
 }
 
-impl<C: Corners> Assembly<C> {
+impl<C: PrimitiveVertices> Assembly<C> {
     /// Assembles one instance of some primitives.
-    fn assemble(&mut self, draw: FrontDraw<'_>, primitives: Range<u32>, reuse: &mut Reuse) {
+    fn assemble(&mut self, draw: FrontDraw<'_>, primitives: Range<u32>, reuse: &mut VertexReuseTable) {
         self.primitives.clear();
         self.vertices.clear();
         reuse.restart();
         let Range { start, end } = primitives;
         let state = &*draw.draw.state;
         // All primitives of a list are the first one with an offset.
-        let list = state.topology.list().map(|n| (n, C::of(state, 0, 1)));
+        let list = state.topology.list().map(|n| (n, C::from_topology(state, 0, 1)));
         let moved = |mut corners: C, by: u32| {
             corners.as_mut().iter_mut().for_each(|corner| *corner += by);
             corners
@@ -155,7 +164,7 @@ impl<C: Corners> Assembly<C> {
                 let i = id - segment.base;
                 let mut corners = match list {
                     Some((n, corners)) => moved(corners, i * n),
-                    None => C::of(state, i, segment.primitives),
+                    None => C::from_topology(state, i, segment.primitives),
                 };
                 for corner in corners.as_mut() {
                     let index = vertex_index(draw.draw, segment.first + *corner);

@@ -1,8 +1,8 @@
 //! The front end: one worker takes a whole chunk of primitives.
 //!
-//! A [`Source`](stream::Source) makes primitives of shaded vertices and returns them in batches of
-//! at most [`BATCH_PRIMITIVES`](stream::BATCH_PRIMITIVES). Every stage between the first source and
-//! setup is a source over a source.
+//! A [`PrimitiveSource`](stream::PrimitiveSource) makes primitives of shaded vertices and returns
+//! them in batches of at most [`BATCH_PRIMITIVES`](stream::BATCH_PRIMITIVES). Every stage between
+//! the first source and setup is a source over a source.
 //!
 //! Setup takes the batches. Its steps are:
 //! - capture for transform feedback (`capture`, with non-temporal stores by `past`),
@@ -21,7 +21,7 @@
 //! mesh stage is a source without any before it (`mesh`), whose workgroups the draw or its task
 //! stage requests (`tasks`).
 //!
-//! A [`Chunk`] names a range of instances and primitives of one draw. [`run`] fills a
+//! A [`DrawChunk`] names a range of instances and primitives of one draw. [`run`] fills a
 //! [`ChunkOutput`] with set-up primitives and sorted (node, primitive) pairs (see `bins`). Nothing
 //! is allocated per primitive: the output's vectors are reused.
 
@@ -30,47 +30,47 @@ mod attributes;
 mod bins;
 mod capture;
 mod clip;
-mod columns;
-mod filled;
+mod filled_triangles;
 mod geometry;
 mod input;
-mod lanes;
+mod line_batch;
 mod link;
-mod measures;
 mod mesh;
-mod pairs;
-mod past;
+mod mesh_dispatch;
+mod non_temporal;
 mod plan;
 mod planes;
-mod post;
 mod primitive;
+mod primitive_lanes;
+mod project;
 mod rectangle;
-mod segments;
 mod setup;
+mod soa_fetch;
 mod stream;
-mod tasks;
 mod tessellation;
+mod triangle_batch;
+mod triangle_pairs;
 mod vertex;
 mod viewport;
 
-pub use capture::{feed, place, settle};
+pub use capture::{capture_target, reserve_captured, write_captured};
 pub use link::FetchPlan;
-pub use plan::{Chunk, Feed, FrontDraw, Plan, cut, viewports};
+pub use mesh_dispatch::{MeshDispatchList, tasks_per_batch};
+pub use plan::{CaptureTarget, DrawChunk, FrontDraw, FrontPlan, cut, viewports};
 #[cfg(test)]
-pub use setup::NOTHING;
+pub use setup::UNSET_PRIM;
 pub use stream::{BATCH_PRIMITIVES, MOST_PATCHES};
-pub use tasks::{Asked, together};
 pub use viewport::Transform;
 
 use crate::api::statistic;
-use crate::prim::{ChunkOutput, Grid, Phase, Sorting};
-use base::host::{Host, Level};
+use crate::prim::{BinSorter, ChunkOutput, StipplePhase, TileGrid};
+use base::host::{Host, SimdLevel};
 use execution::StageMemory;
-use geometry::{GeometrySource, Whole};
+use geometry::{AdjacentVertices, GeometrySource};
 use input::VertexSource;
 use mesh::MeshSource;
-use primitive::Builder;
-use stream::{Assembled, Batch, Source};
+use primitive::PrimitiveBuilder;
+use stream::{Assembled, Batch, PrimitiveSource};
 use tessellation::TessellationSource;
 
 /// Largest number of bytes of a chunk's output. A larger one is given up, as if there were no
@@ -79,93 +79,93 @@ const MOST_BYTES: usize = 512 << 20;
 
 /// Front-end memory of a worker.
 #[derive(Default)]
-pub struct Scratch {
-    source: input::Scratch<[u32; 3]>,
-    tessellation: Option<Box<tessellation::Scratch<[u32; 3]>>>,
+pub struct FrontScratch {
+    source: input::AssemblyScratch<[u32; 3]>,
+    tessellation: Option<Box<tessellation::TessellationScratch<[u32; 3]>>>,
     geometry: GeometryScratch,
-    mesh: Option<Box<mesh::Scratch>>,
+    mesh: Option<Box<mesh::MeshScratch>>,
     setup: SetupScratch,
 }
 
 /// Memory of the geometry stage and of the sources before it.
 #[derive(Default)]
 struct GeometryScratch {
-    source: Option<Box<input::Scratch<Whole>>>,
-    tessellation: Option<Box<tessellation::Scratch<Whole>>>,
-    stage: Option<Box<geometry::Scratch>>,
+    source: Option<Box<input::AssemblyScratch<AdjacentVertices>>>,
+    tessellation: Option<Box<tessellation::TessellationScratch<AdjacentVertices>>>,
+    stage: Option<Box<geometry::GeometryStageScratch>>,
 }
 
 /// Memory of setup.
 #[derive(Default)]
 struct SetupScratch {
-    vertices: Vec<post::Vertex>,
-    measures: Box<measures::Measures>,
-    segments: Box<segments::Measures>,
-    sorting: Sorting,
+    vertices: Vec<project::ProjectedVertex>,
+    triangles: Box<triangle_batch::TriangleBatch>,
+    lines: Box<line_batch::LineBatch>,
+    sorting: BinSorter,
 }
 
 /// Runs a chunk.
 pub fn run(
     draw: FrontDraw<'_>,
-    grid: &Grid,
-    chunk: &Chunk,
+    grid: &TileGrid,
+    chunk: &DrawChunk,
     memory: &mut StageMemory,
-    scratch: &mut Scratch,
+    scratch: &mut FrontScratch,
     out: &mut ChunkOutput,
 ) {
     // SAFETY: the level is the host's own.
-    unsafe { run_of(Level::here())(draw, grid, chunk, memory, scratch, out) };
+    unsafe { run_at_level(SimdLevel::detect())(draw, grid, chunk, memory, scratch, out) };
 }
 
-base::compiled! {
-    for Avx512 unsafe fn run_of(draw: FrontDraw<'_>, grid: &Grid, chunk: &Chunk, memory: &mut StageMemory, scratch: &mut Scratch,
+base::multiversion! {
+    for Avx512 unsafe fn run_at_level(draw: FrontDraw<'_>, grid: &TileGrid, chunk: &DrawChunk, memory: &mut StageMemory, scratch: &mut FrontScratch,
         out: &mut ChunkOutput) {
         run_any(H::LEVEL, draw, grid, chunk, memory, scratch, out);
     }
     /// Sets up primitives of any kind one by one.
-    unsafe fn one_by_one(builder: &mut Builder<'_>, primitives: &[Assembled]) {
+    unsafe fn set_up_one_by_one(builder: &mut PrimitiveBuilder<'_>, primitives: &[Assembled]) {
         for &(vertices, number) in primitives {
-            builder.any(vertices, number);
+            builder.set_up_primitive(vertices, number);
         }
     }
 }
 
-impl Builder<'_> {
+impl PrimitiveBuilder<'_> {
     /// Sets up primitives of a batch one by one. It is not inlined, because it is large and has
     /// several callers.
-    fn one_by_one(&mut self, primitives: &[Assembled]) {
+    fn set_up_one_by_one(&mut self, primitives: &[Assembled]) {
         // SAFETY: the host has the level in which this code runs.
-        unsafe { one_by_one(self.level)(self, primitives) };
+        unsafe { set_up_one_by_one(self.level)(self, primitives) };
     }
 }
 
 #[inline(always)]
 fn run_any(
-    level: Level,
+    level: SimdLevel,
     draw: FrontDraw<'_>,
-    grid: &Grid,
-    chunk: &Chunk,
+    grid: &TileGrid,
+    chunk: &DrawChunk,
     memory: &mut StageMemory,
-    scratch: &mut Scratch,
+    scratch: &mut FrontScratch,
     out: &mut ChunkOutput,
 ) {
-    let Scratch { source, tessellation, geometry, mesh, setup } = scratch;
-    let before = MeshSource::new(draw, chunk, mesh).map(Last::Mesh);
-    let mut source = match before.or_else(|| later(draw, chunk, tessellation, geometry)) {
+    let FrontScratch { source, tessellation, geometry, mesh, setup } = scratch;
+    let before = MeshSource::new(draw, chunk, mesh).map(LastStage::Mesh);
+    let mut source = match before.or_else(|| stage_source(draw, chunk, tessellation, geometry)) {
         Some(source) => source,
-        None => Last::Vertices(VertexSource::new(draw, chunk, source)),
+        None => LastStage::Vertices(VertexSource::new(draw, chunk, source)),
     };
     // `any` means that a batch was set up; `known` means that setup has the batch's vertices.
-    let (mut any, mut known, mut feed) = (false, false, chunk.feed);
+    let (mut any, mut known, mut capture_target) = (false, false, chunk.capture_target);
     while source.advance(memory) {
         let batch = source.batch();
         draw.draw.queries.count_generated(batch.stream as usize, batch.primitives.len() as u64);
-        capture::take(draw, &mut feed, &batch, out);
+        capture::capture_batch(draw, &mut capture_target, &batch, out);
         if draw.draw.rasterized() != Some(batch.stream) {
-            known &= batch.seen;
+            known &= batch.same_vertices;
             continue;
         }
-        let batch = Batch { seen: known && batch.seen, ..batch };
+        let batch = Batch { same_vertices: known && batch.same_vertices, ..batch };
         set_up(level, draw, grid, (&batch, !any), setup, out);
         out.taken += batch.primitives.len() as u32;
         (any, known) = (true, true);
@@ -179,60 +179,60 @@ fn run_any(
 }
 
 /// The last source before setup.
-enum Last<'a> {
+enum LastStage<'a> {
     Vertices(VertexSource<'a, [u32; 3]>),
     Tessellation(TessellationSource<'a, [u32; 3]>),
-    Geometry(GeometrySource<'a, VertexSource<'a, Whole>>),
-    GeometryOfPatches(GeometrySource<'a, TessellationSource<'a, Whole>>),
+    Geometry(GeometrySource<'a, VertexSource<'a, AdjacentVertices>>),
+    GeometryOfPatches(GeometrySource<'a, TessellationSource<'a, AdjacentVertices>>),
     Mesh(MeshSource<'a>),
 }
 
 /// Makes a source after the vertex stage; `None` if the draw has no such stages.
 #[inline(always)]
-fn later<'a>(
+fn stage_source<'a>(
     draw: FrontDraw<'a>,
-    chunk: &'a Chunk,
-    tessellation: &'a mut Option<Box<tessellation::Scratch<[u32; 3]>>>,
+    chunk: &'a DrawChunk,
+    tessellation: &'a mut Option<Box<tessellation::TessellationScratch<[u32; 3]>>>,
     geometry: &'a mut GeometryScratch,
-) -> Option<Last<'a>> {
+) -> Option<LastStage<'a>> {
     let linkage = draw.linkage();
     let GeometryScratch { source, tessellation: patches, stage } = geometry;
     match (&linkage.tessellation, &linkage.geometry) {
         (None, None) => None,
-        (Some(_), None) => TessellationSource::new(draw, chunk, tessellation).map(Last::Tessellation),
+        (Some(_), None) => TessellationSource::new(draw, chunk, tessellation).map(LastStage::Tessellation),
         (None, Some(_)) => {
             let vertices = VertexSource::new(draw, chunk, &mut **source.get_or_insert_default());
-            GeometrySource::new(draw, vertices, stage).map(Last::Geometry)
+            GeometrySource::new(draw, vertices, stage).map(LastStage::Geometry)
         }
         (Some(_), Some(_)) => {
             let patches = TessellationSource::new(draw, chunk, patches)?;
-            GeometrySource::new(draw, patches, stage).map(Last::GeometryOfPatches)
+            GeometrySource::new(draw, patches, stage).map(LastStage::GeometryOfPatches)
         }
     }
 }
 
-impl Source for Last<'_> {
-    type Corners = [u32; 3];
+impl PrimitiveSource for LastStage<'_> {
+    type Vertices = [u32; 3];
 
     #[inline(always)]
     fn advance(&mut self, memory: &mut StageMemory) -> bool {
         match self {
-            Last::Vertices(source) => source.advance(memory),
-            Last::Tessellation(source) => source.advance(memory),
-            Last::Geometry(source) => source.advance(memory),
-            Last::GeometryOfPatches(source) => source.advance(memory),
-            Last::Mesh(source) => source.advance(memory),
+            LastStage::Vertices(source) => source.advance(memory),
+            LastStage::Tessellation(source) => source.advance(memory),
+            LastStage::Geometry(source) => source.advance(memory),
+            LastStage::GeometryOfPatches(source) => source.advance(memory),
+            LastStage::Mesh(source) => source.advance(memory),
         }
     }
 
     #[inline(always)]
     fn batch(&self) -> Batch<'_> {
         match self {
-            Last::Vertices(source) => source.batch(),
-            Last::Tessellation(source) => source.batch(),
-            Last::Geometry(source) => source.batch(),
-            Last::GeometryOfPatches(source) => source.batch(),
-            Last::Mesh(source) => source.batch(),
+            LastStage::Vertices(source) => source.batch(),
+            LastStage::Tessellation(source) => source.batch(),
+            LastStage::Geometry(source) => source.batch(),
+            LastStage::GeometryOfPatches(source) => source.batch(),
+            LastStage::Mesh(source) => source.batch(),
         }
     }
 }
@@ -240,32 +240,42 @@ impl Source for Last<'_> {
 /// Clips, culls, sets up and bins a batch; `first` means that it is the first of its chunk.
 #[inline(always)]
 fn set_up(
-    level: Level,
+    level: SimdLevel,
     draw: FrontDraw<'_>,
-    grid: &Grid,
+    grid: &TileGrid,
     (batch, first): (&Batch<'_>, bool),
     scratch: &mut SetupScratch,
     out: &mut ChunkOutput,
 ) {
     let queries = &draw.draw.queries;
     queries.count(statistic::CLIPPING_INVOCATIONS, batch.primitives.len() as u64);
-    post::finish(draw, batch, &mut scratch.vertices);
-    if !batch.seen {
-        scratch.measures.fours.forget();
+    project::finish(draw, batch, &mut scratch.vertices);
+    if !batch.same_vertices {
+        scratch.triangles.vertex_values.invalidate();
     }
     let (shaded, records, vertices) = (batch.shaded, batch.records, &*scratch.vertices);
-    let count = if batch.made.is_some() { 0 } else { batch.vertices };
-    let mut builder =
-        Builder { level, draw, grid, shaded, records, vertices, count, out, leaving: 0, phase: Phase::NONE };
+    let count = if batch.written.is_some() { 0 } else { batch.vertices };
+    let mut builder = PrimitiveBuilder {
+        level,
+        draw,
+        grid,
+        shaded,
+        records,
+        vertices,
+        count,
+        out,
+        leaving: 0,
+        phase: StipplePhase::NONE,
+    };
     let state = &draw.draw.state;
-    if state.line_stipple.is_some() && state.lines_are_special(draw.plan.topology) {
-        builder.stippled(batch, first);
+    if state.line_stipple.is_some() && state.has_special_lines(draw.plan.topology) {
+        builder.set_up_stippled_lines(batch, first);
     } else if builder.is_filled() {
-        builder.filled(batch, &mut scratch.measures);
-    } else if builder.is_thin() {
-        builder.segments(batch, &mut scratch.segments);
+        builder.set_up_triangles(batch, &mut scratch.triangles);
+    } else if builder.is_line_batch() {
+        builder.set_up_lines(batch, &mut scratch.lines);
     } else {
-        builder.one_by_one(batch.primitives);
+        builder.set_up_one_by_one(batch.primitives);
     }
     queries.count(statistic::CLIPPING_PRIMITIVES, builder.leaving);
 }

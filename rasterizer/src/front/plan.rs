@@ -4,16 +4,16 @@
 
 use super::assemble::{Segment, segments};
 use super::link::FetchPlan;
-use super::tasks::Asked;
+use super::mesh_dispatch::MeshDispatchList;
 use super::viewport::Transform;
-use crate::api::{Draw, DrawState, One, Topology};
-use crate::feedback::Span;
+use crate::api::{Draw, DrawState, SmallVec1, Topology};
+use crate::feedback::CaptureSpan;
 use crate::stages::Linkage;
 use std::sync::Arc;
 
 /// A range of primitives of one draw.
 #[derive(Clone, Copy, Debug)]
-pub struct Chunk {
+pub struct DrawChunk {
     /// Draw number in the scene.
     pub draw: u32,
     /// First instance, counted from 0.
@@ -27,24 +27,24 @@ pub struct Chunk {
     /// Number of primitives for which each one counts when pending work is counted.
     pub weight: u32,
     /// The destination of captured primitives.
-    pub feed: Feed,
+    pub capture_target: CaptureTarget,
 }
 
 /// The destination of a chunk's primitives in transform feedback.
 #[derive(Clone, Copy, Debug)]
-pub enum Feed {
+pub enum CaptureTarget {
     /// The primitives are not captured.
-    Nowhere,
+    None,
     /// The space is reserved.
-    At(Span),
+    Reserved(CaptureSpan),
     /// The number of primitives is known only after shading, so they are kept with the chunk's
     /// output.
-    Later,
+    AfterShading,
 }
 
 /// The front end's data of a draw.
 #[derive(Clone)]
-pub struct Plan {
+pub struct FrontPlan {
     /// Vertex attributes to fetch.
     pub fetch: Arc<FetchPlan>,
     /// Viewports by index.
@@ -54,24 +54,24 @@ pub struct Plan {
     /// Depth bias unit.
     pub depth_unit: Option<f32>,
     /// Index stream, cut at restarts.
-    pub segments: One<Segment>,
+    pub segments: SmallVec1<Segment>,
     /// Number of this plan, which is not 0 and differs from every other draw's.
     pub serial: u64,
     /// Workgroups of a draw with a mesh stage, which are divided into chunks.
-    pub asked: Option<Arc<Asked>>,
+    pub mesh_dispatches: Option<Arc<MeshDispatchList>>,
 }
 
-impl Plan {
+impl FrontPlan {
     /// Returns the number of primitives of an instance, or of workgroups for a draw with a mesh
     /// stage.
     pub fn primitives(&self) -> u32 {
         let assembled = || self.segments.last().map_or(0, |last| last.base + last.primitives);
-        self.asked.as_ref().map_or_else(assembled, |asked| asked.total())
+        self.mesh_dispatches.as_ref().map_or_else(assembled, |mesh_dispatches| mesh_dispatches.total())
     }
 }
 
 /// Returns the index stream of a draw, cut at restarts.
-pub fn cut(draw: &Draw) -> One<Segment> {
+pub fn cut(draw: &Draw) -> SmallVec1<Segment> {
     segments(&draw.state, &draw.counts, draw.index_buffer.as_ref())
 }
 
@@ -91,7 +91,7 @@ pub struct FrontDraw<'a> {
     /// The draw.
     pub draw: &'a Draw,
     /// The front end's data of the draw.
-    pub plan: &'a Plan,
+    pub plan: &'a FrontPlan,
 }
 
 impl<'a> FrontDraw<'a> {

@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 
 use crate::api::{DepthBias, DepthBiasUnit};
-use crate::prim::{SUBPIXEL, Screen};
+use crate::prim::{SUBPIXEL, ScreenVertex};
 use base::abi::FragmentPrimitive;
 
 /// An affine function of the framebuffer position, in pixels from the framebuffer's origin.
@@ -52,7 +52,7 @@ pub struct Planes {
 
 /// Planes relative to a pixel: the fields of [`FragmentPrimitive`] with these names.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Relative {
+pub struct RelativePlanes {
     /// Plane of barycentric coordinate 1.
     pub b1: [f32; 3],
     /// Plane of barycentric coordinate 2.
@@ -73,11 +73,11 @@ pub struct Relative {
 /// A copy of words that were just stored separately would wait for those stores, and for all
 /// earlier ones, whose lines may not be in a cache yet.
 pub trait PlaneSource {
-    /// Writes the fields of [`Relative`].
+    /// Writes the fields of [`RelativePlanes`].
     fn write(&self, to: &mut FragmentPrimitive);
 }
 
-impl PlaneSource for Relative {
+impl PlaneSource for RelativePlanes {
     #[inline(always)]
     fn write(&self, to: &mut FragmentPrimitive) {
         for k in 0..3 {
@@ -91,7 +91,7 @@ impl PlaneSource for Relative {
 /// Returns `(x1-x0)*(y2-y0) - (x2-x0)*(y1-y0)`, which is positive if the vertices turn clockwise on
 /// a y-down screen. It is exact, because coordinates have 24 bits.
 #[inline(always)]
-pub fn doubled_area(v: &[Screen; 3]) -> f64 {
+pub fn doubled_area(v: &[ScreenVertex; 3]) -> f64 {
     let d = |a: i32, b: i32| f64::from(a.wrapping_sub(b));
     d(v[1].x, v[0].x) * d(v[2].y, v[0].y) - d(v[2].x, v[0].x) * d(v[1].y, v[0].y)
 }
@@ -99,11 +99,11 @@ pub fn doubled_area(v: &[Screen; 3]) -> f64 {
 impl Planes {
     /// Makes the planes of a triangle whose doubled area is not zero.
     #[inline(always)]
-    pub fn triangle(v: &[Screen; 3], area: f64) -> Planes {
+    pub fn triangle(v: &[ScreenVertex; 3], area: f64) -> Planes {
         // Units are 1/256 pixel: one factor of 256 remains when an edge is divided by the area.
         let scale = f64::from(SUBPIXEL) / area;
         let at = [f64::from(v[0].x) / f64::from(SUBPIXEL), f64::from(v[0].y) / f64::from(SUBPIXEL)];
-        let from = |corner: &Screen| [corner.x.wrapping_sub(v[0].x), corner.y.wrapping_sub(v[0].y)];
+        let from = |corner: &ScreenVertex| [corner.x.wrapping_sub(v[0].x), corner.y.wrapping_sub(v[0].y)];
         let plane = |[dx, dy]: [i32; 2], sign: f64| {
             let d = [sign * f64::from(dy) * scale, -sign * f64::from(dx) * scale];
             Plane { d, c: -(d[0] * at[0] + d[1] * at[1]) }
@@ -123,7 +123,7 @@ impl Planes {
 
     /// Makes the planes of a segment, along which barycentric 1 grows.
     #[inline(always)]
-    pub fn line(v: &[Screen; 2]) -> Planes {
+    pub fn line(v: &[ScreenVertex; 2]) -> Planes {
         let d = [v[1].x.wrapping_sub(v[0].x), v[1].y.wrapping_sub(v[0].y)].map(|c| f64::from(c) / f64::from(SUBPIXEL));
         let length2 = d[0] * d[0] + d[1] * d[1];
         let g = d.map(|c| if length2 > 0.0 { c / length2 } else { 0.0 });
@@ -142,7 +142,7 @@ impl Planes {
     }
 
     /// Makes the planes of a point.
-    pub fn point(v: &Screen) -> Planes {
+    pub fn point(v: &ScreenVertex) -> Planes {
         Planes {
             inv_w: Plane::constant(f64::from(v.inv_w)),
             z: Plane::constant(f64::from(v.z)),
@@ -155,11 +155,11 @@ impl Planes {
 
     /// Returns the planes relative to a pixel, as fragments use them.
     #[inline(always)]
-    pub fn relative(&self, origin: [i32; 2]) -> Relative {
+    pub fn relative(&self, origin: [i32; 2]) -> RelativePlanes {
         let Plane { d: [x, y], c } = self.inv_w;
         // There is no branch, because this also runs in lanes.
         let affine = (x == 0.0) & (y == 0.0) & (c == 1.0) & (self.inv_w1 == 1.0) & (self.inv_w2 == 1.0);
-        Relative {
+        RelativePlanes {
             b1: self.b1.relative(origin),
             b2: self.b2.relative(origin),
             inv_w: self.inv_w.relative(origin),

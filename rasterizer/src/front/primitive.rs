@@ -2,18 +2,18 @@
 
 #![forbid(unsafe_code)]
 
-use super::attributes::{Values, Weights, attributes};
+use super::attributes::{AttributeValues, ClipWeights, attributes};
 use super::clip::{ClipVertex, MAX_POLYGON, Polygon, clip_segment};
 use super::plan::FrontDraw;
 use super::planes::{PlaneSource, Planes, doubled_area};
-use super::post::{self, Vertex};
-use super::setup::{self, Bounding, Common, Edges, Half, Outline, Place, cut};
-use super::stream::{Batch, Shaded};
+use super::project::{self, ProjectedVertex};
+use super::setup::{self, Bounding, HalfRectangle, Outline, PiecePixels, PrimitiveCommon, ShapeEdges, cut};
+use super::stream::{Batch, ShadedVertices};
 use super::viewport::{Transform, code};
 use crate::api::{LINE_WIDTH_RANGE, LineMode, POINT_SIZE_RANGE, PolygonMode, TopologyClass};
-use crate::prim::{ChunkOutput, Diamonds, Grid, LinePrim, Phase, SUBPIXEL, Screen, counted};
+use crate::prim::{BresenhamLine, ChunkOutput, LinePrim, SUBPIXEL, ScreenVertex, StipplePhase, TileGrid, counted};
 use crate::stages::NO_SLOT;
-use base::host::Level;
+use base::host::SimdLevel;
 use core::slice::from_ref;
 
 /// Bit of the cull mode that culls front faces; `CULL_BACK` culls back faces.
@@ -21,40 +21,40 @@ pub const CULL_FRONT: u32 = 1;
 pub const CULL_BACK: u32 = 2;
 
 /// Values of a primitive that do not come from its vertices.
-pub struct Own {
+pub struct PrimitiveValues {
     pub primitive_id: u32,
     layer: Option<u32>,
     viewport: Option<u32>,
 }
 
 /// The state that turns the primitives of a chunk into [`crate::prim::Prim`]s.
-pub struct Builder<'a> {
+pub struct PrimitiveBuilder<'a> {
     /// The host's processor level, at which the code runs.
-    pub level: Level,
+    pub level: SimdLevel,
     pub draw: FrontDraw<'a>,
-    pub grid: &'a Grid,
-    pub shaded: Shaded<'a>,
+    pub grid: &'a TileGrid,
+    pub shaded: ShadedVertices<'a>,
     /// Records of primitives: [`Batch::records`].
-    pub records: Option<Shaded<'a>>,
-    pub vertices: &'a [Vertex],
+    pub records: Option<ShadedVertices<'a>>,
+    pub vertices: &'a [ProjectedVertex],
     /// Number of vertices; 0 if most of them were not written.
     pub count: usize,
     pub out: &'a mut ChunkOutput,
     /// Number of primitives that left clipping.
     pub leaving: u64,
     /// Stipple counter.
-    pub phase: Phase,
+    pub phase: StipplePhase,
 }
 
-impl Builder<'_> {
+impl PrimitiveBuilder<'_> {
     /// Sets up all primitives of a batch whose lines are stippled; `first` means that the batch is
     /// the first of its chunk.
-    pub fn stippled(&mut self, batch: &Batch<'_>, first: bool) {
+    pub fn set_up_stippled_lines(&mut self, batch: &Batch<'_>, first: bool) {
         let state = &*self.draw.draw.state;
         let Some(stipple) = state.line_stipple else { return };
         let (mode, width, strip) = (state.line_mode, self.line_width(), self.draw.plan.topology.is_line_strip());
         // A chunk that begins inside of a strip continues from the chunk before it.
-        self.phase = if first { Phase { value: 0, continued: true } } else { self.out.phase };
+        self.phase = if first { StipplePhase { value: 0, continued: true } } else { self.out.phase };
         for (i, primitive) in batch.primitives.iter().enumerate() {
             let &(ids, id) = primitive;
             let begins = match batch.begins {
@@ -62,9 +62,9 @@ impl Builder<'_> {
                 None => self.draw.plan.segments.binary_search_by_key(&id, |s| s.base).is_ok(),
             };
             if !strip || begins {
-                self.phase = Phase::NONE;
+                self.phase = StipplePhase::NONE;
             }
-            self.one_by_one(from_ref(primitive));
+            self.set_up_one_by_one(from_ref(primitive));
             let [a, b] = [ids[0], ids[1]].map(|i| &self.vertices[i as usize]);
             if (a.codes | b.codes) & code::UNPROJECTED == 0 {
                 self.phase.advance(counted(&[a.screen, b.screen], mode, width), stipple);
@@ -79,7 +79,7 @@ impl Builder<'_> {
 
     /// Sets up one primitive, with the provoking vertex first; a line has its ends in order.
     #[inline(always)]
-    pub fn any(&mut self, ids: [u32; 3], number: u32) {
+    pub fn set_up_primitive(&mut self, ids: [u32; 3], number: u32) {
         let class = self.draw.plan.topology.class();
         let corners = match class {
             TopologyClass::Point => 1,
@@ -91,12 +91,12 @@ impl Builder<'_> {
         let first = usize::from(class == TopologyClass::Line && self.draw.draw.state.provoking_last);
         let own = self.own(number);
         let (provoking, viewport) = (ids[first], own.viewport.unwrap_or(v[first].viewport));
-        let mut moved = [Vertex::default(); 3];
+        let mut moved = [ProjectedVertex::default(); 3];
         if self.draw.linkage().viewport != NO_SLOT || own.viewport.is_some() {
             for ((vertex, moved), &id) in v[..corners].iter_mut().zip(&mut moved).zip(&ids) {
                 if vertex.viewport != viewport {
                     let distances = vertex.codes & (code::USER | code::CULL);
-                    *moved = post::project(self.draw, self.position(id), viewport, distances);
+                    *moved = project::project(self.draw, self.position(id), viewport, distances);
                     *vertex = moved;
                 }
             }
@@ -111,7 +111,8 @@ impl Builder<'_> {
             return;
         }
         let primitive_id = own.primitive_id;
-        let common = Common { vertices: ids, corners, primitive_id, number, layer, viewport, front: true, provoking };
+        let common =
+            PrimitiveCommon { vertices: ids, corners, primitive_id, number, layer, viewport, front: true, provoking };
         match class {
             TopologyClass::Point => self.point(v[0], common, None),
             TopologyClass::Line => self.line([v[0], v[1]], any, common, None),
@@ -121,23 +122,23 @@ impl Builder<'_> {
 
     /// Returns the clip coordinates of a vertex.
     fn position(&self, id: u32) -> [f32; 4] {
-        post::position(self.draw.linkage(), self.shaded, id as usize)
+        project::position(self.draw.linkage(), self.shaded, id as usize)
     }
 
     /// Returns the values of a primitive that do not come from its vertices.
     #[inline(always)]
-    pub fn own(&self, number: u32) -> Own {
+    pub fn own(&self, number: u32) -> PrimitiveValues {
         let (Some(records), Some(mesh)) = (self.records, &self.draw.linkage().mesh) else {
-            return Own { primitive_id: number, layer: None, viewport: None };
+            return PrimitiveValues { primitive_id: number, layer: None, viewport: None };
         };
         let word = |slot: u16| (slot != NO_SLOT).then(|| records.get(number as usize, slot));
         let primitive_id = word(mesh.primitive_id).unwrap_or(number);
-        Own { primitive_id, layer: word(mesh.layer), viewport: word(mesh.viewport) }
+        PrimitiveValues { primitive_id, layer: word(mesh.layer), viewport: word(mesh.viewport) }
     }
 
     /// Returns the layer of a primitive.
     #[inline(always)]
-    pub fn layer(&self, own: &Own, provoking: u32) -> u32 {
+    pub fn layer(&self, own: &PrimitiveValues, provoking: u32) -> u32 {
         match (own.layer, self.draw.linkage().layer) {
             (Some(layer), _) => layer,
             (None, NO_SLOT) => self.draw.draw.context.view_index,
@@ -152,17 +153,17 @@ impl Builder<'_> {
         (linkage.layer == NO_SLOT && !own).then_some(self.draw.draw.context.view_index)
     }
 
-    fn bounds(&self, screen: &[Screen; 3]) -> [i32; 4] {
+    fn bounds(&self, screen: &[ScreenVertex; 3]) -> [i32; 4] {
         Outline::triangle(screen).bounds(Bounding::new(self.grid))
     }
 
-    fn transform(&self, common: &Common) -> &Transform {
+    fn transform(&self, common: &PrimitiveCommon) -> &Transform {
         &self.draw.plan.viewports[common.viewport as usize]
     }
 
     /// Returns the pixels that a primitive may touch: x0, y0, x1, y1.
     #[inline(always)]
-    pub fn view_rect(&self, common: &Common) -> [i32; 4] {
+    pub fn view_rect(&self, common: &PrimitiveCommon) -> [i32; 4] {
         self.transform(common).view_rect
     }
 
@@ -184,7 +185,7 @@ impl Builder<'_> {
     }
 
     #[inline(always)]
-    fn triangle(&mut self, v: [&Vertex; 3], any: u32, common: Common) {
+    fn triangle(&mut self, v: [&ProjectedVertex; 3], any: u32, common: PrimitiveCommon) {
         if any & (code::CLIP | code::UNPROJECTED) == 0 {
             self.leaving += 1;
             let screen = [v[0].screen, v[1].screen, v[2].screen];
@@ -211,13 +212,13 @@ impl Builder<'_> {
         for i in 2..polygon.len {
             let corners = [0, i - 1, i];
             let screen = corners.map(|c| screens[c]);
-            let weights: Weights = corners.map(|c| (polygon.v[c].weights, polygon.v[c].screen));
+            let weights: ClipWeights = corners.map(|c| (polygon.v[c].weights, polygon.v[c].screen));
             self.fill(&screen, doubled_area(&screen), (self.bounds(&screen), 0), &common, Some(&weights));
         }
     }
 
     /// Returns the triangle cut by the planes that its outcodes name.
-    fn clipped(&self, any: u32, common: &Common) -> Polygon {
+    fn clipped(&self, any: u32, common: &PrimitiveCommon) -> Polygon {
         let mut polygon = Polygon::triangle(common.vertices.map(|id| self.position(id)));
         let transform = self.transform(common);
         if any & code::BEHIND != 0 {
@@ -243,7 +244,7 @@ impl Builder<'_> {
 
     /// Calls `f` with the original vertices' distances for every user plane outside of which some
     /// vertex lies.
-    fn for_user_planes(&self, any: u32, common: &Common, mut f: impl FnMut([f32; 3])) {
+    fn for_user_planes(&self, any: u32, common: &PrimitiveCommon, mut f: impl FnMut([f32; 3])) {
         for (i, &slot) in self.draw.linkage().clip.iter().enumerate() {
             if any & (1 << (code::USER_SHIFT as usize + i)) != 0 {
                 f(common.vertices.map(|v| f32::from_bits(self.shaded.get(v as usize, slot))));
@@ -251,8 +252,8 @@ impl Builder<'_> {
         }
     }
 
-    fn projected(&self, polygon: &Polygon, common: &Common) -> Option<[Screen; MAX_POLYGON]> {
-        let mut screens = [Screen::default(); MAX_POLYGON];
+    fn projected(&self, polygon: &Polygon, common: &PrimitiveCommon) -> Option<[ScreenVertex; MAX_POLYGON]> {
+        let mut screens = [ScreenVertex::default(); MAX_POLYGON];
         for (screen, v) in screens.iter_mut().zip(&polygon.v[..polygon.len]) {
             *screen = self.transform(common).project(&v.position)?;
         }
@@ -267,7 +268,7 @@ impl Builder<'_> {
     }
 
     /// Decides the facing; returns `None` if the primitive is culled.
-    fn facing(&self, area: f64, mut common: Common) -> Option<Common> {
+    fn facing(&self, area: f64, mut common: PrimitiveCommon) -> Option<PrimitiveCommon> {
         common.front = self.faces_front(area);
         let culled = if common.front { CULL_FRONT } else { CULL_BACK };
         (self.draw.draw.state.cull_mode & culled == 0).then_some(common)
@@ -278,17 +279,17 @@ impl Builder<'_> {
     #[inline(always)]
     pub fn fill(
         &mut self,
-        screen: &[Screen; 3],
+        screen: &[ScreenVertex; 3],
         area: f64,
         (bounds, known): ([i32; 4], u32),
-        common: &Common,
-        weights: Option<&Weights>,
+        common: &PrimitiveCommon,
+        weights: Option<&ClipWeights>,
     ) {
         let Some(shape) = self.shape(screen, area, (bounds, known), common) else { return };
         // If only depth and distance are interpolated, which are constant in a half, its planes are
         // those of any triangle.
         let half = if weights.is_none() && self.draw.linkage().interpolates {
-            Half::new(common.vertices, screen, area)
+            HalfRectangle::new(common.vertices, screen, area)
         } else {
             None
         };
@@ -297,28 +298,28 @@ impl Builder<'_> {
             None => Planes::triangle(screen, area),
         });
         let values = match (&half, weights) {
-            (Some(half), _) => Values::Half(half),
-            (None, Some(weights)) => Values::Weighted(weights),
-            (None, None) => Values::Vertices,
+            (Some(half), _) => AttributeValues::Half(half),
+            (None, Some(weights)) => AttributeValues::Weighted(weights),
+            (None, None) => AttributeValues::Vertices,
         };
         self.emit(shape, &planes.relative(shape.0.origin), common, None, values);
     }
 
-    /// Returns the pixels of a triangle, for [`Builder::fill`]; `None` if there are none.
+    /// Returns the pixels of a triangle, for [`PrimitiveBuilder::fill`]; `None` if there are none.
     #[inline(always)]
     pub fn shape(
         &self,
-        screen: &[Screen; 3],
+        screen: &[ScreenVertex; 3],
         area: f64,
         (bounds, known): ([i32; 4], u32),
-        common: &Common,
-    ) -> Option<(Place, Edges, u32)> {
+        common: &PrimitiveCommon,
+    ) -> Option<(PiecePixels, ShapeEdges, u32)> {
         if area == 0.0 {
             return None;
         }
-        let place = Place::within(self.view_rect(common), bounds)?;
+        let place = PiecePixels::within(self.view_rect(common), bounds)?;
         if known != 0 {
-            return Some((place, Edges::NONE, known));
+            return Some((place, ShapeEdges::NONE, known));
         }
         let edges = Outline::triangle(screen).edges_turning(area < 0.0, cut(self.grid, place.rect));
         Some((place, edges, place.pixels(self.grid, &edges)?))
@@ -326,11 +327,11 @@ impl Builder<'_> {
 
     /// Sets up a polygon in the modes line and point: its own edges and vertices, clipped one by
     /// one.
-    fn unfilled(&mut self, v: [&Vertex; 3], any: u32, common: Common, slope: f32) {
+    fn unfilled(&mut self, v: [&ProjectedVertex; 3], any: u32, common: PrimitiveCommon, slope: f32) {
         for i in 0..3 {
             let j = (i + 1) % 3;
             let ids = common.vertices;
-            let mut piece = Common { vertices: [ids[i], ids[j], ids[j]], ..common };
+            let mut piece = PrimitiveCommon { vertices: [ids[i], ids[j], ids[j]], ..common };
             if self.draw.draw.state.polygon_mode == PolygonMode::Line {
                 piece.corners = 2;
                 self.line([v[i], v[j]], any, piece, Some(slope));
@@ -343,17 +344,17 @@ impl Builder<'_> {
     }
 
     #[inline(always)]
-    fn line(&mut self, v: [&Vertex; 2], any: u32, common: Common, slope: Option<f32>) {
+    fn line(&mut self, v: [&ProjectedVertex; 2], any: u32, common: PrimitiveCommon, slope: Option<f32>) {
         if any & (code::REJECT | code::GUARD | code::UNPROJECTED) != 0 {
             return self.clipped_line(v, any, &common, slope);
         }
         let ends = [v[0].screen, v[1].screen];
-        self.segment(&ends, &ends, &common, slope, Values::Vertices);
+        self.segment(&ends, &ends, &common, slope, AttributeValues::Vertices);
     }
 
     /// Sets up a line that must be clipped, or that may not be visible.
     #[inline(never)]
-    fn clipped_line(&mut self, v: [&Vertex; 2], any: u32, common: &Common, slope: Option<f32>) {
+    fn clipped_line(&mut self, v: [&ProjectedVertex; 2], any: u32, common: &PrimitiveCommon, slope: Option<f32>) {
         let [from, to, _] = common.vertices.map(|id| self.position(id));
         let mut ends = [ClipVertex::corner(0, from), ClipVertex::corner(1, to)];
         let transform = self.transform(common);
@@ -381,21 +382,21 @@ impl Builder<'_> {
         }
         // Distances along the line count from its position before clipping, if that is on the
         // screen.
-        let on_screen = |v: &Vertex| v.codes & code::UNPROJECTED == 0;
+        let on_screen = |v: &ProjectedVertex| v.codes & code::UNPROJECTED == 0;
         let whole = [(v[0], a), (v[1], b)].map(|(v, clipped)| if on_screen(v) { v.screen } else { clipped });
-        let weights: Weights = [0, 1, 1].map(|i| (ends[i].weights, ends[i].screen));
-        self.segment(&[a, b], &whole, common, slope, Values::Weighted(&weights));
+        let weights: ClipWeights = [0, 1, 1].map(|i| (ends[i].weights, ends[i].screen));
+        self.segment(&[a, b], &whole, common, slope, AttributeValues::Weighted(&weights));
     }
 
     /// Sets up the remaining part of a `whole` line.
     #[inline(always)]
     fn segment(
         &mut self,
-        ends: &[Screen; 2],
-        whole: &[Screen; 2],
-        common: &Common,
+        ends: &[ScreenVertex; 2],
+        whole: &[ScreenVertex; 2],
+        common: &PrimitiveCommon,
         slope: Option<f32>,
-        values: Values<'_>,
+        values: AttributeValues<'_>,
     ) {
         self.leaving += u64::from(slope.is_none());
         let limit = self.transform(common).scissor_rect;
@@ -417,35 +418,35 @@ impl Builder<'_> {
     #[inline(always)]
     fn line_shape(
         &self,
-        ends: &[Screen; 2],
-        whole: &[Screen; 2],
+        ends: &[ScreenVertex; 2],
+        whole: &[ScreenVertex; 2],
         limit: [i32; 4],
-    ) -> Option<(Place, Edges, Option<LinePrim>)> {
+    ) -> Option<(PiecePixels, ShapeEdges, Option<LinePrim>)> {
         let (state, width) = (&*self.draw.draw.state, self.line_width());
         let rectangle = || LinePrim::rectangle(whole, width, self.phase);
         Some(match state.line_mode {
             LineMode::Rectangular => {
                 let outline = Outline::line(ends, width, 0.0)?;
-                let place = Place::new(self.grid, limit, &outline)?;
+                let place = PiecePixels::new(self.grid, limit, &outline)?;
                 (place, outline.edges(), state.line_stipple.map(|_| rectangle()))
             }
             // Half a pixel is added on all sides, because the square of any pixel in this margin
             // can overlap the rectangle.
             LineMode::Smooth => {
                 let outline = Outline::line(ends, width, 0.5)?;
-                (Place::centres(limit, &outline)?, outline.edges(), Some(rectangle()))
+                (PiecePixels::centres(limit, &outline)?, outline.edges(), Some(rectangle()))
             }
             LineMode::Bresenham => {
-                let diamonds = Diamonds::new(ends, width)?;
-                let place = Place::within(limit, diamonds.bounds)?;
-                let whole = Diamonds::new(whole, width).unwrap_or(diamonds);
-                let edges = Edges { edges: diamonds.edges, count: 2 };
+                let diamonds = BresenhamLine::new(ends, width)?;
+                let place = PiecePixels::within(limit, diamonds.bounds)?;
+                let whole = BresenhamLine::new(whole, width).unwrap_or(diamonds);
+                let edges = ShapeEdges { edges: diamonds.edges, count: 2 };
                 (place, edges, Some(LinePrim::diamonds(&whole, self.phase)))
             }
         })
     }
 
-    fn point(&mut self, v: &Vertex, common: Common, slope: Option<f32>) {
+    fn point(&mut self, v: &ProjectedVertex, common: PrimitiveCommon, slope: Option<f32>) {
         if v.codes & (code::REJECT | code::UNPROJECTED) != 0 {
             return;
         }
@@ -460,25 +461,25 @@ impl Builder<'_> {
         let sprite = (size, [corner(v.screen.x), corner(v.screen.y)]);
         let outline = Outline::point(&v.screen, size);
         let limit = self.transform(&common).scissor_rect;
-        let Some(place) = Place::new(self.grid, limit, &outline) else { return };
+        let Some(place) = PiecePixels::new(self.grid, limit, &outline) else { return };
         let edges = outline.edges().cutting(cut(self.grid, place.rect));
         let Some(pixels) = place.pixels(self.grid, &edges) else { return };
         let planes = planes.relative(place.origin);
-        self.emit((place, edges, pixels), &planes, &common, Some(sprite), Values::Vertices);
+        self.emit((place, edges, pixels), &planes, &common, Some(sprite), AttributeValues::Vertices);
     }
 
     /// Appends a piece with its attributes.
     #[inline(always)]
     pub fn emit(
         &mut self,
-        (place, edges, pixels): (Place, Edges, u32),
+        (place, edges, pixels): (PiecePixels, ShapeEdges, u32),
         planes: &impl PlaneSource,
-        common: &Common,
+        common: &PrimitiveCommon,
         sprite: Option<(f32, [f32; 2])>,
-        values: Values<'_>,
+        values: AttributeValues<'_>,
     ) {
         let depth_range = self.transform(common).depth_range;
-        let piece = setup::Piece { place, edges, pixels, common, depth_range, sprite };
+        let piece = setup::PrimitivePiece { place, edges, pixels, common, depth_range, sprite };
         setup::emit(self.out, self.grid, piece, planes);
         let shaded = (self.shaded, self.records);
         attributes(self.draw.linkage(), shaded, common, values, self.out);
@@ -486,7 +487,7 @@ impl Builder<'_> {
 }
 
 /// Returns the greatest depth slope of a triangle; 0 for one without area.
-fn slope_of(screen: &[Screen; 3]) -> f32 {
+fn slope_of(screen: &[ScreenVertex; 3]) -> f32 {
     let area = doubled_area(screen);
     if area == 0.0 { 0.0 } else { Planes::triangle(screen, area).slope() }
 }

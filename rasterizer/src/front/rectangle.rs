@@ -8,29 +8,29 @@
 //! rectangle's. Then nothing is shaded twice along the diagonal, and no pixel is tested against it.
 //! Which triangles are paired depends only on the draw ([`crate::stages::RectanglePairs`]).
 //!
-//! Pairs are tested and set up as lanes ([`PairLanes`]): whether two triangles are a rectangle is a
-//! long chain of comparisons, of which all but the last hold for nearly all of them. A single half
-//! is [`super::setup::Half`], with the same bits.
+//! Pairs are tested and set up as lanes ([`TrianglePairLanes`]): whether two triangles are a
+//! rectangle is a long chain of comparisons, of which all but the last hold for nearly all of them.
+//! A single half is [`super::setup::HalfRectangle`], with the same bits.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::attributes::flat_agree;
 use super::bins::bin_as;
-use super::measures::Measures;
-use super::pairs::{PairLanes, mask};
 use super::planes::{Planes, doubled_area};
-use super::primitive::Builder;
-use super::setup::{Bounding, Outline, Place};
+use super::primitive::PrimitiveBuilder;
+use super::setup::{Bounding, Outline, PiecePixels};
 use super::stream::Assembled;
-use crate::prim::{GROUP, SMALL, Screen, word_of};
+use super::triangle_batch::TriangleBatch;
+use super::triangle_pairs::{TrianglePairLanes, mask};
+use crate::prim::{GROUP, SMALL, ScreenVertex, word_of};
 
-impl Builder<'_> {
+impl PrimitiveBuilder<'_> {
     /// Sets up the next couples of triangles of a block, as rectangles or not. The first triangle
     /// of each has a bit in `couples`, which is cleared. The couples form one group and begin
     /// before lane `end`.
     #[inline(always)]
-    pub fn pairs(&mut self, block: &[Assembled], couples: &mut u64, end: usize, lanes: &mut Measures) {
+    pub fn pairs(&mut self, block: &[Assembled], couples: &mut u64, end: usize, lanes: &mut TriangleBatch) {
         let (mut firsts, mut provoking, mut count) = ([0u8; GROUP], [0; GROUP], 0);
         while *couples != 0 && count < GROUP {
             let i = couples.trailing_zeros() as usize;
@@ -62,8 +62,8 @@ impl Builder<'_> {
                 self.rectangle(number, k, i, lanes);
                 continue;
             }
-            self.seen(block[i], i, lanes);
-            self.seen(block[i + 1], i + 1, lanes);
+            self.set_up_visible(block[i], i, lanes);
+            self.set_up_visible(block[i + 1], i + 1, lanes);
         }
     }
 
@@ -88,7 +88,7 @@ impl Builder<'_> {
 
     /// Stores the vertices of a pair in lane `k`.
     #[inline(always)]
-    fn put_pair(&self, ids: [[u32; 3]; 2], k: usize, pairs: &mut PairLanes) {
+    fn put_pair(&self, ids: [[u32; 3]; 2], k: usize, pairs: &mut TrianglePairLanes) {
         for half in 0..2 {
             for corner in 0..3 {
                 let id = ids[half][corner];
@@ -104,18 +104,18 @@ impl Builder<'_> {
     /// Makes the records of pairs as if all were rectangles, except for the positions of their
     /// attributes and edges. Returns true if all are rectangles and have pixels.
     #[inline(always)]
-    fn rectangles(&self, block: &[Assembled], firsts: &[u8], lanes: &mut Measures) -> bool {
+    fn rectangles(&self, block: &[Assembled], firsts: &[u8], lanes: &mut TriangleBatch) -> bool {
         let viewport = &self.draw.plan.viewports[0];
         let (limit, [low, high], one) = (viewport.view_rect, viewport.depth_range, self.grid.samples == 1);
-        let Measures { pairs, bounds, layer, front, .. } = lanes;
-        let PairLanes { extremes, level, planes, whole, .. } = pairs;
+        let TriangleBatch { pairs, bounds, layer, front, .. } = lanes;
+        let TrianglePairLanes { extremes, level, planes, whole, .. } = pairs;
         let mut sides = [[0; GROUP]; 4];
         for (k, &i) in firsts.iter().enumerate() {
             let (i, [x0, y0, x1, y1]) = (usize::from(i), extremes.each_ref().map(|row| row[k]));
             let bounds = bounds.each_ref().map(|row| row[i]);
             let [z, inv_w] = level.map(|row| f32::from_bits(row[k]));
-            let at = |x, y| Screen { x, y, z, inv_w };
-            planes.put(k, [&at(x0, y0), &at(x1, y0), &at(x0, y1)], Place::origin_of(bounds));
+            let at = |x, y| ScreenVertex { x, y, z, inv_w };
+            planes.put(k, [&at(x0, y0), &at(x1, y0), &at(x0, y1)], PiecePixels::origin_of(bounds));
             for (end, row) in sides.iter_mut().enumerate() {
                 row[k] = bounds[end];
             }
@@ -124,7 +124,7 @@ impl Builder<'_> {
             words[word_of!(shade.primitive_id)][k] = self.own(block[i].1).primitive_id;
             words[word_of!(shade.layer)][k] = layer[i];
         }
-        let of = |screen: &[Screen; 3]| Planes::triangle(screen, doubled_area(screen));
+        let of = |screen: &[ScreenVertex; 3]| Planes::triangle(screen, doubled_area(screen));
         if self.draw.draw.state.depth_bias.is_none() {
             planes.make(firsts.len(), of);
         } else {
@@ -163,9 +163,9 @@ impl Builder<'_> {
     /// Completes the last record (`number`), which is the rectangle of lane `k`, and bins it;
     /// removes it if it has no pixels. Its first triangle is that of lane `i` of its block.
     #[inline(always)]
-    fn rectangle(&mut self, number: usize, k: usize, i: usize, lanes: &Measures) {
+    fn rectangle(&mut self, number: usize, k: usize, i: usize, lanes: &TriangleBatch) {
         self.leaving += 2;
-        let PairLanes { extremes, rows, .. } = &lanes.pairs;
+        let TrianglePairLanes { extremes, rows, .. } = &lanes.pairs;
         let (grid, out) = (self.grid, &mut *self.out);
         let row = out.attributes.len();
         let Some(prim) = out.prims.get_mut(number) else { return };
@@ -176,7 +176,7 @@ impl Builder<'_> {
         }
         prim.shade.attributes = core::ptr::without_provenance(row);
         let mut to = out.rows(rows.len());
-        rows.iter().for_each(|row| to.one([row[0][k], row[1][k], row[2][k]]));
+        rows.iter().for_each(|row| to.push_one([row[0][k], row[1][k], row[2][k]]));
         drop(to);
         if grid.samples == 1 {
             return bin_as(out, grid, (number, rect), &[], lanes.layer[i]);

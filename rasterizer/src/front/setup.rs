@@ -6,7 +6,9 @@
 
 use super::bins::bin;
 use super::planes::{PlaneSource, Planes};
-use crate::prim::{ChunkOutput, Edge, Grid, Prim, SUBPIXEL, SUBPIXEL_BITS, Screen, fixed, intersect, pixels};
+use crate::prim::{
+    ChunkOutput, EdgeFunction, Prim, SUBPIXEL, SUBPIXEL_BITS, ScreenVertex, TileGrid, fixed, intersect, pixels,
+};
 use base::abi::FragmentPrimitive;
 
 /// Corners of the covered convex shape, in fixed point.
@@ -18,7 +20,7 @@ pub struct Outline {
 
 impl Outline {
     /// Makes the outline of a triangle.
-    pub fn triangle(v: &[Screen; 3]) -> Outline {
+    pub fn triangle(v: &[ScreenVertex; 3]) -> Outline {
         let third = [v[2].x, v[2].y];
         Outline { corners: [[v[0].x, v[0].y], [v[1].x, v[1].y], third, third], len: 3 }
     }
@@ -26,7 +28,7 @@ impl Outline {
     /// Makes the rectangle of a line of `width` pixels ("strict" line rasterization), with `margin`
     /// pixels added on all sides. Returns `None` for a line of no length.
     #[inline(always)]
-    pub fn line(v: &[Screen; 2], width: f32, margin: f64) -> Option<Outline> {
+    pub fn line(v: &[ScreenVertex; 2], width: f32, margin: f64) -> Option<Outline> {
         let (dx, dy) = (f64::from(v[1].x - v[0].x), f64::from(v[1].y - v[0].y));
         let length = (dx * dx + dy * dy).sqrt();
         if length == 0.0 {
@@ -37,7 +39,7 @@ impl Outline {
     }
 
     /// Makes the square of a point.
-    pub fn point(v: &Screen, size: f32) -> Outline {
+    pub fn point(v: &ScreenVertex, size: f32) -> Outline {
         let side = fixed(size).max(1);
         let (x0, y0) = (v.x - side / 2, v.y - side / 2);
         Outline::rectangle([x0, y0, x0 + side, y0 + side])
@@ -67,7 +69,7 @@ impl Outline {
 
     /// Returns the half planes of the outline.
     #[inline(always)]
-    pub fn edges(&self) -> Edges {
+    pub fn edges(&self) -> ShapeEdges {
         let wide = |v: i32| i64::from(v);
         let c = &self.corners[..self.len];
         let mut area = 0;
@@ -80,24 +82,24 @@ impl Outline {
 
     /// Returns the half planes of corners that are known to turn counter-clockwise (on a y-down
     /// screen), or clockwise. With the pixels of a rectangle, returns only those that are
-    /// [`Edges::cutting`].
+    /// [`ShapeEdges::cutting`].
     #[inline(always)]
-    pub fn edges_turning(&self, counter_clockwise: bool, cut: Option<[i32; 4]>) -> Edges {
+    pub fn edges_turning(&self, counter_clockwise: bool, cut: Option<[i32; 4]>) -> ShapeEdges {
         let sign = if counter_clockwise { -1 } else { 1 };
         if self.len == 3 { self.edges_of::<3>(sign, cut) } else { self.edges_of::<4>(sign, cut) }
     }
 
     #[inline(always)]
-    fn edges_of<const N: usize>(&self, sign: i32, cut: Option<[i32; 4]>) -> Edges {
+    fn edges_of<const N: usize>(&self, sign: i32, cut: Option<[i32; 4]>) -> ShapeEdges {
         let c = &self.corners;
         let wide = |v: i32| i64::from(v);
-        let mut edges = Edges { edges: [Edge::default(); 4], count: 0 };
+        let mut edges = ShapeEdges { edges: [EdgeFunction::default(); 4], count: 0 };
         for i in 0..N {
             let (p, q) = (c[i], c[(i + 1) % N]);
             let (a, b) = (sign * (p[1] - q[1]), sign * (q[0] - p[0]));
             let top_left = a > 0 || (a == 0 && b > 0);
             let at = -(wide(a) * wide(p[0]) + wide(b) * wide(p[1]));
-            let edge = Edge { a, b, c: at - i64::from(!top_left) };
+            let edge = EdgeFunction { a, b, c: at - i64::from(!top_left) };
             // Edges are selected while they are in registers: loading as a whole what was just
             // stored in parts would wait.
             edges.put(edge, cut.is_none_or(|rect| edge.excludes(rect)));
@@ -147,7 +149,7 @@ impl Bounding {
 
     /// Returns the bounding for the samples of a render pass.
     #[inline(always)]
-    pub fn new(grid: &Grid) -> Bounding {
+    pub fn new(grid: &TileGrid) -> Bounding {
         if grid.samples > 1 { Bounding::ANYWHERE } else { Bounding::CENTRES }
     }
 
@@ -166,23 +168,23 @@ impl Bounding {
 
 /// The half planes of a shape.
 #[derive(Clone, Copy, Debug)]
-pub struct Edges {
+pub struct ShapeEdges {
     /// Half planes in the order of the corners.
-    pub edges: [Edge; 4],
+    pub edges: [EdgeFunction; 4],
     /// Number of half planes.
     pub count: u32,
 }
 
-impl Edges {
+impl ShapeEdges {
     /// The edges of a shape whose pixels are known, which needs none.
-    pub const NONE: Edges = Edges { edges: [Edge { a: 0, b: 0, c: 0 }; 4], count: 0 };
+    pub const NONE: ShapeEdges = ShapeEdges { edges: [EdgeFunction { a: 0, b: 0, c: 0 }; 4], count: 0 };
 
     /// Returns the edges that exclude the centre of a pixel of a rectangle; the others need not be
     /// tested there. Returns all edges if there is no rectangle ([`cut`]).
     #[inline(always)]
-    pub fn cutting(self, cut: Option<[i32; 4]>) -> Edges {
+    pub fn cutting(self, cut: Option<[i32; 4]>) -> ShapeEdges {
         let Some(rect) = cut else { return self };
-        let mut cutting = Edges { edges: [Edge::default(); 4], count: 0 };
+        let mut cutting = ShapeEdges { edges: [EdgeFunction::default(); 4], count: 0 };
         for edge in &self.edges[..self.count as usize] {
             cutting.put(*edge, edge.excludes(rect));
         }
@@ -190,15 +192,15 @@ impl Edges {
     }
 
     /// Copies the edges of a primitive.
-    pub fn copied(all: &[Edge]) -> Edges {
-        let mut edges = Edges::NONE;
+    pub fn copied(all: &[EdgeFunction]) -> ShapeEdges {
+        let mut edges = ShapeEdges::NONE;
         all.iter().take(4).for_each(|&edge| edges.put(edge, true));
         edges
     }
 
     /// Appends an edge, which is at most the fourth, if `counts` is set.
     #[inline(always)]
-    fn put(&mut self, edge: Edge, counts: bool) {
+    fn put(&mut self, edge: EdgeFunction, counts: bool) {
         self.edges[self.count as usize & 3] = edge;
         self.count += u32::from(counts);
     }
@@ -206,13 +208,13 @@ impl Edges {
 
 /// Returns the pixels of a rectangle, if edges are only tested at pixel centres.
 #[inline(always)]
-pub fn cut(grid: &Grid, rect: [i32; 4]) -> Option<[i32; 4]> {
+pub fn cut(grid: &TileGrid, rect: [i32; 4]) -> Option<[i32; 4]> {
     (grid.samples == 1).then_some(rect)
 }
 
 /// Values that all pieces of an assembled primitive share.
 #[derive(Clone, Copy, Debug)]
-pub struct Common {
+pub struct PrimitiveCommon {
     /// Local vertex numbers, provoking vertex first.
     pub vertices: [u32; 3],
     /// Number of vertices that count: 1 for a point, 2 for a line, 3 for a triangle.
@@ -236,7 +238,7 @@ pub struct Common {
 /// A triangle that is half of a rectangle ([`super::rectangle`]), whose corners are numbered `x | y
 /// << 1`: 1 is right and below.
 #[derive(Clone, Copy, Debug)]
-pub struct Half {
+pub struct HalfRectangle {
     /// Vertices by the corner at which they are.
     vertices: [u32; 4],
     /// The corner without a vertex.
@@ -247,15 +249,15 @@ pub struct Half {
     inv_w: f32,
 }
 
-impl Half {
+impl HalfRectangle {
     /// Returns `None` if the triangle is not such a half.
     #[inline(always)]
-    pub fn new(ids: [u32; 3], screen: &[Screen; 3], area: f64) -> Option<Half> {
+    pub fn new(ids: [u32; 3], screen: &[ScreenVertex; 3], area: f64) -> Option<HalfRectangle> {
         let extremes @ [x0, y0, x1, y1] = Outline::triangle(screen).extremes();
         if area.abs() != f64::from(x1 - x0) * f64::from(y1 - y0) {
             return None;
         }
-        let [Screen { z: depth, inv_w, .. }, ..] = screen[0..] else { return None };
+        let [ScreenVertex { z: depth, inv_w, .. }, ..] = screen[0..] else { return None };
         let (mut vertices, mut seen) = ([0; 4], 0);
         for (id, at) in ids.into_iter().zip(screen) {
             let apart = (at.x != x0 && at.x != x1) || (at.y != y0 && at.y != y1);
@@ -267,14 +269,14 @@ impl Half {
             seen |= 1u32 << corner;
         }
         let missing = (!seen).trailing_zeros() as usize;
-        (seen.count_ones() == 3).then_some(Half { vertices, missing, extremes, depth, inv_w })
+        (seen.count_ones() == 3).then_some(HalfRectangle { vertices, missing, extremes, depth, inv_w })
     }
 
     /// Returns the planes of the half: barycentric 1 grows to the right, 2 downwards.
     #[inline(always)]
     pub fn planes(&self) -> Planes {
         let [x0, y0, x1, y1] = self.extremes;
-        let at = |x, y| Screen { x, y, z: self.depth, inv_w: self.inv_w };
+        let at = |x, y| ScreenVertex { x, y, z: self.depth, inv_w: self.inv_w };
         Planes::triangle(&[at(x0, y0), at(x1, y0), at(x0, y1)], f64::from(x1 - x0) * f64::from(y1 - y0))
     }
 
@@ -300,29 +302,29 @@ pub fn row_of(missing: u32, [left, right, below, last]: [f32; 4]) -> [u32; 3] {
 
 /// The pixels of a piece.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct PiecePixels {
     /// Pixels that the piece may touch: x0, y0, x1, y1, not empty.
     pub rect: [i32; 4],
     /// Pixel to which its planes are relative.
     pub origin: [i32; 2],
 }
 
-impl Place {
+impl PiecePixels {
     /// Returns `None` if an outline touches no sample inside of `limit`.
     #[inline(always)]
-    pub fn new(grid: &Grid, limit: [i32; 4], outline: &Outline) -> Option<Place> {
-        Place::within(limit, outline.bounds(Bounding::new(grid)))
+    pub fn new(grid: &TileGrid, limit: [i32; 4], outline: &Outline) -> Option<PiecePixels> {
+        PiecePixels::within(limit, outline.bounds(Bounding::new(grid)))
     }
 
     /// Makes the place of a shape whose coverage is that of pixel centres, whatever the samples;
     /// `None` if it touches none inside of `limit`.
-    pub fn centres(limit: [i32; 4], outline: &Outline) -> Option<Place> {
-        Place::within(limit, outline.bounds(Bounding::CENTRES))
+    pub fn centres(limit: [i32; 4], outline: &Outline) -> Option<PiecePixels> {
+        PiecePixels::within(limit, outline.bounds(Bounding::CENTRES))
     }
 
     /// Returns [`Prim::pixels`] of a shape here; `None` if it covers nothing.
     #[inline(always)]
-    pub fn pixels(&self, grid: &Grid, edges: &Edges) -> Option<u32> {
+    pub fn pixels(&self, grid: &TileGrid, edges: &ShapeEdges) -> Option<u32> {
         if grid.samples > 1 {
             return Some(0);
         }
@@ -331,9 +333,9 @@ impl Place {
 
     /// Makes the place of the pixels of `bounds` inside of `limit`; `None` if there are none.
     #[inline(always)]
-    pub fn within(limit: [i32; 4], bounds: [i32; 4]) -> Option<Place> {
+    pub fn within(limit: [i32; 4], bounds: [i32; 4]) -> Option<PiecePixels> {
         let rect = intersect(limit, bounds);
-        (rect[0] < rect[2] && rect[1] < rect[3]).then_some(Place { rect, origin: Place::origin_of(bounds) })
+        (rect[0] < rect[2] && rect[1] < rect[3]).then_some(PiecePixels { rect, origin: PiecePixels::origin_of(bounds) })
     }
 
     /// Returns the pixel to which the planes of a shape with these bounds are relative. It does not
@@ -347,15 +349,15 @@ impl Place {
 
 /// A piece that is ready to be emitted.
 #[derive(Clone, Copy)]
-pub struct Piece<'a> {
+pub struct PrimitivePiece<'a> {
     /// Pixels that it may touch.
-    pub place: Place,
+    pub place: PiecePixels,
     /// Edges that determine which of the pixels it covers, unless `pixels` does.
-    pub edges: Edges,
+    pub edges: ShapeEdges,
     /// Covered pixels, if they are known: [`Prim::pixels`].
     pub pixels: u32,
     /// Values that it shares with the whole primitive.
-    pub common: &'a Common,
+    pub common: &'a PrimitiveCommon,
     /// Range to which fragment depth is clamped.
     pub depth_range: [f32; 2],
     /// Size and upper left corner of a point.
@@ -363,7 +365,7 @@ pub struct Piece<'a> {
 }
 
 /// A primitive whose fields are not set yet.
-pub const NOTHING: Prim = Prim {
+pub const UNSET_PRIM: Prim = Prim {
     shade: FragmentPrimitive {
         b1: [0.0; 3],
         b2: [0.0; 3],
@@ -390,10 +392,10 @@ pub const NOTHING: Prim = Prim {
 
 /// Appends a primitive and bins it; its attributes are appended next.
 #[inline(always)]
-pub fn emit(out: &mut ChunkOutput, grid: &Grid, piece: Piece<'_>, planes: &impl PlaneSource) {
-    let Piece { place: Place { rect, origin }, edges, pixels, common, depth_range, sprite } = piece;
+pub fn emit(out: &mut ChunkOutput, grid: &TileGrid, piece: PrimitivePiece<'_>, planes: &impl PlaneSource) {
+    let PrimitivePiece { place: PiecePixels { rect, origin }, edges, pixels, common, depth_range, sprite } = piece;
     // The fields are written one by one to their final location: see `PlaneSource`.
-    out.prims.push(NOTHING);
+    out.prims.push(UNSET_PRIM);
     let Some(prim) = out.prims.last_mut() else { return };
     let shade = &mut prim.shade;
     planes.write(shade);
@@ -414,6 +416,6 @@ pub fn emit(out: &mut ChunkOutput, grid: &Grid, piece: Piece<'_>, planes: &impl 
     }
     prim.edge_count = edges.count as u16;
     let edges = &edges.edges[..edges.count as usize];
-    out.edges.extend(edges.iter().map(|edge| Edge { a: edge.a, b: edge.b, c: edge.c }));
+    out.edges.extend(edges.iter().map(|edge| EdgeFunction { a: edge.a, b: edge.b, c: edge.c }));
     bin(out, grid, rect, edges, common.layer);
 }

@@ -27,39 +27,39 @@ pub struct Batch<'a, C = [u32; 3]> {
     /// primitives.
     pub begins: Option<&'a [bool]>,
     /// The vertices of the primitives.
-    pub shaded: Shaded<'a>,
+    pub shaded: ShadedVertices<'a>,
     /// Records of the primitives, if the numbers with which they come are those of records, and not
     /// their `PrimitiveId`s.
-    pub records: Option<Shaded<'a>>,
+    pub records: Option<ShadedVertices<'a>>,
     /// Number of vertices.
     pub vertices: usize,
     /// Vertices that a stage has made, in any order, if most of the others have no meaning.
-    pub made: Option<&'a [u32]>,
+    pub written: Option<&'a [u32]>,
     /// True if the vertices are those of the batch before.
-    pub seen: bool,
+    pub same_vertices: bool,
 }
 
 /// A source of primitives: the vertex stage, or a stage that makes other primitives of those of
 /// another source.
-pub trait Source {
+pub trait PrimitiveSource {
     /// The vertices of a primitive.
-    type Corners;
+    type Vertices;
     /// Makes the next batch in place of the last one; returns false if there is none.
     fn advance(&mut self, memory: &mut StageMemory) -> bool;
     /// Returns the batch that was made last, which must exist.
-    fn batch(&self) -> Batch<'_, Self::Corners>;
+    fn batch(&self) -> Batch<'_, Self::Vertices>;
 }
 
 /// Shaded vertices: the outputs of the last stage before the rasterizer.
 #[derive(Clone, Copy)]
-pub struct Shaded<'a> {
+pub struct ShadedVertices<'a> {
     /// The words of all vertices.
     pub outputs: &'a [u32],
     /// Layout of the words.
     pub layout: SlotLayout,
 }
 
-impl Shaded<'_> {
+impl ShadedVertices<'_> {
     /// Returns the position of slot 0 of a vertex.
     #[inline(always)]
     pub fn base(&self, vertex: usize) -> usize {

@@ -9,13 +9,13 @@
 
 use super::assemble::Patch;
 use super::input::{self, VertexSource};
-use super::plan::{Chunk, FrontDraw};
-use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, Shaded, Source};
+use super::plan::{DrawChunk, FrontDraw};
+use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, PrimitiveSource, ShadedVertices};
 use crate::api::statistic;
 use crate::stages::Tessellation;
 use crate::stages::TessellationLink;
 use crate::tessellate::spacing::ONE;
-use crate::tessellate::{Domain, Levels, Mode, Pattern};
+use crate::tessellate::{Domain, TessellationLevels, TessellationMode, TessellationPattern};
 use base::abi::{ComputeBatch, ControlBatch, EvaluationBatch, SlotLayout};
 use core::ops::Range;
 use execution::{AlignedBuf, StageMemory, aborted};
@@ -27,14 +27,14 @@ const CONTROL_BYTES: usize = 256 << 10;
 const CALL_VERTICES: usize = 1024;
 
 /// Primitives of a pattern in the form that a consumer takes.
-pub trait Corners: Copy {
+pub trait PatternPrimitive: Copy {
     /// Makes a primitive of one to three vertices; `last` means that the last one provokes.
     fn of_pattern(corners: &[u32], last: bool) -> Self;
 }
 
 /// The form for setup: the provoking vertex comes first, except that the ends of a line stay in
 /// order.
-impl Corners for [u32; 3] {
+impl PatternPrimitive for [u32; 3] {
     #[inline(always)]
     fn of_pattern(corners: &[u32], last: bool) -> Self {
         match *corners {
@@ -47,7 +47,7 @@ impl Corners for [u32; 3] {
 }
 
 /// The form for a stage: all vertices in order, whichever provokes.
-impl Corners for [u32; 6] {
+impl PatternPrimitive for [u32; 6] {
     #[inline(always)]
     fn of_pattern(corners: &[u32], _last: bool) -> Self {
         core::array::from_fn(|i| corners[if i < corners.len() { i } else { 0 }])
@@ -55,21 +55,25 @@ impl Corners for [u32; 6] {
 }
 
 /// Memory of the source.
-pub struct Scratch<C> {
-    vertices: input::Scratch<Patch>,
-    control: Control,
-    call: Call<C>,
+pub struct TessellationScratch<C> {
+    vertices: input::AssemblyScratch<Patch>,
+    control: ControlMemory,
+    call: EvaluationCall<C>,
 }
 
-impl<C> Default for Scratch<C> {
+impl<C> Default for TessellationScratch<C> {
     fn default() -> Self {
-        Scratch { vertices: input::Scratch::default(), control: Control::default(), call: Call::default() }
+        TessellationScratch {
+            vertices: input::AssemblyScratch::default(),
+            control: ControlMemory::default(),
+            call: EvaluationCall::default(),
+        }
     }
 }
 
 /// Memory of the calls of the control stage.
 #[derive(Default)]
-struct Control {
+struct ControlMemory {
     /// Byte offsets of the patches' vertices.
     vertices: AlignedBuf,
     primitive_id: AlignedBuf,
@@ -79,7 +83,7 @@ struct Control {
 
 /// The vertices of a patch's pattern.
 #[derive(Clone, Copy)]
-struct Points {
+struct PatchPoints {
     /// Byte offset of the patch.
     patch: u32,
     primitive_id: u32,
@@ -88,13 +92,13 @@ struct Points {
 }
 
 /// A call of the evaluation stage, and its memory.
-struct Call<C> {
+struct EvaluationCall<C> {
     /// The pattern made last; `of` is the mode and levels of which it was made.
-    pattern: Pattern,
-    of: Option<(Mode, Levels)>,
+    pattern: TessellationPattern,
+    of: Option<(TessellationMode, TessellationLevels)>,
     /// Points of several patterns, in their units.
     points: Vec<[u32; 2]>,
-    of_patches: Vec<Points>,
+    of_patches: Vec<PatchPoints>,
     primitives: Vec<Assembled<C>>,
     patches: AlignedBuf,
     coordinates: AlignedBuf,
@@ -102,10 +106,10 @@ struct Call<C> {
     outputs: AlignedBuf,
 }
 
-impl<C> Default for Call<C> {
+impl<C> Default for EvaluationCall<C> {
     fn default() -> Self {
-        Call {
-            pattern: Pattern::default(),
+        EvaluationCall {
+            pattern: TessellationPattern::default(),
             of: None,
             points: Vec::new(),
             of_patches: Vec::new(),
@@ -118,7 +122,7 @@ impl<C> Default for Call<C> {
     }
 }
 
-impl<K: Corners> Call<K> {
+impl<K: PatternPrimitive> EvaluationCall<K> {
     /// Lists the primitives of the last pattern, whose vertices begin with number `first`.
     #[inline(always)]
     fn list<const N: usize>(&mut self, first: u32, primitive_id: u32, last: bool) {
@@ -136,11 +140,11 @@ impl<K: Corners> Call<K> {
 pub struct TessellationSource<'a, C> {
     draw: FrontDraw<'a>,
     stages: Tessellation<'a>,
-    made: &'a TessellationLink,
-    mode: Mode,
+    link: &'a TessellationLink,
+    mode: TessellationMode,
     inputs: VertexSource<'a, Patch>,
-    control: &'a mut Control,
-    call: &'a mut Call<C>,
+    control: &'a mut ControlMemory,
+    call: &'a mut EvaluationCall<C>,
     /// Number of patches of the batch of inputs; `controlled` are those of the control stage's last
     /// call.
     patches: usize,
@@ -150,26 +154,26 @@ pub struct TessellationSource<'a, C> {
     /// Primitives of the call in the batch.
     batch: Range<usize>,
     /// True if a batch of the call's vertices has been passed on.
-    seen: bool,
+    passed_on: bool,
     /// True if the current batch has the same vertices as the one before it.
-    again: bool,
+    same_vertices: bool,
 }
 
-impl<'a, C: Corners> TessellationSource<'a, C> {
+impl<'a, C: PatternPrimitive> TessellationSource<'a, C> {
     /// Makes the source at the chunk's beginning; `None` if the draw has no such stages.
     pub fn new(
         draw: FrontDraw<'a>,
-        chunk: &'a Chunk,
-        scratch: &'a mut Option<Box<Scratch<C>>>,
+        chunk: &'a DrawChunk,
+        scratch: &'a mut Option<Box<TessellationScratch<C>>>,
     ) -> Option<TessellationSource<'a, C>> {
-        let made = draw.linkage().tessellation.as_ref()?;
+        let link = draw.linkage().tessellation.as_ref()?;
         let stages = draw.draw.stages.tessellation()?;
-        let Scratch { vertices, control, call } = &mut **scratch.get_or_insert_default();
+        let TessellationScratch { vertices, control, call } = &mut **scratch.get_or_insert_default();
         call.primitives.clear();
         Some(TessellationSource {
             draw,
             stages,
-            made,
+            link,
             mode: stages.mode(draw.draw.state.lower_left),
             inputs: VertexSource::new(draw, chunk, vertices),
             control,
@@ -178,8 +182,8 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
             controlled: 0..0,
             tessellated: 0,
             batch: 0..0,
-            seen: false,
-            again: false,
+            passed_on: false,
+            same_vertices: false,
         })
     }
 
@@ -210,7 +214,7 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
             self.patches = self.inputs.batch().primitives.len();
             self.controlled = 0..0;
         }
-        let bytes = self.made.patch_bytes as usize;
+        let bytes = self.link.patch_bytes as usize;
         let first = self.controlled.end;
         let count = (CONTROL_BYTES / bytes).max(1).min(self.patches - first);
         (self.controlled, self.tessellated) = (first..first + count, 0);
@@ -239,10 +243,10 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
                 _pad: 0,
                 shared: outputs.as_mut_ptr().cast(),
             },
-            given: given as u32,
+            patch_vertices: given as u32,
             _pad: 0,
             inputs: batch.shaded.outputs.as_ptr(),
-            sources: self.made.control_sources.as_ptr(),
+            sources: self.link.control_sources.as_ptr(),
             vertices: vertices.as_ptr(),
             primitive_id: primitive_id.as_ptr(),
         };
@@ -255,14 +259,14 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
     }
 
     /// Returns the levels of a patch of the last call of the control stage.
-    fn levels(&self, patch: usize) -> Levels {
-        let bytes = self.made.patch_bytes as usize;
+    fn levels(&self, patch: usize) -> TessellationLevels {
+        let bytes = self.link.patch_bytes as usize;
         let outputs = self.control.outputs.as_words(self.controlled.len() * bytes / 4);
         let level = |place: Option<u32>| match place {
             Some(offset) => f32::from_bits(outputs[(patch * bytes + offset as usize) / 4]),
             None => 0.0,
         };
-        Levels { outer: self.made.outer.map(level), inner: self.made.inner.map(level) }
+        TessellationLevels { outer: self.link.outer.map(level), inner: self.link.inner.map(level) }
     }
 
     /// Lists vertices and primitives of as many patches as fill a call.
@@ -270,7 +274,7 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
         self.call.points.clear();
         self.call.of_patches.clear();
         self.call.primitives.clear();
-        (self.batch, self.seen) = (0..0, false);
+        (self.batch, self.passed_on) = (0..0, false);
         let last = self.draw.draw.state.provoking_last;
         while self.tessellated < self.controlled.len() {
             let levels = self.levels(self.tessellated);
@@ -284,10 +288,10 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
             if first != 0 && first + call.pattern.vertices.len() > CALL_VERTICES {
                 return;
             }
-            let patch = (self.tessellated * self.made.patch_bytes as usize) as u32;
+            let patch = (self.tessellated * self.link.patch_bytes as usize) as u32;
             let (_, primitive_id) = self.inputs.batch().primitives[self.controlled.start + self.tessellated];
             call.points.extend_from_slice(&call.pattern.vertices);
-            call.of_patches.push(Points { patch, primitive_id, end: call.points.len() });
+            call.of_patches.push(PatchPoints { patch, primitive_id, end: call.points.len() });
             match self.mode.corners() {
                 3 => call.list::<3>(first as u32, primitive_id, last),
                 2 => call.list::<2>(first as u32, primitive_id, last),
@@ -301,14 +305,14 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
     fn evaluate(&mut self, memory: &mut StageMemory) {
         let (stage, call) = (self.stages.evaluation, &mut *self.call);
         let count = call.points.len();
-        let words = SlotLayout::new(1, stage.facts.lanes);
-        let coordinate = SlotLayout::new(3, stage.facts.lanes);
+        let words = SlotLayout::new(1, stage.info.lanes);
+        let coordinate = SlotLayout::new(3, stage.info.lanes);
         let padded = words.padded(count);
         let patches = call.patches.words(padded);
         let primitive_id = call.primitive_id.words(padded);
         let coordinates = call.coordinates.words(coordinate.words(count));
         let mut first = 0;
-        for &Points { patch, primitive_id: id, end } in &call.of_patches {
+        for &PatchPoints { patch, primitive_id: id, end } in &call.of_patches {
             patches[first..end].fill(patch);
             primitive_id[first..end].fill(id);
             first = end;
@@ -329,47 +333,47 @@ impl<'a, C: Corners> TessellationSource<'a, C> {
                 *to_w = float(if triangles { ONE - u - v } else { 0 });
             }
         }
-        let bytes = self.made.patch_bytes as usize;
+        let bytes = self.link.patch_bytes as usize;
         let mut batch = EvaluationBatch {
             header: memory.header(stage),
             count: count as u32,
-            given: self.stages.facts.vertices,
+            patch_vertices: self.stages.info.vertices,
             inputs: self.control.outputs.as_words(self.controlled.len() * bytes / 4).as_ptr(),
-            sources: self.made.sources.as_ptr(),
+            sources: self.link.sources.as_ptr(),
             patches: patches.as_ptr(),
             coordinates: coordinates.as_ptr(),
             primitive_id: primitive_id.as_ptr(),
-            outputs: call.outputs.words(self.made.outputs.words(count)).as_mut_ptr(),
+            outputs: call.outputs.words(self.link.outputs.words(count)).as_mut_ptr(),
         };
         // SAFETY: all buffers are padded to whole chunks and sized by the stage's interface.
         // Offsets of patches lie in the control stage's memory, those of slots and their vertices
-        // inside of a patch (with the word after it that `group_bytes` counts). The icd guarantees
-        // that stage and context match.
+        // inside of a patch (with the word after it that `workgroup_stride` counts). The icd
+        // guarantees that stage and context match.
         unsafe { stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
         self.draw.draw.queries.count(statistic::EVALUATION_INVOCATIONS, count as u64);
     }
 }
 
-impl<C: Corners> Source for TessellationSource<'_, C> {
-    type Corners = C;
+impl<C: PatternPrimitive> PrimitiveSource for TessellationSource<'_, C> {
+    type Vertices = C;
 
     fn advance(&mut self, memory: &mut StageMemory) -> bool {
-        self.again = self.seen;
+        self.same_vertices = self.passed_on;
         while self.batch.end == self.call.primitives.len() {
             if !self.run(memory) {
                 return false;
             }
-            self.again = false;
+            self.same_vertices = false;
         }
         let end = self.call.primitives.len().min(self.batch.end + BATCH_PRIMITIVES as usize);
         self.batch = self.batch.end..end;
-        self.seen = true;
+        self.passed_on = true;
         true
     }
 
     fn batch(&self) -> Batch<'_, C> {
-        let (vertices, layout) = (self.call.points.len(), self.made.outputs);
-        let shaded = Shaded { outputs: self.call.outputs.as_words(layout.words(vertices)), layout };
+        let (vertices, layout) = (self.call.points.len(), self.link.outputs);
+        let shaded = ShadedVertices { outputs: self.call.outputs.as_words(layout.words(vertices)), layout };
         Batch {
             stream: 0,
             primitives: &self.call.primitives[self.batch.clone()],
@@ -377,8 +381,8 @@ impl<C: Corners> Source for TessellationSource<'_, C> {
             shaded,
             records: None,
             vertices,
-            made: None,
-            seen: self.again,
+            written: None,
+            same_vertices: self.same_vertices,
         }
     }
 }

@@ -6,16 +6,16 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::assemble::{Patch, read_index};
-use super::columns;
 use super::link::{AttributeFetch, FetchKind};
 use super::plan::FrontDraw;
+use super::soa_fetch;
 use super::stream::{BATCH_PRIMITIVES, MOST_PATCHES};
 use crate::api::Draw;
 use crate::stages::NO_SLOT;
 use base::abi::{SlotLayout, VertexBatch};
 use base::format::kernels;
 use base::host::prefetch;
-use base::parts::PartialRange;
+use base::partial_range::PartialRange;
 use execution::{AlignedBuf, StageMemory};
 
 /// Number of entries of the reuse table. It exceeds the vertices of a chunk, usually more than
@@ -25,27 +25,27 @@ const TABLE_BITS: u32 = 11;
 
 /// Number of bytes by which prefetches of consecutive elements lead the fetch, because hardware
 /// prefetchers stop at the end of a page.
-const AHEAD: u64 = 3 << 10;
+const PREFETCH_DISTANCE: u64 = 3 << 10;
 /// Largest stride in bytes of elements that are prefetched.
-const NEAR: u64 = 64;
+const MAX_PREFETCHED_STRIDE: u64 = 64;
 
 /// A table that finds the local number of a vertex index within a range of primitives.
-pub struct Reuse {
+pub struct VertexReuseTable {
     /// Entries of index, epoch and local number.
     table: Box<[(u32, u16, u16); TABLE]>,
     epoch: u16,
 }
 
-impl Default for Reuse {
+impl Default for VertexReuseTable {
     fn default() -> Self {
-        Reuse { table: Box::new([(0, 0, 0); TABLE]), epoch: 0 }
+        VertexReuseTable { table: Box::new([(0, 0, 0); TABLE]), epoch: 0 }
     }
 }
 
 const _: () = assert!(MOST_PATCHES as usize * Patch::MOST * 2 <= TABLE);
 const _: () = assert!(3 * BATCH_PRIMITIVES as usize * 2 < TABLE && 6 * (BATCH_PRIMITIVES as usize) < TABLE);
 
-impl Reuse {
+impl VertexReuseTable {
     /// Removes all entries, because a new range of primitives begins.
     pub fn restart(&mut self) {
         self.epoch = self.epoch.wrapping_add(1);
@@ -59,7 +59,7 @@ impl Reuse {
     /// six for each primitive of the chunk, or 32 for each of [`MOST_PATCHES`].
     #[inline(always)]
     pub fn find(&mut self, index: u32, next: u32) -> u32 {
-        let mut at = base::hash::of_word(index, TABLE_BITS) % TABLE;
+        let mut at = base::hash::hash_u32(index, TABLE_BITS) % TABLE;
         loop {
             let entry = &mut self.table[at];
             if entry.1 != self.epoch {
@@ -88,7 +88,7 @@ pub fn vertex_index(draw: &Draw, position: u32) -> u32 {
 
 /// Vertices to shade, with their inputs and outputs.
 #[derive(Default)]
-pub struct Shading {
+pub struct VertexShading {
     /// `VertexIndex` by local vertex number.
     vertex_index: Vec<u32>,
     /// `InstanceIndex` by local vertex number.
@@ -97,7 +97,7 @@ pub struct Shading {
     outputs: AlignedBuf,
 }
 
-impl Shading {
+impl VertexShading {
     /// Removes all vertices.
     #[inline(always)]
     pub fn clear(&mut self) {
@@ -129,7 +129,7 @@ impl Shading {
 
 /// Fetches the attributes of the vertices and shades them.
 #[inline(always)]
-pub fn shade(front_draw: FrontDraw<'_>, memory: &mut StageMemory, front: &mut Shading) {
+pub fn shade(front_draw: FrontDraw<'_>, memory: &mut StageMemory, front: &mut VertexShading) {
     let (draw, linkage) = (front_draw.draw, front_draw.linkage());
     let (stage, layout) = (draw.stages.first(), linkage.inputs);
     let count = front.vertex_index.len();
@@ -196,7 +196,7 @@ impl Scatter<'_> {
 }
 
 /// A conversion of elements of `N` words.
-trait Convert<const N: usize> {
+trait ElementConversion<const N: usize> {
     /// Returns the components of an element.
     fn components(&self, words: [u32; N]) -> [u32; 4];
 }
@@ -206,7 +206,7 @@ struct Raw32 {
     one: u32,
 }
 
-impl<const N: usize> Convert<N> for Raw32 {
+impl<const N: usize> ElementConversion<N> for Raw32 {
     #[inline(always)]
     fn components(&self, words: [u32; N]) -> [u32; 4] {
         let mut texel = [0, 0, 0, if N < 4 { self.one } else { 0 }];
@@ -220,7 +220,7 @@ impl<const N: usize> Convert<N> for Raw32 {
 /// A conversion of four bytes that are unsigned normalised numbers.
 struct Unorm8x4;
 
-impl Convert<1> for Unorm8x4 {
+impl ElementConversion<1> for Unorm8x4 {
     #[inline(always)]
     fn components(&self, [word]: [u32; 1]) -> [u32; 4] {
         let unorm = |shift: u32| ((word >> shift & 0xff) as f32 / 255.0).to_bits();
@@ -229,7 +229,7 @@ impl Convert<1> for Unorm8x4 {
 }
 
 /// The places of an attribute's elements.
-struct Elements<'a, F> {
+struct AttributeElements<'a, F> {
     buffer: &'a PartialRange,
     stride: u64,
     offset: u64,
@@ -239,7 +239,7 @@ struct Elements<'a, F> {
     element: F,
 }
 
-impl<F: Fn(u32) -> u64> Elements<'_, F> {
+impl<F: Fn(u32) -> u64> AttributeElements<'_, F> {
     #[inline(always)]
     fn at(&self, number: u32) -> u64 {
         (self.element)(number) * self.stride + self.offset
@@ -254,7 +254,7 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
         }
         let end = last.checked_mul(self.stride).and_then(|at| at.checked_add(self.offset + bytes));
         let least = || self.numbers.iter().map(|&n| self.at(n)).min().unwrap_or(0);
-        end.is_some_and(|end| self.buffer.has_all(least, end))
+        end.is_some_and(|end| self.buffer.contains_bytes(least, end))
     }
 
     /// Returns the first `BYTES` bytes of a number's element if memory backs all of them, and zeros
@@ -279,7 +279,7 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
 
     /// Fetches elements of `N` words (`BYTES` = 4 N).
     #[inline(always)]
-    fn fetch<const N: usize, const BYTES: usize>(&self, convert: &impl Convert<N>, out: &mut Scatter<'_>) {
+    fn fetch<const N: usize, const BYTES: usize>(&self, convert: &impl ElementConversion<N>, out: &mut Scatter<'_>) {
         if out.layout.lanes() == 8 && self.inside(BYTES as u64) {
             // SAFETY: `inside` checked that all elements lie inside of the buffer.
             return unsafe { self.fetch_chunks(convert, out) };
@@ -299,10 +299,10 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
     /// # Safety
     /// All elements lie inside of the buffer.
     #[inline(always)]
-    unsafe fn fetch_chunks<const N: usize>(&self, convert: &impl Convert<N>, out: &mut Scatter<'_>) {
+    unsafe fn fetch_chunks<const N: usize>(&self, convert: &impl ElementConversion<N>, out: &mut Scatter<'_>) {
         for (chunk, numbers) in self.numbers.chunks_exact(8).enumerate() {
-            if self.stride <= NEAR && numbers[7].wrapping_sub(numbers[0]) == 7 {
-                let first = self.buffer.address().wrapping_add((self.at(numbers[0]) + AHEAD) as usize);
+            if self.stride <= MAX_PREFETCHED_STRIDE && numbers[7].wrapping_sub(numbers[0]) == 7 {
+                let first = self.buffer.address().wrapping_add((self.at(numbers[0]) + PREFETCH_DISTANCE) as usize);
                 for at in (0..8 * self.stride as usize).step_by(64) {
                     prefetch(first.wrapping_add(at));
                 }
@@ -312,7 +312,7 @@ impl<F: Fn(u32) -> u64> Elements<'_, F> {
                 at[i] = self.buffer.address().wrapping_add(self.at(numbers[i]) as usize).cast_const();
             }
             // SAFETY: all elements lie inside of the buffer (`# Safety`).
-            let words = unsafe { columns::of_eight::<N>(at) };
+            let words = unsafe { soa_fetch::fetch_transposed::<N>(at) };
             let mut rows = [[0; 8]; 4];
             for i in 0..8 {
                 let mut element = [0; N];
@@ -342,8 +342,13 @@ fn fetch(
     element: impl Fn(u32) -> u64,
     mut out: Scatter<'_>,
 ) {
-    let elements =
-        Elements { buffer, stride: u64::from(attribute.stride), offset: u64::from(attribute.offset), numbers, element };
+    let elements = AttributeElements {
+        buffer,
+        stride: u64::from(attribute.stride),
+        offset: u64::from(attribute.offset),
+        numbers,
+        element,
+    };
     let raw = Raw32 { one: if attribute.format.is_integer() { 1 } else { 1f32.to_bits() } };
     match attribute.kind {
         FetchKind::Raw32(1) => elements.fetch::<1, 4>(&raw, &mut out),

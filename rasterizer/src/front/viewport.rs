@@ -8,7 +8,7 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use crate::api::{DrawState, Viewport};
-use crate::prim::{GUARD, Screen, fixed, intersect};
+use crate::prim::{GUARD, ScreenVertex, fixed, intersect};
 
 /// Outcode bits.
 pub mod code {
@@ -171,9 +171,9 @@ impl Transform {
     /// Performs the perspective division and the viewport transform; returns `None` outside the
     /// guard band or behind the eye.
     #[inline(always)]
-    pub fn project(&self, p: &[f32; 4]) -> Option<Screen> {
+    pub fn project(&self, p: &[f32; 4]) -> Option<ScreenVertex> {
         let lanes = self.lanes(&p.map(|c| [c]));
-        (lanes.codes[0] & code::UNPROJECTED == 0).then_some(Screen {
+        (lanes.codes[0] & code::UNPROJECTED == 0).then_some(ScreenVertex {
             x: lanes.x[0],
             y: lanes.y[0],
             z: lanes.z[0],

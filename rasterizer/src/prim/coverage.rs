@@ -7,14 +7,14 @@
 
 use super::screen::SUBPIXEL;
 use base::abi::{FragmentBatch, MAX_SAMPLES, SamplePositions};
-use base::host::{Host, Level};
+use base::host::{Host, SimdLevel};
 use base::pixel::SampleLocations;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
 /// A half plane in fixed point; a position is inside if `a*x + b*y + c >= 0`.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Edge {
+pub struct EdgeFunction {
     /// Increment of the value per unit of x.
     pub a: i32,
     /// Increment of the value per unit of y.
@@ -23,7 +23,7 @@ pub struct Edge {
     pub c: i64,
 }
 
-impl Edge {
+impl EdgeFunction {
     /// Returns true if the centre of any pixel of a rectangle is outside.
     #[inline(always)]
     pub fn excludes(&self, [x0, y0, x1, y1]: [i32; 4]) -> bool {
@@ -92,20 +92,20 @@ pub fn sample_positions(samples: u32) -> &'static SamplePositions {
 
 /// Sample positions that a draw sets.
 #[derive(Debug)]
-pub struct Places {
+pub struct CustomSampleLocations {
     /// Positions in 1/256 pixels.
     pub offsets: [[i32; 2]; MAX_SAMPLES],
     /// Positions in the form of [`sample_positions`].
     pub positions: SamplePositions,
 }
 
-impl Places {
+impl CustomSampleLocations {
     /// Makes the positions of `samples` samples.
-    pub fn new(locations: &SampleLocations, samples: u32) -> Places {
+    pub fn new(locations: &SampleLocations, samples: u32) -> CustomSampleLocations {
         let offsets = locations.map(|location| location.map(i32::from));
         let floats = offsets.map(|offset| offset.map(|c| c as f32 / SUBPIXEL as f32));
         let count = (samples as usize).min(MAX_SAMPLES);
-        Places { offsets, positions: FragmentBatch::positions(&floats[..count]) }
+        CustomSampleLocations { offsets, positions: FragmentBatch::positions(&floats[..count]) }
     }
 }
 
@@ -155,11 +155,11 @@ pub type SquareRows = [u64; 4];
 pub fn cut_rows(edges: &[SquareEdge], rows: &mut SquareRows) {
     if !edges.is_empty() {
         // SAFETY: the level is the host's own.
-        unsafe { cut_rows_of(Level::here())(edges, rows) };
+        unsafe { cut_rows_of(SimdLevel::detect())(edges, rows) };
     }
 }
 
-base::compiled! {
+base::multiversion! {
     for Avx512 unsafe fn cut_rows_of(edges: &[SquareEdge], rows: &mut SquareRows) {
         match edges {
             [] => {}
@@ -179,10 +179,10 @@ unsafe fn cut_by<H: Host, const N: usize>(edges: &[SquareEdge; N], rows: &mut Sq
     // SAFETY: the host has level `H` (`# Safety`), and with it the instructions of the called
     // function.
     unsafe {
-        if H::WIDE {
-            return cut_wide(edges, rows);
+        if H::HAS_512 {
+            return cut_512(edges, rows);
         }
-        if H::LEVEL != Level::Portable {
+        if H::LEVEL != SimdLevel::Portable {
             return cut_avx2(edges, rows);
         }
     }
@@ -242,7 +242,7 @@ unsafe fn cut_avx2<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRow
 /// The host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn cut_wide<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
+unsafe fn cut_512<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
     // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let columns = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
@@ -270,7 +270,7 @@ unsafe fn cut_wide<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRow
 /// Returns the value of an edge at one sample of the pixel at (x, y), in steps of `a` and `b` per
 /// pixel. Far from zero it is limited to a magnitude that keeps its sign over a block's steps.
 #[inline(always)]
-pub fn edge_at(edge: &Edge, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
+pub fn edge_at(edge: &EdgeFunction, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
     let (x, y) = ((i64::from(x) << 8) + i64::from(sx), (i64::from(y) << 8) + i64::from(sy));
     let at = (i64::from(edge.a) * x + i64::from(edge.b) * y + edge.c) >> 8;
     at.clamp(-(1 << 30), 1 << 30) as i32
@@ -278,7 +278,7 @@ pub fn edge_at(edge: &Edge, x: i32, y: i32, [sx, sy]: [i32; 2]) -> i32 {
 
 /// Returns those of the 4×4 pixels at (x, y) that have a sample at `offset` inside of all edges.
 #[inline(always)]
-pub fn inside(edges: &[Edge], x: i32, y: i32, offset: [i32; 2]) -> u32 {
+pub fn inside(edges: &[EdgeFunction], x: i32, y: i32, offset: [i32; 2]) -> u32 {
     let mut mask = 0xffff;
     for e in edges {
         mask &= mask16(edge_at(e, x, y, offset), e.a, e.b);
@@ -293,7 +293,7 @@ pub const SMALL: i32 = 4;
 /// Returns the pixels of a rectangle of at most 4×4 whose centres are inside of all edges, in the
 /// form of [`super::Prim::pixels`]. Returns `None` if there are none, and 0 for a larger rectangle.
 #[inline(always)]
-pub fn pixels(edges: &[Edge], [x0, y0, x1, y1]: [i32; 4]) -> Option<u32> {
+pub fn pixels(edges: &[EdgeFunction], [x0, y0, x1, y1]: [i32; 4]) -> Option<u32> {
     if x1 - x0 > SMALL || y1 - y0 > SMALL {
         return Some(0);
     }
@@ -312,9 +312,9 @@ mod tests {
     fn rows_are_cut_alike_on_all_levels() {
         let mut random = base::random::Rng(0x16);
         for round in 0..4000 {
-            let mut some = |bits: u32| (random.wide() >> 32) as i32 >> (32 - bits);
+            let mut some = |bits: u32| (random.next_u64() >> 32) as i32 >> (32 - bits);
             let edges: Vec<SquareEdge> = (0..round % 5).map(|_| [some(20), some(16), some(16)]).collect();
-            let wanted: SquareRows = core::array::from_fn(|_| random.wide());
+            let wanted: SquareRows = core::array::from_fn(|_| random.next_u64());
             let mut want = wanted;
             for row in 0..16 {
                 for &[value, across, down] in &edges {
@@ -323,7 +323,7 @@ mod tests {
                     want[row as usize / 4] &= !(outside << (row % 4 * 16));
                 }
             }
-            for level in Level::all_here() {
+            for level in SimdLevel::all_supported() {
                 let mut rows = wanted;
                 // SAFETY: the host has the level.
                 unsafe { cut_rows_of(level)(&edges, &mut rows) };

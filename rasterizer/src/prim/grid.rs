@@ -11,11 +11,11 @@ pub const TILE_SHIFT: u32 = 6;
 /// has 4×4 of them.
 pub const LEVELS: u32 = 4;
 /// Base-2 logarithm of the number of a node's children along an axis.
-pub const STEP: u32 = 2;
+pub const CHILD_SHIFT: u32 = 2;
 
 /// The tile grid of a render pass.
 #[derive(Clone, Copy, Debug)]
-pub struct Grid {
+pub struct TileGrid {
     /// Numbers of tiles in x and y.
     pub tiles: [u32; 2],
     /// Number of layers.
@@ -24,10 +24,10 @@ pub struct Grid {
     pub samples: u32,
 }
 
-impl Grid {
+impl TileGrid {
     /// Returns the numbers of nodes of a level in x and y.
     pub fn nodes(&self, level: u32) -> [u32; 2] {
-        self.tiles.map(|n| n.div_ceil(1 << (STEP * level)))
+        self.tiles.map(|n| n.div_ceil(1 << (CHILD_SHIFT * level)))
     }
 
     /// Returns the number of a level's first node; tiles (level 0) come first. For [`LEVELS`] it is
@@ -49,9 +49,9 @@ impl Grid {
     }
 
     /// Returns the node of a level in which a tile lies.
-    pub fn around(&self, tile: u32, level: u32) -> u32 {
+    pub fn enclosing_node(&self, tile: u32, level: u32) -> u32 {
         let (layer, position) = self.tile_at(tile);
-        self.node(level, layer, position.map(|c| c >> (STEP * level)))
+        self.node(level, layer, position.map(|c| c >> (CHILD_SHIFT * level)))
     }
 
     /// Calls `f` with the tiles of a node of a level above 0.
@@ -59,8 +59,8 @@ impl Grid {
         let [columns, rows] = self.nodes(level);
         let node = node - self.first_node(level);
         let (layer, at) = (node / (columns * rows), [node % columns, node / columns % rows]);
-        let first = at.map(|c| c << (STEP * level));
-        let end = |axis: usize| (first[axis] + (1 << (STEP * level))).min(self.tiles[axis]);
+        let first = at.map(|c| c << (CHILD_SHIFT * level));
+        let end = |axis: usize| (first[axis] + (1 << (CHILD_SHIFT * level))).min(self.tiles[axis]);
         for y in first[1]..end(1) {
             for x in first[0]..end(0) {
                 f(self.node(0, layer, [x, y]));
@@ -75,12 +75,12 @@ mod tests {
 
     #[test]
     fn nodes_around_a_tile_hold_it() {
-        let grid = Grid { tiles: [37, 70], layers: 2, samples: 1 };
+        let grid = TileGrid { tiles: [37, 70], layers: 2, samples: 1 };
         for tile in [0, 36, 37, 37 * 70 - 1, 37 * 70, 2 * 37 * 70 - 1] {
-            assert_eq!(grid.around(tile, 0), tile);
+            assert_eq!(grid.enclosing_node(tile, 0), tile);
             for level in 1..LEVELS {
                 let mut found = 0;
-                grid.tiles_in(level, grid.around(tile, level), |t| found += u32::from(t == tile));
+                grid.tiles_in(level, grid.enclosing_node(tile, level), |t| found += u32::from(t == tile));
                 assert_eq!(found, 1, "tile {tile} level {level}");
             }
         }

@@ -1,19 +1,19 @@
 //! Lines that are more than a rectangle: Bresenham coverage, stipple and smooth coverage.
 //!
 //! A line stays one primitive. Bresenham lines are two half planes and an exact range in the major
-//! direction ([`Diamonds`]). Tiles also need the position of a pixel along the line and its
+//! direction ([`BresenhamLine`]). Tiles also need the position of a pixel along the line and its
 //! distance from the line. These data are in a [`LinePrim`], one per primitive of a draw that
-//! [`crate::api::DrawState::lines_are_special`], in the same order. Other draws have none.
+//! [`crate::api::DrawState::has_special_lines`], in the same order. Other draws have none.
 //!
 //! Stipple counters of a strip continue from chunk to chunk. A chunk counts from zero;
-//! [`Phase::then`] joins chunks in order afterwards, so results depend neither on threads nor on
-//! the number of rounds. Counters are 1/65536 fragments modulo the pattern's period, so sums are
-//! exact.
+//! [`StipplePhase::then`] joins chunks in order afterwards, so results depend neither on threads
+//! nor on the number of rounds. Counters are 1/65536 fragments modulo the pattern's period, so sums
+//! are exact.
 
 #![forbid(unsafe_code)]
 
-use super::coverage::Edge;
-use super::screen::{SUBPIXEL, SUBPIXEL_BITS, Screen};
+use super::coverage::EdgeFunction;
+use super::screen::{SUBPIXEL, SUBPIXEL_BITS, ScreenVertex};
 use crate::api::{LineMode, Stipple};
 
 /// Value of one fragment in a stipple counter.
@@ -34,16 +34,16 @@ impl Stipple {
 
 /// The stipple counter at the end of a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Phase {
+pub struct StipplePhase {
     /// Value counted from the last strip's start in the chunk, or from the chunk's start.
     pub value: u32,
     /// True if no strip started in the chunk, so that the value before the chunk is added.
     pub continued: bool,
 }
 
-impl Phase {
+impl StipplePhase {
     /// The phase if nothing is counted.
-    pub const NONE: Phase = Phase { value: 0, continued: false };
+    pub const NONE: StipplePhase = StipplePhase { value: 0, continued: false };
 
     /// Returns the counter after a chunk that begins at `before`.
     pub fn then(self, before: u32, stipple: Option<Stipple>) -> u32 {
@@ -69,25 +69,25 @@ pub struct LinePrim {
     length: f64,
     half_width: f64,
     /// Stipple counter at the start.
-    phase: Phase,
+    phase: StipplePhase,
 }
 
 /// Returns the affine function with this gradient and value 0 at a screen position.
-fn affine(d: [f64; 2], at: &Screen) -> [f64; 3] {
+fn affine(d: [f64; 2], at: &ScreenVertex) -> [f64; 3] {
     let unit = f64::from(SUBPIXEL);
     [d[0], d[1], -(d[0] * f64::from(at.x) + d[1] * f64::from(at.y)) / unit]
 }
 
 /// Returns the length in pixels.
-fn length(v: &[Screen; 2]) -> f64 {
+fn length(v: &[ScreenVertex; 2]) -> f64 {
     let d = [f64::from(v[1].x - v[0].x), f64::from(v[1].y - v[0].y)];
     (d[0] * d[0] + d[1] * d[1]).sqrt() / f64::from(SUBPIXEL)
 }
 
 /// Returns the number of fragments by which a line advances a stipple counter.
-pub fn counted(v: &[Screen; 2], mode: LineMode, width: f32) -> f64 {
+pub fn counted(v: &[ScreenVertex; 2], mode: LineMode, width: f32) -> f64 {
     match mode {
-        LineMode::Bresenham => Diamonds::new(v, width).map_or(0.0, |d| f64::from(d.last - d.first + 1)),
+        LineMode::Bresenham => BresenhamLine::new(v, width).map_or(0.0, |d| f64::from(d.last - d.first + 1)),
         LineMode::Rectangular | LineMode::Smooth => length(v),
     }
 }
@@ -95,7 +95,7 @@ pub fn counted(v: &[Screen; 2], mode: LineMode, width: f32) -> f64 {
 impl LinePrim {
     /// Makes the data of a line in a mode other than Bresenham; `v` are its ends, before clipping
     /// if they are on the screen.
-    pub fn rectangle(v: &[Screen; 2], width: f32, phase: Phase) -> LinePrim {
+    pub fn rectangle(v: &[ScreenVertex; 2], width: f32, phase: StipplePhase) -> LinePrim {
         let length = length(v);
         let unit = |d: i32| if length > 0.0 { f64::from(d) / (f64::from(SUBPIXEL) * length) } else { 0.0 };
         let (dx, dy) = (unit(v[1].x - v[0].x), unit(v[1].y - v[0].y));
@@ -104,7 +104,7 @@ impl LinePrim {
     }
 
     /// Makes the data of a Bresenham line: a step along it is a column (row) of fragments.
-    pub fn diamonds(d: &Diamonds, phase: Phase) -> LinePrim {
+    pub fn diamonds(d: &BresenhamLine, phase: StipplePhase) -> LinePrim {
         let step = if d.forward { 1.0 } else { -1.0 };
         let start = f64::from(if d.forward { d.first } else { d.last + 1 });
         let gradient = if d.x_major { [step, 0.0] } else { [0.0, step] };
@@ -156,7 +156,7 @@ impl LinePrim {
 /// of the pixel whose centre is nearest. This gives two half planes. Only in the columns of the
 /// ends must the code test whether the line meets and leaves the diamond.
 #[derive(Clone, Copy, Debug)]
-pub struct Diamonds {
+pub struct BresenhamLine {
     x_major: bool,
     /// True if the line runs towards greater coordinates in the major direction.
     forward: bool,
@@ -166,12 +166,12 @@ pub struct Diamonds {
     /// Pixels x0, y0, x1, y1.
     pub bounds: [i32; 4],
     /// The half planes of the line, of which two bound its minor direction.
-    pub edges: [Edge; 4],
+    pub edges: [EdgeFunction; 4],
 }
 
 /// A line in (major, minor) coordinates.
 #[derive(Clone, Copy)]
-struct Major {
+struct MajorAxisLine {
     /// Start of the line.
     at: [i64; 2],
     /// Vector to the end, reversed if needed so that the major part is positive.
@@ -181,7 +181,7 @@ struct Major {
     up: bool,
 }
 
-impl Major {
+impl MajorAxisLine {
     /// Returns the row of the pixel that the line meets at a column's centre.
     fn row(&self, column: i64) -> i64 {
         let centre = column * 2 * HALF + HALF;
@@ -207,9 +207,9 @@ impl Major {
     }
 }
 
-impl Diamonds {
+impl BresenhamLine {
     /// Returns `None` if the line leaves no diamond.
-    pub fn new(v: &[Screen; 2], width: f32) -> Option<Diamonds> {
+    pub fn new(v: &[ScreenVertex; 2], width: f32) -> Option<BresenhamLine> {
         let [p, q] = [&v[0], &v[1]].map(|s| [i64::from(s.x), i64::from(s.y)]);
         let (dx, dy) = (q[0] - p[0], q[1] - p[1]);
         if dx == 0 && dy == 0 {
@@ -225,7 +225,7 @@ impl Diamonds {
         let d = [sign * (end[0] - start[0]), sign * (end[1] - start[1])];
         // An x-major line moves by ε along x, which is up or down by its slope; a y-major one moves
         // by ε along the minor direction, down.
-        let line = Major { at: start, d, x_major, up: x_major && d[1] > 0 };
+        let line = MajorAxisLine { at: start, d, x_major, up: x_major && d[1] > 0 };
         let ((start_after, start_in), (end_after, end_in)) = (line.place(start), line.place(end));
         let begins = start_in || start_after != forward;
         let ends = !end_in && end_after == forward;
@@ -239,8 +239,8 @@ impl Diamonds {
     }
 }
 
-impl Major {
-    fn outline(&self, first: i64, last: i64, rows: i64, forward: bool) -> Diamonds {
+impl MajorAxisLine {
+    fn outline(&self, first: i64, last: i64, rows: i64, forward: bool) -> BresenhamLine {
         let (r0, r1) = (self.row(first), self.row(last));
         let minor = [r0.min(r1), r0.max(r1) + rows];
         let bounds = [first, minor[0], last + 1, minor[1]].map(|v| v as i32);
@@ -251,14 +251,14 @@ impl Major {
         let edge = |sign: i64, c: i64| {
             let (major, minor) = ((-sign * b) as i32, (sign * a) as i32);
             let (a, b) = if self.x_major { (major, minor) } else { (minor, major) };
-            Edge { a, b, c }
+            EdgeFunction { a, b, c }
         };
         let low = edge(1, -at + HALF * a - strict_low);
         let high = edge(-1, at + (HALF + (rows - 1) * 2 * HALF) * a - strict_high);
         let bounds = if self.x_major { bounds } else { [bounds[1], bounds[0], bounds[3], bounds[2]] };
-        let none = Edge::default();
+        let none = EdgeFunction::default();
         let (first, last) = (first as i32, last as i32);
-        Diamonds { x_major: self.x_major, forward, first, last, bounds, edges: [low, high, none, none] }
+        BresenhamLine { x_major: self.x_major, forward, first, last, bounds, edges: [low, high, none, none] }
     }
 }
 
@@ -287,14 +287,14 @@ mod tests {
         !inside(b) && (inside(a) || crosses(0) || crosses(1))
     }
 
-    fn screen(p: [i64; 2]) -> Screen {
-        Screen { x: p[0] as i32, y: p[1] as i32, z: 0.0, inv_w: 1.0 }
+    fn screen(p: [i64; 2]) -> ScreenVertex {
+        ScreenVertex { x: p[0] as i32, y: p[1] as i32, z: 0.0, inv_w: 1.0 }
     }
 
-    fn covered(d: &Option<Diamonds>, x: i64, y: i64) -> bool {
+    fn covered(d: &Option<BresenhamLine>, x: i64, y: i64) -> bool {
         d.as_ref().is_some_and(|d| {
             let (cx, cy) = (x * 2 * HALF + HALF, y * 2 * HALF + HALF);
-            let inside = |e: &Edge| i64::from(e.a) * cx + i64::from(e.b) * cy + e.c >= 0;
+            let inside = |e: &EdgeFunction| i64::from(e.a) * cx + i64::from(e.b) * cy + e.c >= 0;
             let [x0, y0, x1, y1] = d.bounds.map(i64::from);
             d.edges[..2].iter().all(inside) && (x0..x1).contains(&x) && (y0..y1).contains(&y)
         })
@@ -310,7 +310,7 @@ mod tests {
             let step = [1, 32, 64, 128][round % 4];
             let mut at = || [0, 1].map(|_: i64| i64::from(rng.below(2048)) / step * step);
             let (a, b) = (at(), at());
-            let d = Diamonds::new(&[screen(a), screen(b)], 1.0);
+            let d = BresenhamLine::new(&[screen(a), screen(b)], 1.0);
             for (x, y) in (-1..9).flat_map(|y| (-1..9).map(move |x| (x, y))) {
                 let want = a != b && exits(a, b, [x * 2 * HALF + HALF, y * 2 * HALF + HALF]);
                 assert_eq!(covered(&d, x, y), want, "{a:?} {b:?} pixel {x} {y}");
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn wide_bresenham_lines_are_columns() {
         let (a, b) = (screen([128, 128 + 512]), screen([128 + 6 * 256, 128 + 3 * 256]));
-        let (one, three) = (Diamonds::new(&[a, b], 1.0), Diamonds::new(&[a, b], 3.4));
+        let (one, three) = (BresenhamLine::new(&[a, b], 1.0), BresenhamLine::new(&[a, b], 3.4));
         for (x, y) in (-1..9).flat_map(|y| (-1..9).map(move |x| (x, y))) {
             let want = (-1..=1).any(|o| covered(&one, x, y + o));
             assert_eq!(covered(&three, x, y), want, "{x} {y}");
@@ -335,13 +335,13 @@ mod tests {
         let stipple = Stipple { factor: 3, pattern: 0x0f0f };
         let lengths = [10.25, 3.7, 0.0, 100.0, 7.123, 51.5];
         let whole = {
-            let mut p = Phase::NONE;
+            let mut p = StipplePhase::NONE;
             lengths.iter().for_each(|&l| p.advance(l, stipple));
             p.then(0, Some(stipple))
         };
         for cut in 1..lengths.len() {
             let part = |l: &[f64], continued| {
-                let mut p = Phase { value: 0, continued };
+                let mut p = StipplePhase { value: 0, continued };
                 l.iter().for_each(|&l| p.advance(l, stipple));
                 p
             };
@@ -352,10 +352,10 @@ mod tests {
 
     #[test]
     fn smooth_coverage_is_area_for_straight_lines() {
-        let line = LinePrim::rectangle(&[screen([0, 128]), screen([2560, 128])], 1.0, Phase::NONE);
+        let line = LinePrim::rectangle(&[screen([0, 128]), screen([2560, 128])], 1.0, StipplePhase::NONE);
         assert_eq!(line.coverage(4, 0), 1.0);
         assert_eq!(line.coverage(4, 1), 0.0);
-        let line = LinePrim::rectangle(&[screen([64, 192]), screen([2560, 192])], 1.0, Phase::NONE);
+        let line = LinePrim::rectangle(&[screen([64, 192]), screen([2560, 192])], 1.0, StipplePhase::NONE);
         assert_eq!((line.coverage(4, 0), line.coverage(4, 1)), (0.75, 0.25));
         assert_eq!(line.coverage(0, 0), 0.75 * 0.75);
     }

@@ -12,11 +12,11 @@ mod record;
 mod screen;
 
 pub use coverage::{
-    Edge, Places, SMALL, SquareEdge, SquareRows, cut_rows, edge_at, inside, mask16, pixels, sample_offsets,
-    sample_positions,
+    CustomSampleLocations, EdgeFunction, SMALL, SquareEdge, SquareRows, cut_rows, edge_at, inside, mask16, pixels,
+    sample_offsets, sample_positions,
 };
-pub use grid::{Grid, LEVELS, STEP, TILE_SHIFT};
-pub use line::{Diamonds, LinePrim, Phase, counted};
+pub use grid::{CHILD_SHIFT, LEVELS, TILE_SHIFT, TileGrid};
+pub use line::{BresenhamLine, LinePrim, StipplePhase, counted};
 pub(crate) use record::word_of;
-pub use record::{ChunkOutput, GROUP, Prim, PrimLanes, Rows, Sorting, transposed};
-pub use screen::{GUARD, SUBPIXEL, SUBPIXEL_BITS, Screen, fixed, intersect};
+pub use record::{AttributeRowWriter, BinSorter, ChunkOutput, GROUP, Prim, PrimLanes, transposed};
+pub use screen::{GUARD, SUBPIXEL, SUBPIXEL_BITS, ScreenVertex, fixed, intersect};

@@ -1,7 +1,7 @@
 //! The set-up records of primitives, and the output of a chunk for the tiles.
 
-use super::coverage::Edge;
-use super::line::{LinePrim, Phase};
+use super::coverage::EdgeFunction;
+use super::line::{LinePrim, StipplePhase};
 use base::abi::FragmentPrimitive;
 use base::shader::STREAMS;
 
@@ -90,7 +90,7 @@ pub struct ChunkOutput {
     pub prims: Vec<Prim>,
     /// Half planes of the primitives. They are separate from the records, because most primitives
     /// have few, and small ones none.
-    pub edges: Vec<Edge>,
+    pub edges: Vec<EdgeFunction>,
     /// Attribute rows, and one more.
     pub attributes: Vec<[u32; 3]>,
     /// Sorted values `node << 32 | primitive`.
@@ -98,21 +98,21 @@ pub struct ChunkOutput {
     /// Nodes that occur in `bins`, and the index of their first bin.
     pub nodes: Vec<(u32, u32)>,
     /// Data of special lines: one for every primitive of a draw with
-    /// [`crate::api::DrawState::lines_are_special`], else none.
+    /// [`crate::api::DrawState::has_special_lines`], else none.
     pub lines: Vec<LinePrim>,
     /// Stipple counter at the end.
-    pub phase: Phase,
+    pub phase: StipplePhase,
     /// Number of primitives that came to setup.
     pub taken: u32,
     /// The processor whose caches have the output.
     pub processor: usize,
     /// Captured primitives whose space is not known yet, by stream.
-    pub captured: [Kept; STREAMS],
+    pub captured: [CapturedPrimitives; STREAMS],
 }
 
 /// Captured primitives of a stream.
 #[derive(Default)]
-pub struct Kept {
+pub struct CapturedPrimitives {
     /// Captured words, vertex by vertex.
     pub words: Vec<u32>,
     /// Number of captured primitives.
@@ -121,19 +121,19 @@ pub struct Kept {
 
 /// Attribute rows that are being appended to an output. (The standard library would make a call for
 /// every few rows.)
-pub struct Rows<'a> {
+pub struct AttributeRowWriter<'a> {
     all: &'a mut Vec<[u32; 3]>,
     len: usize,
     end: usize,
 }
 
-impl Rows<'_> {
+impl AttributeRowWriter<'_> {
     /// Number of rows after the last one that may be written.
     const MORE: usize = 3;
 
     /// Appends a row; does nothing after the last one.
     #[inline(always)]
-    pub fn one(&mut self, row: [u32; 3]) {
+    pub fn push_one(&mut self, row: [u32; 3]) {
         if self.len < self.end {
             // SAFETY: the capacity reaches up to `end`.
             unsafe { self.all.as_mut_ptr().add(self.len).write(row) };
@@ -143,7 +143,7 @@ impl Rows<'_> {
 
     /// Appends `count` rows, at most four, given column by column.
     #[inline(always)]
-    pub fn four(&mut self, columns: [[u32; 4]; 3], count: usize) {
+    pub fn push_four(&mut self, columns: [[u32; 4]; 3], count: usize) {
         if self.len < self.end {
             let rows = interleaved(columns);
             // SAFETY: the capacity includes three rows after `end`.
@@ -153,7 +153,7 @@ impl Rows<'_> {
     }
 }
 
-impl Drop for Rows<'_> {
+impl Drop for AttributeRowWriter<'_> {
     fn drop(&mut self) {
         // SAFETY: `len` rows were written, which fit the capacity.
         unsafe { self.all.set_len(self.len.min(self.end)) };
@@ -209,14 +209,14 @@ fn interleaved(rows: [[u32; 4]; 3]) -> [[u32; 4]; 3] {
 
 /// Memory in which bins are sorted; a worker keeps it.
 #[derive(Default)]
-pub struct Sorting {
+pub struct BinSorter {
     /// Counters by node, from the least node on: first the number of bins, then the index of the
     /// next one.
     places: Vec<u32>,
     sorted: Vec<u64>,
 }
 
-impl Sorting {
+impl BinSorter {
     /// Sorts (node, primitive) pairs that are in the order of the primitives.
     pub fn sort(&mut self, bins: &mut Vec<u64>) {
         let node = |bin: u64| (bin >> 32) as usize;
@@ -262,7 +262,7 @@ unsafe impl Sync for ChunkOutput {}
 impl ChunkOutput {
     /// Returns the half planes of a primitive.
     #[inline(always)]
-    pub fn edges_of(&self, prim: &Prim) -> &[Edge] {
+    pub fn edges_of(&self, prim: &Prim) -> &[EdgeFunction] {
         &self.edges[prim.first_edge as usize..][..prim.edge_count as usize]
     }
 
@@ -280,7 +280,7 @@ impl ChunkOutput {
     /// Returns the number of allocated bytes.
     pub fn capacity(&self) -> usize {
         self.prims.capacity() * size_of::<Prim>()
-            + self.edges.capacity() * size_of::<Edge>()
+            + self.edges.capacity() * size_of::<EdgeFunction>()
             + self.attributes.capacity() * size_of::<[u32; 3]>()
             + self.bins.capacity() * size_of::<u64>()
             + self.nodes.capacity() * size_of::<(u32, u32)>()
@@ -296,7 +296,7 @@ impl ChunkOutput {
         self.bins.clear();
         self.nodes.clear();
         self.lines.clear();
-        self.phase = Phase::NONE;
+        self.phase = StipplePhase::NONE;
         self.taken = 0;
         for kept in &mut self.captured {
             kept.words.clear();
@@ -336,15 +336,15 @@ impl ChunkOutput {
 
     /// Returns a writer that appends up to `count` attribute rows.
     #[inline(always)]
-    pub fn rows(&mut self, count: usize) -> Rows<'_> {
-        self.attributes.reserve(count + Rows::MORE);
+    pub fn rows(&mut self, count: usize) -> AttributeRowWriter<'_> {
+        self.attributes.reserve(count + AttributeRowWriter::MORE);
         let len = self.attributes.len();
-        Rows { len, end: len + count, all: &mut self.attributes }
+        AttributeRowWriter { len, end: len + count, all: &mut self.attributes }
     }
 
     /// Points the primitives at their attributes and sorts the bins; nothing may be appended
     /// afterwards.
-    pub fn seal(&mut self, sorting: &mut Sorting) {
+    pub fn seal(&mut self, sorting: &mut BinSorter) {
         // The fragment stage reads a row and four bytes more.
         self.attributes.push([0; 3]);
         for prim in &mut self.prims {
@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn bins_are_sorted_by_node_and_primitive() {
-        let (mut random, mut sorting) = (base::random::Rng(3), Sorting::default());
+        let (mut random, mut sorting) = (base::random::Rng(3), BinSorter::default());
         for round in 0..200 {
             let (nodes, first) = ([1, 7, 900, 1 << 30][round % 4], random.below(1 << 20));
             let mut bins: Vec<u64> = (0..random.below(600))

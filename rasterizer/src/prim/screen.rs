@@ -11,7 +11,7 @@ pub const GUARD: [f32; 2] = [-8192.0, 24576.0];
 /// A projected vertex.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Screen {
+pub struct ScreenVertex {
     /// Fixed-point x.
     pub x: i32,
     /// Fixed-point y.
@@ -22,19 +22,19 @@ pub struct Screen {
     pub inv_w: f32,
 }
 
-impl Screen {
+impl ScreenVertex {
     /// Returns the words of the fields in order.
     #[inline(always)]
     pub fn words(&self) -> [u32; 4] {
         // SAFETY: the type has four fields of a word each, in which any bits are valid.
-        unsafe { core::mem::transmute::<Screen, [u32; 4]>(*self) }
+        unsafe { core::mem::transmute::<ScreenVertex, [u32; 4]>(*self) }
     }
 
     /// Makes a vertex of the words of the fields in order.
     #[inline(always)]
-    pub fn of_words(words: [u32; 4]) -> Screen {
+    pub fn from_words(words: [u32; 4]) -> ScreenVertex {
         // SAFETY: the type has four fields of a word each, in which any bits are valid.
-        unsafe { core::mem::transmute::<[u32; 4], Screen>(words) }
+        unsafe { core::mem::transmute::<[u32; 4], ScreenVertex>(words) }
     }
 }
 
@@ -47,7 +47,7 @@ pub fn intersect(a: [i32; 4], b: [i32; 4]) -> [i32; 4] {
 #[inline(always)]
 pub fn fixed(c: f32) -> i32 {
     // The product is exact and at most 2^23 in magnitude.
-    let nearest = base::round::whole(c * SUBPIXEL as f32);
+    let nearest = base::round::to_integral(c * SUBPIXEL as f32);
     // SAFETY: the value is a whole number of at most 2^23 in magnitude.
     unsafe { nearest.to_int_unchecked() }
 }

@@ -6,7 +6,7 @@
 use super::list::{StageList, Tessellation};
 use base::abi::{InputSource, SlotLayout};
 use base::shader::{
-    BuiltinSlot, Interpolation, PatchPlace, Records, SlotKind, StageFacts, StageInterface, WorkgroupFacts,
+    BuiltinSlot, Interpolation, OutputPlacement, Records, ShaderInfo, SlotKind, StageInterface, WorkgroupInfo,
 };
 
 /// Slot number that means that an interface has no such slot.
@@ -131,7 +131,7 @@ pub enum RectanglePairs {
 /// Returns the slot of an output of a stage before the rasterizer, or the word in the record for a
 /// mesh stage.
 fn word(interface: &StageInterface, kind: SlotKind) -> u16 {
-    let at = |i: usize| interface.places.get(i).map_or(i, |place| place.offset as usize / 4);
+    let at = |i: usize| interface.placements.get(i).map_or(i, |place| place.offset as usize / 4);
     interface.output(kind).map_or(NO_SLOT, |i| at(i) as u16)
 }
 
@@ -147,28 +147,28 @@ fn is_of_primitive(slot: BuiltinSlot) -> bool {
 impl Linkage {
     /// Links the interfaces of stages.
     pub(super) fn new(stages: &StageList) -> Linkage {
-        let first = &stages.first().facts;
+        let first = &stages.first().info;
         let tessellation = stages.tessellation();
-        let before_geometry = tessellation.map_or(first, |stages| &stages.evaluation.facts);
-        let vertex = &*stages.before_rasterizer().facts.interface;
-        let mesh = stages.mesh().map(|(stage, _)| MeshLink::new(&stage.facts.interface));
+        let before_geometry = tessellation.map_or(first, |stages| &stages.evaluation.info);
+        let vertex = &*stages.before_rasterizer().info.interface;
+        let mesh = stages.mesh().map(|(stage, _)| MeshLink::new(&stage.info.interface));
         // Values that a mesh stores per primitive are not values of a vertex.
         let of_vertex = |slot| if mesh.is_none() || !is_of_primitive(slot) { builtin(vertex, slot) } else { NO_SLOT };
         let distances = |make: fn(u8) -> BuiltinSlot| {
             (0..8).map(|i| builtin(vertex, make(i))).filter(|&s| s != NO_SLOT).collect::<Vec<_>>()
         };
         let links = stages.fragment().map_or_else(Vec::new, |fragment| {
-            let once = |kind| mesh.is_some() && matches!(kind, SlotKind::User { index: SlotKind::ONCE, .. });
-            let inputs = fragment.facts.interface.inputs.iter();
+            let once = |kind| mesh.is_some() && matches!(kind, SlotKind::User { index: SlotKind::NOT_PER_VERTEX, .. });
+            let inputs = fragment.info.interface.inputs.iter();
             runs(inputs.map(|s| (word(vertex, s.kind), s.interpolation, once(s.kind))))
         });
-        let fragment = stages.fragment().and_then(|fragment| fragment.facts.payload.fragment());
-        let reads_primitive_id = fragment.is_some_and(|facts| facts.reads_primitive_id);
+        let fragment = stages.fragment().and_then(|fragment| fragment.info.stage_info.fragment());
+        let reads_primitive_id = fragment.is_some_and(|info| info.reads_primitive_id);
         Linkage {
             inputs: SlotLayout::new(first.interface.inputs.len(), first.lanes),
             outputs: SlotLayout::new(first.interface.outputs.len(), first.lanes),
             tessellation: tessellation.map(|stages| TessellationLink::new(first, &stages)),
-            geometry: stages.geometry().map(|(stage, _)| GeometryLink::new(before_geometry, &stage.facts)),
+            geometry: stages.geometry().map(|(stage, _)| GeometryLink::new(before_geometry, &stage.info)),
             position: core::array::from_fn(|i| builtin(vertex, BuiltinSlot::Position(i as u8))),
             point_size: builtin(vertex, BuiltinSlot::PointSize),
             layer: of_vertex(BuiltinSlot::Layer),
@@ -190,7 +190,7 @@ impl Linkage {
 }
 
 /// Returns the sources of a stage's inputs among vertices in the layout `[chunk][slot][lane]`.
-fn vertex_sources(before: &StageFacts, stage: &StageFacts) -> Vec<InputSource> {
+fn vertex_sources(before: &ShaderInfo, stage: &ShaderInfo) -> Vec<InputSource> {
     let layout = SlotLayout::new(before.interface.outputs.len(), before.lanes);
     let source = |kind: SlotKind| match before.interface.output(kind) {
         Some(slot) => InputSource { offset: layout.slot_bytes(slot) as u32, mask: u32::MAX, stride: 0 },
@@ -200,19 +200,19 @@ fn vertex_sources(before: &StageFacts, stage: &StageFacts) -> Vec<InputSource> {
 }
 
 impl TessellationLink {
-    fn new(before: &StageFacts, stages: &Tessellation<'_>) -> TessellationLink {
-        let (control, evaluation) = (&stages.control.facts, &stages.evaluation.facts);
+    fn new(before: &ShaderInfo, stages: &Tessellation<'_>) -> TessellationLink {
+        let (control, evaluation) = (&stages.control.info, &stages.evaluation.info);
         let place = |kind: SlotKind| {
-            control.interface.output(kind).and_then(|slot| control.interface.places.get(slot)).copied()
+            control.interface.output(kind).and_then(|slot| control.interface.placements.get(slot)).copied()
         };
         let level = |slot: BuiltinSlot| place(SlotKind::Builtin(slot)).map(|place| place.offset);
         let source = |kind: SlotKind| match place(kind) {
-            Some(PatchPlace { offset, stride }) => InputSource { offset, mask: u32::MAX, stride },
+            Some(OutputPlacement { offset, stride }) => InputSource { offset, mask: u32::MAX, stride },
             None => InputSource::default(),
         };
         TessellationLink {
             control_sources: vertex_sources(before, control),
-            patch_bytes: control.payload.workgroup().map_or(16, WorkgroupFacts::group_bytes),
+            patch_bytes: control.stage_info.workgroup().map_or(16, WorkgroupInfo::workgroup_stride),
             outer: core::array::from_fn(|i| level(BuiltinSlot::TessLevelOuter(i as u8))),
             inner: core::array::from_fn(|i| level(BuiltinSlot::TessLevelInner(i as u8))),
             sources: evaluation.interface.inputs.iter().map(|slot| source(slot.kind)).collect(),
@@ -228,7 +228,7 @@ impl MeshLink {
             layer: builtin(interface, BuiltinSlot::Layer),
             viewport: builtin(interface, BuiltinSlot::ViewportIndex),
             cull: builtin(interface, BuiltinSlot::CullPrimitive),
-            corners: core::array::from_fn(|i| builtin(interface, BuiltinSlot::Corner(i as u8))),
+            corners: core::array::from_fn(|i| builtin(interface, BuiltinSlot::PrimitiveIndex(i as u8))),
         }
     }
 
@@ -240,7 +240,7 @@ impl MeshLink {
 
 impl GeometryLink {
     /// Makes the connections of a stage after another one.
-    fn new(before: &StageFacts, stage: &StageFacts) -> GeometryLink {
+    fn new(before: &ShaderInfo, stage: &ShaderInfo) -> GeometryLink {
         GeometryLink {
             sources: vertex_sources(before, stage),
             outputs: SlotLayout::new(stage.interface.outputs.len(), stage.lanes),

@@ -1,10 +1,10 @@
 //! A list of stages in the pipeline's order, which begins with the source of vertices.
 
 use crate::api::Topology;
-use crate::tessellate::{Mode, spacing::Spacing};
+use crate::tessellate::{TessellationMode, spacing::Spacing};
 use base::shader::{
-    CompiledStage, Domain, GeometryFacts, MeshFacts, MeshPrimitive, OutputPrimitive, PipelineType, Side, Stage,
-    TaskFacts, TessellationFacts, VertexOrder,
+    CompiledStage, Domain, GeometryInfo, MeshInfo, MeshPrimitive, OutputPrimitive, PipelineType, Stage, StageIoKind,
+    TaskInfo, TessellationInfo, VertexOrder,
 };
 use core::fmt;
 
@@ -61,24 +61,24 @@ pub struct Tessellation<'a> {
     /// The stage `TessellationEvaluation`.
     pub evaluation: &'a CompiledStage,
     /// The merged declarations of both stages.
-    pub facts: TessellationFacts,
+    pub info: TessellationInfo,
 }
 
 impl Tessellation<'_> {
     /// Returns the mode of the tessellator. (Missing declarations have GLSL's defaults.)
-    pub fn mode(&self, lower_left: bool) -> Mode {
-        Mode {
-            domain: self.facts.domain.unwrap_or(Domain::Triangles),
-            spacing: self.facts.spacing.unwrap_or(Spacing::Equal),
-            positive: (self.facts.order == Some(VertexOrder::Clockwise)) != lower_left,
-            points: self.facts.points,
+    pub fn mode(&self, lower_left: bool) -> TessellationMode {
+        TessellationMode {
+            domain: self.info.domain.unwrap_or(Domain::Triangles),
+            spacing: self.info.spacing.unwrap_or(Spacing::Equal),
+            positive: (self.info.order == Some(VertexOrder::Clockwise)) != lower_left,
+            points: self.info.points,
         }
     }
 
     /// Returns the topology of the tessellator's primitives.
     fn topology(&self) -> Topology {
-        match self.facts.domain {
-            _ if self.facts.points => Topology::PointList,
+        match self.info.domain {
+            _ if self.info.points => Topology::PointList,
             Some(Domain::Isolines) => Topology::LineList,
             _ => Topology::TriangleList,
         }
@@ -86,7 +86,7 @@ impl Tessellation<'_> {
 }
 
 fn stage_of(stage: &CompiledStage) -> Stage {
-    stage.facts.stage()
+    stage.info.stage()
 }
 
 /// Links the stages of a dispatch.
@@ -121,7 +121,7 @@ impl StageList {
         }
         // A pipeline uses either mesh stages or vertex stages.
         let meshes = |stage: Stage| matches!(stage, Stage::Task | Stage::Mesh);
-        let common = |stage: Stage| stage.row().inputs == Side::Interpolated;
+        let common = |stage: Stage| stage.row().inputs == StageIoKind::Interpolated;
         let mut stages = rest.iter().map(stage_of);
         if let Some(other) = stages.find(|&stage| !common(stage) && meshes(stage) != has(Stage::Mesh)) {
             return Err(LinkError::Incompatible(other));
@@ -130,7 +130,7 @@ impl StageList {
             return Err(LinkError::IncompleteTessellation);
         }
         let list = StageList { first: rest.remove(0), rest };
-        if list.tessellation().is_some_and(|stages| stages.facts.domain.is_none()) {
+        if list.tessellation().is_some_and(|stages| stages.info.domain.is_none()) {
             return Err(LinkError::NoDomain);
         }
         Ok(list)
@@ -152,37 +152,37 @@ impl StageList {
     pub fn tessellation(&self) -> Option<Tessellation<'_>> {
         let find = |stage: Stage| self.rest.iter().find(|s| stage_of(s) == stage);
         let (control, evaluation) = (find(Stage::TessellationControl)?, find(Stage::TessellationEvaluation)?);
-        let [a, b] = [control, evaluation].map(|s| s.facts.payload.tessellation().copied().unwrap_or_default());
-        Some(Tessellation { control, evaluation, facts: a.or(b) })
+        let [a, b] = [control, evaluation].map(|s| s.info.stage_info.tessellation().copied().unwrap_or_default());
+        Some(Tessellation { control, evaluation, info: a.or(b) })
     }
 
     /// Returns the stage that makes primitives of others, and its facts.
-    pub fn geometry(&self) -> Option<(&CompiledStage, &GeometryFacts)> {
-        self.rest.iter().find_map(|stage| Some((stage, stage.facts.payload.geometry()?)))
+    pub fn geometry(&self) -> Option<(&CompiledStage, &GeometryInfo)> {
+        self.rest.iter().find_map(|stage| Some((stage, stage.info.stage_info.geometry()?)))
     }
 
     /// Returns the stage that requests mesh workgroups, and its facts.
-    pub fn task(&self) -> Option<(&CompiledStage, &TaskFacts)> {
-        self.first.facts.payload.task().map(|facts| (&self.first, facts))
+    pub fn task(&self) -> Option<(&CompiledStage, &TaskInfo)> {
+        self.first.info.stage_info.task().map(|info| (&self.first, info))
     }
 
     /// Returns the stage whose workgroups make meshes, and its facts.
-    pub fn mesh(&self) -> Option<(&CompiledStage, &MeshFacts)> {
-        self.iter().take(2).find_map(|stage| Some((stage, stage.facts.payload.mesh()?)))
+    pub fn mesh(&self) -> Option<(&CompiledStage, &MeshInfo)> {
+        self.iter().take(2).find_map(|stage| Some((stage, stage.info.stage_info.mesh()?)))
     }
 
     /// Returns the topology of the vertices that come to the rasterizer, given the draw's topology
     /// `assembled`.
     pub fn topology(&self, assembled: Topology) -> Topology {
-        if let Some((_, facts)) = self.mesh() {
-            return match facts.output {
+        if let Some((_, info)) = self.mesh() {
+            return match info.output {
                 MeshPrimitive::Points => Topology::PointList,
                 MeshPrimitive::Lines => Topology::LineList,
                 MeshPrimitive::Triangles => Topology::TriangleList,
             };
         }
         match self.geometry() {
-            Some((_, facts)) => match facts.output {
+            Some((_, info)) => match info.output {
                 OutputPrimitive::Points => Topology::PointList,
                 OutputPrimitive::LineStrip => Topology::LineStrip,
                 OutputPrimitive::TriangleStrip => Topology::TriangleStrip,
@@ -193,32 +193,33 @@ impl StageList {
 
     /// Returns the largest number of primitives that are made of one of the draw's, or of a mesh
     /// workgroup. For a patch, it is a number that a usual one does not reach.
-    pub fn most_made(&self) -> u32 {
-        if let Some((_, facts)) = self.mesh() {
-            return facts.max_primitives;
+    pub fn max_primitives_per_input(&self) -> u32 {
+        if let Some((_, info)) = self.mesh() {
+            return info.max_primitives;
         }
         let of_one = if self.tessellation().is_some() { PRIMITIVES_PER_PATCH } else { 1 };
-        self.geometry().map_or(of_one, |(_, facts)| {
-            let of_invocation = facts.max_vertices.saturating_sub(facts.output.vertices() - 1);
-            of_invocation.saturating_mul(facts.invocations).saturating_mul(of_one)
+        self.geometry().map_or(of_one, |(_, info)| {
+            let of_invocation = info.max_vertices.saturating_sub(info.output.vertices() - 1);
+            of_invocation.saturating_mul(info.invocations).saturating_mul(of_one)
         })
     }
 
     /// Returns the stage whose vertices the rasterizer takes.
     pub fn before_rasterizer(&self) -> &CompiledStage {
-        let vertices = |stage: &&CompiledStage| matches!(stage_of(stage).row().outputs, Side::Vertices | Side::Mesh);
+        let vertices =
+            |stage: &&CompiledStage| matches!(stage_of(stage).row().outputs, StageIoKind::Vertices | StageIoKind::Mesh);
         self.iter().rev().find(vertices).unwrap_or(&self.first)
     }
 
     /// Returns true if the rasterizer takes exactly the assembled primitives, so that their number
     /// is known before anything is shaded.
-    pub fn foretell_primitives(&self) -> bool {
+    pub fn has_known_primitive_count(&self) -> bool {
         stage_of(self.before_rasterizer()) == stage_of(&self.first)
     }
 
     /// Returns the stage that shades fragments; `None` for depth-only pipelines.
     #[inline]
     pub fn fragment(&self) -> Option<&CompiledStage> {
-        self.rest.last().filter(|stage| stage_of(stage).row().inputs == Side::Interpolated)
+        self.rest.last().filter(|stage| stage_of(stage).row().inputs == StageIoKind::Interpolated)
     }
 }

@@ -1,12 +1,13 @@
 //! The tessellator, the fixed-function stage between the two tessellation stages, which divides a
 //! patch according to its levels (Vulkan, "Tessellation Primitive Generator").
 //!
-//! A [`Pattern`] has vertices in the domain and the primitives between them; it depends only on a
-//! [`Mode`] and the levels. Coordinates are multiples of 2⁻¹⁶ ([`spacing`]), computed for one half
-//! of an edge and mirrored, so that the invariance rules hold exactly. An outer edge's vertices
-//! depend on its level alone (rules 2, 4), are symmetric (3), and one minus each is exact (8). The
-//! triangles at an edge depend on the levels on their two sides (7), those inside on the inner
-//! levels (6). The other orientation has the same triangles in the opposite order of vertices (5).
+//! A [`TessellationPattern`] has vertices in the domain and the primitives between them; it depends
+//! only on a [`TessellationMode`] and the levels. Coordinates are multiples of 2⁻¹⁶ ([`spacing`]),
+//! computed for one half of an edge and mirrored, so that the invariance rules hold exactly. An
+//! outer edge's vertices depend on its level alone (rules 2, 4), are symmetric (3), and one minus
+//! each is exact (8). The triangles at an edge depend on the levels on their two sides (7), those
+//! inside on the inner levels (6). The other orientation has the same triangles in the opposite
+//! order of vertices (5).
 
 #![forbid(unsafe_code)]
 
@@ -20,7 +21,7 @@ use spacing::{Coordinate, Division, Spacing};
 
 /// The tessellation state of a pipeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mode {
+pub struct TessellationMode {
     /// The domain that is divided.
     pub domain: Domain,
     /// The spacing of the division.
@@ -35,7 +36,7 @@ pub struct Mode {
 
 /// `TessLevelOuter` and `TessLevelInner`; levels that the domain does not use are ignored.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Levels {
+pub struct TessellationLevels {
     /// Levels of the edges.
     pub outer: [f32; 4],
     /// Levels of the inside.
@@ -44,14 +45,14 @@ pub struct Levels {
 
 /// A divided patch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Pattern {
+pub struct TessellationPattern {
     /// u and v of the vertices, each once. In triangles w = [`ONE`](spacing::ONE) - u - v.
     pub vertices: Vec<[Coordinate; 2]>,
-    /// Vertex numbers of the primitives in sequence, [`Mode::corners`] for each.
+    /// Vertex numbers of the primitives in sequence, [`TessellationMode::corners`] for each.
     pub primitives: Vec<u32>,
 }
 
-impl Mode {
+impl TessellationMode {
     /// Returns the number of vertices of a primitive.
     pub fn corners(self) -> usize {
         match self.domain {
@@ -62,9 +63,9 @@ impl Mode {
     }
 }
 
-impl Pattern {
+impl TessellationPattern {
     /// Divides a patch and replaces the pattern. A discarded patch has no vertices.
-    pub fn make(&mut self, mode: Mode, levels: &Levels) {
+    pub fn make(&mut self, mode: TessellationMode, levels: &TessellationLevels) {
         self.vertices.clear();
         self.primitives.clear();
         let outer = &levels.outer[..mode.domain.outer_levels()];
@@ -90,7 +91,7 @@ impl Pattern {
         self.vertices.len() as u32 - 1
     }
 
-    fn isolines(&mut self, spacing: Spacing, levels: &Levels) {
+    fn isolines(&mut self, spacing: Spacing, levels: &TessellationLevels) {
         let [lines, along] = [(0, Spacing::Equal), (1, spacing)].map(|(i, s)| Division::new(levels.outer[i], s));
         for line in 0..lines.segments {
             let v = lines.vertex(line);

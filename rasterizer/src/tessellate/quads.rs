@@ -5,8 +5,8 @@
 #![forbid(unsafe_code)]
 
 use super::spacing::{Coordinate, Division, ONE, Spacing};
-use super::strip::Link;
-use super::{Levels, Pattern};
+use super::strip::ChainVertex;
+use super::{TessellationLevels, TessellationPattern};
 
 /// Outer levels in the order in which edges are visited.
 const EDGES: [usize; 4] = [1, 2, 3, 0];
@@ -21,8 +21,8 @@ fn point(edge: usize, along: Coordinate) -> [Coordinate; 2] {
     }
 }
 
-/// Divides the rectangle; see [`Pattern::make`].
-pub fn divide(pattern: &mut Pattern, spacing: Spacing, levels: &Levels) {
+/// Divides the rectangle; see [`TessellationPattern::make`].
+pub fn divide(pattern: &mut TessellationPattern, spacing: Spacing, levels: &TessellationLevels) {
     let outer = EDGES.map(|i| Division::new(levels.outer[i], spacing));
     let inner = levels.inner.map(|level| Division::new(level, spacing));
     if outer.iter().chain(&inner).all(|d| d.segments == 1) {
@@ -34,7 +34,7 @@ pub fn divide(pattern: &mut Pattern, spacing: Spacing, levels: &Levels) {
     // edges; if one is, an inner vertex must not be on an edge.
     let least = inner.iter().all(|d| d.segments == 1);
     let inner = inner.map(|division| if least { division.closed(spacing) } else { division.at_least_two(spacing) });
-    let grid = Grid::new(pattern, inner);
+    let grid = InnerGrid::new(pattern, inner);
     let first = pattern.vertices.len() as u32;
     let mut next = first;
     for (edge, division) in outer.into_iter().enumerate() {
@@ -44,21 +44,21 @@ pub fn divide(pattern: &mut Pattern, spacing: Spacing, levels: &Levels) {
         next = pattern.vertices.len() as u32;
         let corner = if edge == 3 { first } else { next };
         let numbers = (begin..next).chain([corner]);
-        let outside: Vec<Link> = division.vertices().zip(numbers).collect();
+        let outside: Vec<ChainVertex> = division.vertices().zip(numbers).collect();
         pattern.strip(&outside, &grid.rim(edge));
     }
 }
 
 /// The vertices inside, row by row.
-struct Grid {
+struct InnerGrid {
     divisions: [Division; 2],
     first: u32,
 }
 
-impl Grid {
+impl InnerGrid {
     /// Makes the grid's vertices and the triangles of its rectangles.
-    fn new(pattern: &mut Pattern, divisions: [Division; 2]) -> Grid {
-        let grid = Grid { divisions, first: pattern.vertices.len() as u32 };
+    fn new(pattern: &mut TessellationPattern, divisions: [Division; 2]) -> InnerGrid {
+        let grid = InnerGrid { divisions, first: pattern.vertices.len() as u32 };
         let [columns, rows] = divisions.map(|d| d.segments);
         // The columns are computed once, because there are many rows.
         let along: Vec<Coordinate> = (1..columns).map(|i| divisions[0].vertex(i)).collect();
@@ -85,7 +85,7 @@ impl Grid {
     }
 
     /// Returns the vertices that face an edge, in the edge's direction.
-    fn rim(&self, edge: usize) -> Vec<Link> {
+    fn rim(&self, edge: usize) -> Vec<ChainVertex> {
         let [columns, rows] = self.divisions.map(|d| d.segments);
         let division = self.divisions[edge % 2];
         (1..division.segments)

@@ -13,7 +13,7 @@ pub type Coordinate = u32;
 
 /// Length of the shortest segment. Inside of a triangle a third of it is not 0, so that no inner
 /// vertex lies on an edge of the patch.
-const LEAST: Coordinate = 2;
+const MIN_SEGMENT: Coordinate = 2;
 
 /// `maxTessellationGenerationLevel`.
 pub const MAX_LEVEL: u32 = 64;
@@ -79,7 +79,7 @@ impl Division {
         // Rounds to nearest: no value is negative, and a segment that would be too short becomes
         // the shortest.
         let place = ((first + f64::from(i - 1) / f) * f64::from(ONE) + 0.5) as Coordinate;
-        if self.level > 1.0 { place.max(LEAST) } else { place }
+        if self.level > 1.0 { place.max(MIN_SEGMENT) } else { place }
     }
 
     /// Returns the positions of all vertices.

@@ -2,13 +2,13 @@
 
 #![forbid(unsafe_code)]
 
-use super::Pattern;
+use super::TessellationPattern;
 use super::spacing::Coordinate;
 
 /// A vertex of a chain: its position along the edge, and its number.
-pub type Link = (Coordinate, u32);
+pub type ChainVertex = (Coordinate, u32);
 
-impl Pattern {
+impl TessellationPattern {
     /// Fills the strip between two chains, which begin and end at corners of their rings. Each has
     /// at least one vertex. The inner chain is to the left of the outer one, so that the triangles'
     /// area is positive.
@@ -16,10 +16,10 @@ impl Pattern {
     /// The next triangle contains that of the next segments of both chains whose middle is nearer
     /// to the beginning. Only positions along the edge are considered, so that the result depends
     /// on the divisions of both chains alone.
-    pub fn strip(&mut self, outer: &[Link], inner: &[Link]) {
+    pub fn strip(&mut self, outer: &[ChainVertex], inner: &[ChainVertex]) {
         let (mut i, mut j) = (0, 0);
         while i + 1 < outer.len() || j + 1 < inner.len() {
-            let middle = |chain: &[Link], at: usize| Some(chain[at].0 + chain.get(at + 1)?.0);
+            let middle = |chain: &[ChainVertex], at: usize| Some(chain[at].0 + chain.get(at + 1)?.0);
             let outside = match (middle(outer, i), middle(inner, j)) {
                 (Some(a), Some(b)) => a <= b,
                 (next, _) => next.is_some(),

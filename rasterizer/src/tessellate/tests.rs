@@ -1,35 +1,35 @@
 //! Tests of the properties that the specification demands of every division.
 
 use super::spacing::{Coordinate, Division, ONE, Spacing};
-use super::{Domain, Levels, Mode, Pattern};
-use base::random::Star as Rng;
+use super::{Domain, TessellationLevels, TessellationMode, TessellationPattern};
+use base::random::XorshiftStar as Rng;
 use std::collections::{BTreeMap, BTreeSet};
 
 const SPACINGS: [Spacing; 3] = [Spacing::Equal, Spacing::FractionalEven, Spacing::FractionalOdd];
 type Point = [Coordinate; 2];
 
-fn made(mode: Mode, levels: &Levels) -> Pattern {
-    let mut pattern = Pattern::default();
+fn made(mode: TessellationMode, levels: &TessellationLevels) -> TessellationPattern {
+    let mut pattern = TessellationPattern::default();
     pattern.make(mode, levels);
     pattern
 }
 
-fn mode(domain: Domain, spacing: Spacing) -> Mode {
-    Mode { domain, spacing, positive: true, points: false }
+fn mode(domain: Domain, spacing: Spacing) -> TessellationMode {
+    TessellationMode { domain, spacing, positive: true, points: false }
 }
 
 /// Returns all modes of areas with levels: the minimal ones, pairs, then random ones.
-fn divisions() -> impl Iterator<Item = (Mode, Levels)> {
+fn divisions() -> impl Iterator<Item = (TessellationMode, TessellationLevels)> {
     let mut rng = Rng::new(7);
     let mut any = move || [0.5, 1.0, 1.5, 2.0, 2.7, 3.0, 4.0, 5.2, 7.0, 17.3, 63.5, 64.0, 80.0][rng.below(13)];
     let some = [1.0, 1.2, 2.0, 3.0].into_iter().flat_map(|a| [1.0, 2.0, 3.5].map(|b| (a, b)));
-    let mut levels: Vec<_> = some.map(|(a, b)| Levels { outer: [a; 4], inner: [b, a] }).collect();
-    levels.extend((0..200).map(|_| Levels { outer: [0; 4].map(|_| any()), inner: [any(), any()] }));
+    let mut levels: Vec<_> = some.map(|(a, b)| TessellationLevels { outer: [a; 4], inner: [b, a] }).collect();
+    levels.extend((0..200).map(|_| TessellationLevels { outer: [0; 4].map(|_| any()), inner: [any(), any()] }));
     let modes = [Domain::Triangles, Domain::Quads].into_iter().flat_map(|d| SPACINGS.map(|s| mode(d, s)));
     modes.flat_map(move |m| levels.clone().into_iter().map(move |l| (m, l)))
 }
 
-fn triangles(pattern: &Pattern) -> Vec<[Point; 3]> {
+fn triangles(pattern: &TessellationPattern) -> Vec<[Point; 3]> {
     let point = |&i: &u32| pattern.vertices[i as usize];
     pattern.primitives.as_chunks::<3>().0.iter().map(|corners| corners.each_ref().map(point)).collect()
 }
@@ -113,13 +113,13 @@ fn an_outer_edge_is_its_own_levels() {
 fn the_inside_is_of_the_inner_levels() {
     for (mode, levels) in divisions().filter(|(_, l)| l.inner.iter().all(|&i| i > 2.0) || l.inner == [1.0; 2]) {
         let inside = |outer: [f32; 4]| {
-            let pattern = made(mode, &Levels { outer, ..levels });
+            let pattern = made(mode, &TessellationLevels { outer, ..levels });
             let rim = |p: Point| (0..mode.domain.outer_levels()).any(|e| on_edge(mode.domain, e, p));
             sorted(triangles(&pattern).into_iter().filter(|t| !t.iter().any(|&p| rim(p))))
         };
         assert_eq!(inside(levels.outer), inside([3.0, 9.5, 1.0, 4.0]), "{mode:?} {levels:?}");
         assert_eq!(inside(levels.outer), inside([1.0; 4]), "{mode:?} {levels:?}");
-        let turned = triangles(&made(Mode { positive: false, ..mode }, &levels));
+        let turned = triangles(&made(TessellationMode { positive: false, ..mode }, &levels));
         assert!(turned.iter().all(|t| area(t) <= 0));
         assert_eq!(sorted(turned), sorted(triangles(&made(mode, &levels))), "{mode:?} {levels:?}");
     }
@@ -129,7 +129,7 @@ fn the_inside_is_of_the_inner_levels() {
 /// of its vertices in one ring.
 #[test]
 fn rings_have_mitred_corners() {
-    let levels = Levels { outer: [8.0; 4], inner: [8.0; 2] };
+    let levels = TessellationLevels { outer: [8.0; 4], inner: [8.0; 2] };
     let ring = |p: Point| p.map(|x| x.min(ONE - x) / (ONE / 8)).into_iter().min();
     for t in triangles(&made(mode(Domain::Quads, Spacing::Equal), &levels)) {
         assert!(t.iter().any(|&p| ring(p) != ring(t[0])), "{t:?}");
@@ -142,7 +142,7 @@ fn the_triangles_at_an_edge_are_of_its_levels() {
     for (mode, levels) in divisions().filter(|(_, l)| l.inner.iter().all(|&i| i > 2.0)) {
         let at = |edge: usize, outer: [f32; 4]| {
             let touches = |t: &[Point; 3]| t.iter().filter(|&&p| on_edge(mode.domain, edge, p)).count() >= 2;
-            sorted(triangles(&made(mode, &Levels { outer, ..levels })).into_iter().filter(touches))
+            sorted(triangles(&made(mode, &TessellationLevels { outer, ..levels })).into_iter().filter(touches))
         };
         for edge in 0..mode.domain.outer_levels() {
             let mut other = [5.0, 2.5, 11.0, 1.0];
@@ -154,7 +154,7 @@ fn the_triangles_at_an_edge_are_of_its_levels() {
 
 #[test]
 fn the_numbers_of_primitives_are_the_specifications() {
-    let equal = |domain, outer, inner| made(mode(domain, Spacing::Equal), &Levels { outer, inner });
+    let equal = |domain, outer, inner| made(mode(domain, Spacing::Equal), &TessellationLevels { outer, inner });
     let count = |domain, outer, inner| equal(domain, outer, inner).primitives.len() / 3;
     assert_eq!(count(Domain::Triangles, [1.0; 4], [1.0; 2]), 1);
     assert_eq!(count(Domain::Triangles, [1.0; 4], [2.0; 2]), 3);
@@ -169,7 +169,7 @@ fn the_numbers_of_primitives_are_the_specifications() {
     assert_eq!((lines.primitives.len() / 2, lines.vertices.len()), (12, 16));
     assert_eq!(lines.vertices.last(), Some(&[ONE, ONE / 4 * 3]));
     for level in [0.0, -1.0, f32::NAN] {
-        assert_eq!(equal(Domain::Quads, [1.0, 1.0, level, 1.0], [3.0; 2]), Pattern::default());
+        assert_eq!(equal(Domain::Quads, [1.0, 1.0, level, 1.0], [3.0; 2]), TessellationPattern::default());
         assert_eq!(count(Domain::Triangles, [1.0, 1.0, 1.0, level], [1.0; 2]), 1, "a level that is not looked at");
     }
 }
@@ -178,7 +178,7 @@ fn the_numbers_of_primitives_are_the_specifications() {
 fn points_are_the_vertices() {
     for (mode, levels) in divisions() {
         let areas = made(mode, &levels);
-        let points = made(Mode { points: true, ..mode }, &levels);
+        let points = made(TessellationMode { points: true, ..mode }, &levels);
         assert_eq!(points.vertices, areas.vertices);
         assert_eq!(points.primitives, (0..areas.vertices.len() as u32).collect::<Vec<_>>());
     }

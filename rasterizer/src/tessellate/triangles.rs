@@ -8,8 +8,8 @@
 #![forbid(unsafe_code)]
 
 use super::spacing::{Coordinate, Division, ONE, Spacing};
-use super::strip::Link;
-use super::{Levels, Pattern};
+use super::strip::ChainVertex;
+use super::{TessellationLevels, TessellationPattern};
 
 /// Outer levels in the order in which edges are visited.
 const EDGES: [usize; 3] = [1, 2, 0];
@@ -25,8 +25,8 @@ fn point(edge: usize, begin: Coordinate, end: Coordinate) -> [Coordinate; 2] {
     }
 }
 
-/// Divides the triangle; see [`Pattern::make`].
-pub fn divide(pattern: &mut Pattern, spacing: Spacing, levels: &Levels) {
+/// Divides the triangle; see [`TessellationPattern::make`].
+pub fn divide(pattern: &mut TessellationPattern, spacing: Spacing, levels: &TessellationLevels) {
     let outer = EDGES.map(|i| Division::new(levels.outer[i], spacing));
     let inner = Division::new(levels.inner[0], spacing);
     if inner.segments == 1 && outer.iter().all(|d| d.segments == 1) {
@@ -51,11 +51,11 @@ pub fn divide(pattern: &mut Pattern, spacing: Spacing, levels: &Levels) {
 /// Makes the vertices of a closed ring. `edge` returns the positions along an edge and its vertices
 /// up to the next corner, which is the next edge's first.
 fn closed(
-    pattern: &mut Pattern,
+    pattern: &mut TessellationPattern,
     mut edge: impl FnMut(usize) -> Vec<(Coordinate, [Coordinate; 2])>,
     ends: [Coordinate; 3],
-) -> [Vec<Link>; 3] {
-    let mut chains: [Vec<Link>; 3] =
+) -> [Vec<ChainVertex>; 3] {
+    let mut chains: [Vec<ChainVertex>; 3] =
         [0, 1, 2].map(|e| edge(e).into_iter().map(|(along, at)| (along, pattern.vertex(at))).collect());
     for e in 0..3 {
         let corner = chains[(e + 1) % 3][0].1;
@@ -64,7 +64,7 @@ fn closed(
     chains
 }
 
-fn outermost(pattern: &mut Pattern, divisions: &[Division; 3]) -> [Vec<Link>; 3] {
+fn outermost(pattern: &mut TessellationPattern, divisions: &[Division; 3]) -> [Vec<ChainVertex>; 3] {
     let edge = |e: usize| {
         let division: Division = divisions[e];
         (0..division.segments).map(|i| division.vertex(i)).map(|x| (x, point(e, ONE - x, x))).collect()
@@ -74,7 +74,7 @@ fn outermost(pattern: &mut Pattern, divisions: &[Division; 3]) -> [Vec<Link>; 3]
 
 /// Makes ring `number` of an inner division: the vertices `number` to `segments - number` of its
 /// edges.
-fn ring(pattern: &mut Pattern, division: Division, number: u32) -> [Vec<Link>; 3] {
+fn ring(pattern: &mut TessellationPattern, division: Division, number: u32) -> [Vec<ChainVertex>; 3] {
     let last = division.segments - number;
     if number == last {
         let centre = pattern.vertex([ONE / 3; 2]);

@@ -43,7 +43,7 @@ fn rates() {
     let depth = Image::new(D32F, w, h, 1, 1);
     let (color4, depth4) = (Image::new(RGBA8, w, h, 4, 1), Image::new(D32F, w, h, 4, 1));
     let quad = [v(-1.0, -1.0, 0.5, WHITE), v(1.0, -1.0, 0.5, WHITE), v(-1.0, 1.0, 0.5, WHITE), v(1.0, 1.0, 0.5, WHITE)];
-    let fragment = || Some(fragment_stage(fs_constant, &[], FragmentFacts::default()));
+    let fragment = || Some(fragment_stage(fs_constant, &[], FragmentInfo::default()));
     let pixels = f64::from(w * h);
     let opaque = state(Topology::TriangleStrip, w, h);
     let mut tested = opaque.clone();

@@ -64,7 +64,7 @@ fn hierarchical_depth_changes_no_bit() {
             let engine = Engine::new(1);
             let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
             if !with {
-                p.without_depth_bounds();
+                p.without_hi_z();
             }
             let start = if matches!(favourite, CompareOp::Less | CompareOp::LessOrEqual) { 1.0 } else { 0.0 };
             p.clear_depth_stencil(Some(start), None, [0, 0, w, h], 0, 1);

@@ -55,7 +55,7 @@ impl Buffers {
 /// Makes a draw that captures, with rasterization turned off.
 fn capturing(state: DrawState, vertices: &[V], feedback: &Arc<Feedback>) -> Draw {
     let mut stage = vertex_stage();
-    stage.facts.capture = Some(Arc::new(capture()));
+    stage.info.capture = Some(Arc::new(capture()));
     let state = DrawState { rasterizer_discard: true, ..state };
     Draw { feedback: Some(feedback.clone()), ..draw_of(stages(stage, None), state, vertices) }
 }
@@ -63,7 +63,7 @@ fn capturing(state: DrawState, vertices: &[V], feedback: &Arc<Feedback>) -> Draw
 fn run(threads: usize, later: bool, round_bytes: Option<usize>, draws: Vec<Draw>) {
     let engine = Engine::new(threads);
     let mut pass = engine.begin_rendering(RenderTargets { samples: 1, layers: 1, ..RenderTargets::default() });
-    pass.captures_later = later;
+    pass.captures_after_shading = later;
     pass.round_bytes = round_bytes.unwrap_or(pass.round_bytes);
     draws.into_iter().for_each(|d| _ = pass.draw(d));
     pass.end();
@@ -101,7 +101,7 @@ fn every_topology_is_captured_as_lists() {
                 assert!(got.0 == Buffers::holding(sizes, want).0, "{topology:?} {provoking_last} {later}");
                 let n = want.len() as u32;
                 assert_eq!(feedback.bytes(), [32 * n, 20 * n, 0, 24 * n], "{topology:?}");
-                assert!(feedback.is_settled());
+                assert!(feedback.has_all_spans());
             }
         }
     }
@@ -198,7 +198,7 @@ fn many_bytes_are_the_same_words() {
     for (threads, first) in [(1, 0), (2, 0), (2, 1)] {
         let got = Buffers::new([want.len() + 5, 0, 0, 0]);
         let mut stage = vertex_stage();
-        stage.facts.capture = Some(capture.clone());
+        stage.info.capture = Some(capture.clone());
         let state = DrawState { rasterizer_discard: true, ..state(Topology::PointList, 1, 1) };
         let mut d = draw_of(stages(stage, None), state, &vertices);
         d.feedback = Some(got.feedback([4 * first as u32, 0, 0, 0]));
@@ -217,13 +217,13 @@ fn captured_primitives_are_rasterized() {
         let got = Buffers::new([24, 0, 0, 0]);
         let image = Image::new(R32F, 16, 16, 1, 1);
         let mut stage = vertex_stage();
-        stage.facts.capture = Some(Arc::new(capture()));
-        let fragment = fragment_stage(fs_color, &[], FragmentFacts::default());
+        stage.info.capture = Some(Arc::new(capture()));
+        let fragment = fragment_stage(fs_color, &[], FragmentInfo::default());
         let mut d = draw_of(stages(stage, Some(fragment)), state(Topology::TriangleList, 16, 16), &vertices);
         d.feedback = Some(got.feedback([0; CAPTURE_BUFFERS]));
         let engine = Engine::new(2);
         let mut pass = engine.begin_rendering(targets(&image, None));
-        pass.captures_later = later;
+        pass.captures_after_shading = later;
         pass.draw(d);
         pass.end();
         assert_eq!((image.color::<f32>(0, 0), image.color::<f32>(15, 15)), (0.25, 0.25));

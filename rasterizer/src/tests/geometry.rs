@@ -1,7 +1,7 @@
 //! Topologies, restart, vertex fetch, clip distances, layers, viewports, interpolation.
 
 use super::*;
-use base::parts::PartialRange;
+use base::partial_range::PartialRange;
 
 fn at(x: f32, y: f32) -> V {
     v(x / 32.0 - 1.0, y / 32.0 - 1.0, 0.5, WHITE)

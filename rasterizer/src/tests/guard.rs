@@ -17,7 +17,7 @@ unsafe extern "C" fn copy_eight(_: *const ShaderContext, batch: *mut BatchHeader
 /// Returns the vertex stage with chunks of four or eight lanes.
 fn vertices_of(lanes: u32) -> CompiledStage {
     let four = vertex_stage();
-    if lanes == 4 { four } else { stage(Payload::Vertex, copy_eight, 8, (*four.facts.interface).clone()) }
+    if lanes == 4 { four } else { stage(StageSpecificInfo::Vertex, copy_eight, 8, (*four.info.interface).clone()) }
 }
 
 /// Returns an attachment of a level of an image.

@@ -29,7 +29,7 @@ use base::mem::{ImageMemory, MemoryRange};
 use base::pixel::*;
 pub use base::random::Rng;
 use base::shader::*;
-use execution::Running;
+use execution::RunningCommand;
 use std::sync::Arc;
 use test_support::stage::{context, stage};
 
@@ -73,7 +73,7 @@ impl Image {
     }
     /// Makes an image of one sample and layer, in cells.
     pub fn in_cells(vk: u32, w: u32, h: u32) -> Image {
-        Image::laid_out(ImageLayout::in_blocks, vk, [w, h], 1, 1)
+        Image::laid_out(ImageLayout::new_sparse, vk, [w, h], 1, 1)
     }
     fn laid_out(
         layout: impl Fn(ImageDesc) -> Option<ImageLayout>,
@@ -152,7 +152,7 @@ pub fn vertex_stage() -> CompiledStage {
         _ => SlotKind::Builtin(builtins[i as usize - 8]),
     };
     let outputs = (0..12).map(|i| slot(kind(i), Interpolation::Smooth)).collect();
-    stage(Payload::Vertex, copy_vertices, 4, StageInterface { inputs, outputs, places: Vec::new() })
+    stage(StageSpecificInfo::Vertex, copy_vertices, 4, StageInterface { inputs, outputs, placements: Vec::new() })
 }
 
 /// Returns the interpolated value of input `slot` at (fx, fy) in the framebuffer.
@@ -258,11 +258,11 @@ pub unsafe extern "C" fn fs_byte(context: *const ShaderContext, batch: *mut Batc
 }
 
 /// Returns a fragment stage with colour output 0 and `extra` built-in outputs.
-pub fn fragment_stage(entry: StageFn, extra: &[BuiltinSlot], facts: FragmentFacts) -> CompiledStage {
+pub fn fragment_stage(entry: StageFn, extra: &[BuiltinSlot], info: FragmentInfo) -> CompiledStage {
     let inputs = (0..4).map(|c| slot(user(0, c), Interpolation::Smooth)).collect();
     let outputs = (0..4).map(|c| user(0, c)).chain(extra.iter().map(|&b| SlotKind::Builtin(b)));
     let outputs = outputs.map(|k| slot(k, Interpolation::Smooth)).collect();
-    stage(Payload::Fragment(facts), entry, 8, StageInterface { inputs, outputs, places: Vec::new() })
+    stage(StageSpecificInfo::Fragment(info), entry, 8, StageInterface { inputs, outputs, placements: Vec::new() })
 }
 
 /// Returns a context whose descriptor set 0 lies at `set`.
@@ -274,7 +274,7 @@ pub fn context_with_set(set: *const u8) -> Arc<ShaderContext> {
     context
 }
 
-pub const OPAQUE: BlendAttachment = BlendAttachment { write_mask: 15, ..BlendAttachment::OFF };
+pub const OPAQUE: BlendAttachment = BlendAttachment { write_mask: 15, ..BlendAttachment::DISABLED };
 pub const ADDITIVE: BlendAttachment =
     blending((BlendFactor::One, BlendFactor::One, BlendOp::Add), (BlendFactor::One, BlendFactor::One, BlendOp::Add));
 /// Blending of colour over the attachment's colour; alpha is added.
@@ -316,7 +316,7 @@ pub fn draw_with(fragment: Option<CompiledStage>, state: DrawState, vertices: &[
 }
 pub fn draw_of(stages: Arc<GraphicsStages>, state: DrawState, vertices: &[V]) -> Draw {
     Draw {
-        running: Running { command: 1, pipeline: 1 },
+        running: RunningCommand { command: 1, pipeline: 1 },
         stages,
         state: Arc::new(state),
         context: context(),
@@ -335,7 +335,7 @@ pub fn draw_of(stages: Arc<GraphicsStages>, state: DrawState, vertices: &[V]) ->
     }
 }
 pub fn draw(state: DrawState, vertices: &[V]) -> Draw {
-    draw_with(Some(fragment_stage(fs_color, &[], FragmentFacts::default())), state, vertices)
+    draw_with(Some(fragment_stage(fs_color, &[], FragmentInfo::default())), state, vertices)
 }
 pub fn indexed(mut d: Draw, indices: &[u16]) -> Draw {
     let range = range_of(indices);

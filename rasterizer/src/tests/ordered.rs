@@ -2,7 +2,7 @@
 //! an attachment that they write, and no others.
 
 use super::*;
-use crate::tile::{Pass, TilePlan, TileState};
+use crate::tile::{RenderPass, TilePlan, TileState};
 
 #[test]
 fn only_draws_that_read_what_they_write_are_ordered() {
@@ -11,9 +11,9 @@ fn only_draws_that_read_what_they_write_are_ordered() {
     let all = [[false, false], [false, true], [true, false], [true, true]];
     for (inputs, loops) in all.into_iter().flat_map(|inputs| all.map(|loops| (inputs, loops))) {
         for (writes, reads_inputs) in all.into_iter().flat_map(|writes| [false, true].map(|reads| (writes, reads))) {
-            let facts = FragmentFacts { reads_input_attachments: reads_inputs, ..FragmentFacts::default() };
-            let stages = stages(vertex_stage(), Some(fragment_stage(fs_color, &[], facts)));
-            let pass = Pass::new(&RenderTargets { inputs: of(inputs), ..targets(&color, Some(&depth)) });
+            let info = FragmentInfo { reads_input_attachments: reads_inputs, ..FragmentInfo::default() };
+            let stages = stages(vertex_stage(), Some(fragment_stage(fs_color, &[], info)));
+            let pass = RenderPass::new(&RenderTargets { inputs: of(inputs), ..targets(&color, Some(&depth)) });
             let mut state = DrawState { loops: of(loops), ..state(Topology::TriangleList, 16, 16) };
             state.pixel.blend[0].write_mask = if writes[0] { 15 } else { 0 };
             (state.pixel.depth_test, state.pixel.depth_write) = (true, writes[1]);

@@ -2,7 +2,7 @@
 //! and so does other work.
 
 use super::*;
-use execution::Running;
+use execution::RunningCommand;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn image_of(engine: &Engine) -> Vec<u8> {
@@ -27,8 +27,8 @@ fn a_panic_in_a_worker_leaves_the_engine_usable() {
             let beside = scope.spawn(|| (0..4).map(|_| image_of(&other)).collect::<Vec<_>>());
             for round in 0..4 {
                 let items = catch_unwind(AssertUnwindSafe(|| {
-                    engine.pool().for_each(64, execution::Effort::Large, |worker, _, i| {
-                        worker.runs(Running { command: 7, pipeline: 7 });
+                    engine.pool().for_each(64, execution::CostHint::Large, |worker, _, i| {
+                        worker.set_running(RunningCommand { command: 7, pipeline: 7 });
                         assert_ne!(i, 5 * round, "on purpose");
                     });
                 }));

@@ -67,7 +67,7 @@ unsafe extern "C" fn streams(_: *const ShaderContext, batch: *mut BatchHeader) {
     };
 }
 
-fn geometry_stage(entry: StageFn, facts: GeometryFacts) -> CompiledStage {
+fn geometry_stage(entry: StageFn, info: GeometryInfo) -> CompiledStage {
     let kinds = [SlotKind::Builtin(BuiltinSlot::Position(0)), SlotKind::Builtin(BuiltinSlot::Position(1)), user(7, 0)];
     let inputs = kinds.map(|kind| slot(kind, Interpolation::Smooth)).into();
     let kind = |i: usize| match i {
@@ -77,51 +77,56 @@ fn geometry_stage(entry: StageFn, facts: GeometryFacts) -> CompiledStage {
         _ => SlotKind::Builtin(BuiltinSlot::VertexMark),
     };
     let outputs = (0..SLOTS).map(|i| slot(kind(i), Interpolation::Smooth)).collect();
-    stage(Payload::Geometry(facts), entry, LANES as u32, StageInterface { inputs, outputs, places: Vec::new() })
+    stage(
+        StageSpecificInfo::Geometry(info),
+        entry,
+        LANES as u32,
+        StageInterface { inputs, outputs, placements: Vec::new() },
+    )
 }
 
-fn facts(output: OutputPrimitive, max_vertices: u32, invocations: u32) -> GeometryFacts {
-    GeometryFacts { input: InputPrimitive::Points, output, max_vertices, invocations }
+fn info(output: OutputPrimitive, max_vertices: u32, invocations: u32) -> GeometryInfo {
+    GeometryInfo { input: InputPrimitive::Points, output, max_vertices, invocations }
 }
 
 /// Makes a draw of points through a stage.
-fn made(entry: StageFn, facts: GeometryFacts, mut state: DrawState, points: &[V]) -> Draw {
+fn made(entry: StageFn, info: GeometryInfo, mut state: DrawState, points: &[V]) -> Draw {
     state.topology = Topology::PointList;
-    let all = [vertex_stage(), geometry_stage(entry, facts), fragment_stage(fs_color, &[], FragmentFacts::default())];
+    let all = [vertex_stage(), geometry_stage(entry, info), fragment_stage(fs_color, &[], FragmentInfo::default())];
     let stages = Arc::new(GraphicsStages::new(all).expect("a pipeline"));
     Draw { stages, ..draw(state, points) }
 }
 
 #[test]
 fn a_geometry_stage_stands_between_vertices_and_setup() {
-    let facts = facts(OutputPrimitive::LineStrip, 5, 3);
-    let fragment = fragment_stage(fs_color, &[], FragmentFacts::default());
-    let stages = GraphicsStages::new([fragment, geometry_stage(corners, facts), vertex_stage()]).expect("a pipeline");
-    let names: Vec<Stage> = stages.iter().map(|s| s.facts.stage()).collect();
+    let info = info(OutputPrimitive::LineStrip, 5, 3);
+    let fragment = fragment_stage(fs_color, &[], FragmentInfo::default());
+    let stages = GraphicsStages::new([fragment, geometry_stage(corners, info), vertex_stage()]).expect("a pipeline");
+    let names: Vec<Stage> = stages.iter().map(|s| s.info.stage()).collect();
     assert_eq!(names, [Stage::Vertex, Stage::Geometry, Stage::Fragment]);
-    assert_eq!(stages.before_rasterizer().facts.stage(), Stage::Geometry);
+    assert_eq!(stages.before_rasterizer().info.stage(), Stage::Geometry);
     assert_eq!(stages.topology(Topology::TriangleList), Topology::LineStrip);
-    assert_eq!(stages.most_made(), 12);
-    assert_eq!(stages.geometry().map(|(_, facts)| *facts), Some(facts));
+    assert_eq!(stages.max_primitives_per_input(), 12);
+    assert_eq!(stages.geometry().map(|(_, info)| *info), Some(info));
 }
 
 #[test]
 fn draws_are_cut_by_what_became_of_the_last_ones() {
     let plain = GraphicsStages::new([vertex_stage()]).expect("a pipeline");
     plain.record_amplification(1, 100);
-    assert_eq!(plain.probably_made(7), 7, "nothing makes primitives of others");
-    let facts = facts(OutputPrimitive::LineStrip, 5, 3);
-    let stages = GraphicsStages::new([vertex_stage(), geometry_stage(corners, facts)]).expect("a pipeline");
-    assert_eq!(stages.probably_made(10), 120, "the most, at first");
+    assert_eq!(plain.estimate_primitives(7), 7, "nothing makes primitives of others");
+    let info = info(OutputPrimitive::LineStrip, 5, 3);
+    let stages = GraphicsStages::new([vertex_stage(), geometry_stage(corners, info)]).expect("a pipeline");
+    assert_eq!(stages.estimate_primitives(10), 120, "the most, at first");
     stages.record_amplification(100, 5000);
-    assert_eq!(stages.probably_made(10), 500, "more at once");
+    assert_eq!(stages.estimate_primitives(10), 500, "more at once");
     stages.record_amplification(100, 100);
-    let less = stages.probably_made(100);
+    let less = stages.estimate_primitives(100);
     assert!((3000..4500).contains(&less), "{less}");
     (0..50).for_each(|_| stages.record_amplification(100, 25));
-    assert_eq!((stages.probably_made(100), stages.probably_made(1)), (25, 0));
+    assert_eq!((stages.estimate_primitives(100), stages.estimate_primitives(1)), (25, 0));
     stages.record_amplification(0, u32::MAX);
-    assert_eq!(stages.probably_made(u32::MAX), u32::MAX);
+    assert_eq!(stages.estimate_primitives(u32::MAX), u32::MAX);
 }
 
 /// Tests that strips never continue from one invocation to the next, whatever batches, calls and
@@ -148,7 +153,7 @@ fn line_strips_are_stippled_each_from_its_start() {
     let want = picture(1, indexed(draw(restarting, &vertices), &indices));
     assert!(want.iter().any(|&byte| byte != 0));
     for threads in [1, 2, 3] {
-        let draw = made(corners, facts(OutputPrimitive::LineStrip, 3, 1), state.clone(), &points);
+        let draw = made(corners, info(OutputPrimitive::LineStrip, 3, 1), state.clone(), &points);
         assert!(picture(threads, draw) == want, "{threads} threads");
     }
 }
@@ -163,7 +168,7 @@ fn one_stream_is_rasterized_and_all_are_counted() {
         state.pixel.blend[0] = ADDITIVE;
         (state.rasterization_stream, state.rasterizer_discard) = (stream, discard);
         let points = vec![v(0.0, 0.0, 0.5, WHITE); 37];
-        let mut draw = made(streams, facts(OutputPrimitive::TriangleStrip, 10, 2), state, &points);
+        let mut draw = made(streams, info(OutputPrimitive::TriangleStrip, 10, 2), state, &points);
         let counters: Arc<Statistics> = Arc::new(core::array::from_fn(|_| AtomicU64::new(0)));
         draw.queries.statistics = Some(counters.clone());
         let generated: [Option<Arc<AtomicU64>>; STREAMS] = core::array::from_fn(|_| Some(Arc::default()));

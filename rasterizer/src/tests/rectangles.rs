@@ -22,20 +22,20 @@ unsafe extern "C" fn fs_counted(_: *const ShaderContext, batch: *mut BatchHeader
 /// Makes a fragment stage that counts its quads; triangles are not paired for a stage that reads
 /// primitive numbers.
 fn counted(pairs: bool, interpolation: Interpolation) -> CompiledStage {
-    let facts = FragmentFacts { reads_primitive_id: !pairs, ..FragmentFacts::default() };
+    let info = FragmentInfo { reads_primitive_id: !pairs, ..FragmentInfo::default() };
     let inputs = (0..4).map(|c| slot(user(0, c), interpolation)).collect();
     let outputs = (0..4).map(|c| slot(user(0, c), Interpolation::Smooth)).collect();
-    stage(Payload::Fragment(facts), fs_counted, 8, StageInterface { inputs, outputs, places: Vec::new() })
+    stage(StageSpecificInfo::Fragment(info), fs_counted, 8, StageInterface { inputs, outputs, placements: Vec::new() })
 }
 
 /// Makes the vertex stage of the other tests, without a layer and a viewport.
 fn plain_vertex_stage() -> CompiledStage {
     let mut vertex = vertex_stage();
-    let mut interface = (*vertex.facts.interface).clone();
+    let mut interface = (*vertex.info.interface).clone();
     for (i, output) in interface.outputs[8..].iter_mut().enumerate() {
         output.kind = user(1, i as u8);
     }
-    vertex.facts.interface = Arc::new(interface);
+    vertex.info.interface = Arc::new(interface);
     vertex
 }
 
@@ -273,7 +273,7 @@ fn rectangles_with_an_epilogue_are_the_pixels_of_quads() {
         }
         let picture = |code: Arc<dyn StageCode>| {
             let image = Image::new(RGBA8, w, h, 1, 1);
-            let stage = CompiledStage { code, ..fragment_stage(fs_color, &[], FragmentFacts::default()) };
+            let stage = CompiledStage { code, ..fragment_stage(fs_color, &[], FragmentInfo::default()) };
             render(
                 1,
                 targets(&image, None),

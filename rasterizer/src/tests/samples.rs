@@ -32,17 +32,17 @@ unsafe extern "C" fn fs_mask(_: *const ShaderContext, batch: *mut BatchHeader) {
 
 impl Kind {
     fn stage(self) -> CompiledStage {
-        let none = FragmentFacts::default();
+        let none = FragmentInfo::default();
         match self {
             Kind::Plain => fragment_stage(fs_color, &[], none),
-            Kind::Kills => fragment_stage(fs_kill, &[], FragmentFacts { kills: true, ..none }),
+            Kind::Kills => fragment_stage(fs_kill, &[], FragmentInfo { kills: true, ..none }),
             Kind::Depth => {
-                fragment_stage(fs_depth, &[BuiltinSlot::FragDepth], FragmentFacts { writes_depth: true, ..none })
+                fragment_stage(fs_depth, &[BuiltinSlot::FragDepth], FragmentInfo { writes_depth: true, ..none })
             }
-            Kind::PerSample => fragment_stage(fs_sample, &[], FragmentFacts { sample_shading: true, ..none }),
+            Kind::PerSample => fragment_stage(fs_sample, &[], FragmentInfo { sample_shading: true, ..none }),
             Kind::Masks => {
-                let facts = FragmentFacts { writes_sample_mask: true, ..none };
-                fragment_stage(fs_mask, &[BuiltinSlot::SampleMask], facts)
+                let info = FragmentInfo { writes_sample_mask: true, ..none };
+                fragment_stage(fs_mask, &[BuiltinSlot::SampleMask], info)
             }
         }
     }

@@ -5,19 +5,19 @@ use crate::api::{LinkError, link_compute};
 
 #[test]
 fn a_pipeline_is_a_list_of_stages_in_order() {
-    let fragment = || fragment_stage(fs_color, &[], FragmentFacts::default());
-    let compute = stage(Payload::Compute(WorkgroupFacts::default()), fs_color, 4, StageInterface::default());
-    let of = |kind| stage(Payload::new(kind), fs_color, 4, StageInterface::default());
+    let fragment = || fragment_stage(fs_color, &[], FragmentInfo::default());
+    let compute = stage(StageSpecificInfo::Compute(WorkgroupInfo::default()), fs_color, 4, StageInterface::default());
+    let of = |kind| stage(StageSpecificInfo::new(kind), fs_color, 4, StageInterface::default());
     let both = GraphicsStages::new([fragment(), vertex_stage()]).expect("a pipeline");
-    let names = |s: &GraphicsStages| s.iter().map(|s| s.facts.stage()).collect::<Vec<_>>();
+    let names = |s: &GraphicsStages| s.iter().map(|s| s.info.stage()).collect::<Vec<_>>();
     assert_eq!(names(&both), [Stage::Vertex, Stage::Fragment]);
-    assert_eq!(both.fragment().map(|s| s.facts.stage()), Some(Stage::Fragment));
-    assert_eq!(both.first().facts.stage(), Stage::Vertex);
-    assert_eq!(both.before_rasterizer().facts.stage(), Stage::Vertex);
+    assert_eq!(both.fragment().map(|s| s.info.stage()), Some(Stage::Fragment));
+    assert_eq!(both.first().info.stage(), Stage::Vertex);
+    assert_eq!(both.before_rasterizer().info.stage(), Stage::Vertex);
     assert!(GraphicsStages::new([vertex_stage()]).is_ok_and(|s| s.fragment().is_none()));
     let meshes = GraphicsStages::new([of(Stage::Mesh), fragment(), of(Stage::Task)]).expect("a pipeline");
     assert_eq!(names(&meshes), [Stage::Task, Stage::Mesh, Stage::Fragment]);
-    assert_eq!(meshes.before_rasterizer().facts.stage(), Stage::Mesh);
+    assert_eq!(meshes.before_rasterizer().info.stage(), Stage::Mesh);
     assert!(meshes.task().is_some() && meshes.mesh().is_some() && both.mesh().is_none());
     let errors = [
         (vec![], LinkError::NoVertices),
@@ -41,8 +41,9 @@ fn a_pipeline_is_a_list_of_stages_in_order() {
 
 #[test]
 fn a_dispatch_has_one_compute_stage() {
-    let compute = || stage(Payload::Compute(WorkgroupFacts::default()), fs_color, 4, StageInterface::default());
-    assert_eq!(link_compute([compute()]).map(|stage| stage.facts.stage()), Ok(Stage::Compute));
+    let compute =
+        || stage(StageSpecificInfo::Compute(WorkgroupInfo::default()), fs_color, 4, StageInterface::default());
+    assert_eq!(link_compute([compute()]).map(|stage| stage.info.stage()), Ok(Stage::Compute));
     for list in [vec![], vec![compute(), compute()], vec![vertex_stage()]] {
         assert_eq!(link_compute(list).map(|_| ()), Err(LinkError::NotCompute));
     }
@@ -55,8 +56,8 @@ fn the_same_stages_have_the_same_links() {
     let fragment = |inputs: &[u8]| {
         let inputs = inputs.iter().map(|&component| slot(user(0, component), Interpolation::Smooth)).collect();
         let outputs = (0..4).map(|i| slot(user(0, i), Interpolation::Smooth)).collect();
-        let interface = StageInterface { inputs, outputs, places: Vec::new() };
-        stage(Payload::Fragment(FragmentFacts::default()), fs_color, 8, interface)
+        let interface = StageInterface { inputs, outputs, placements: Vec::new() };
+        stage(StageSpecificInfo::Fragment(FragmentInfo::default()), fs_color, 8, interface)
     };
     let links = |list: [CompiledStage; 2]| {
         let stages = GraphicsStages::new(list).expect("a pipeline");

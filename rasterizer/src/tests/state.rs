@@ -61,7 +61,7 @@ fn depth_compare_and_formats() {
 #[test]
 fn stencil_counts_faces() {
     let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(D24S8, W, H, 1, 1));
-    let face = |pass| StencilOps { pass, depth_fail: StencilOp::Invert, ..StencilOps::IDLE };
+    let face = |pass| StencilOps { pass, depth_fail: StencilOp::Invert, ..StencilOps::PASS_AND_KEEP };
     let mut s = DrawState { front_clockwise: true, ..strip_state() };
     s.pixel.stencil_test = true;
     s.pixel.stencil = [face(StencilOp::IncrementAndWrap), face(StencilOp::Replace)];
@@ -90,13 +90,13 @@ fn late_tests_see_the_fragment_stage() {
     let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
     p.clear_depth_stencil(Some(1.0), None, [0, 0, W, H], 0, 1);
     let quad = full(0.5, WHITE);
-    let kills = fragment_stage(fs_kill, &[], FragmentFacts { kills: true, ..FragmentFacts::default() });
+    let kills = fragment_stage(fs_kill, &[], FragmentInfo { kills: true, ..FragmentInfo::default() });
     let mut d = draw_with(Some(kills), depth_state(CompareOp::Less), &quad);
     d.queries.occlusion = Some(occlusion.clone());
     p.draw(d);
     // FragDepth = red = 0.25 is in front of everything.
     let near = full(0.9, [0.25; 4]);
-    let flags = FragmentFacts { writes_depth: true, ..FragmentFacts::default() };
+    let flags = FragmentInfo { writes_depth: true, ..FragmentInfo::default() };
     let writes = fragment_stage(fs_depth, &[BuiltinSlot::FragDepth], flags);
     let mut s = depth_state(CompareOp::Less);
     s.scissors[0] = [0, 0, 4, 4];
@@ -124,11 +124,11 @@ fn late_tests_of_batches_are_those_of_quads() {
         state.pixel.depth_test = true;
         state.pixel.depth_write = rng.below(4) != 0;
         state.pixel.depth_compare = CompareOp::ALL[rng.below(8) as usize];
-        let facts = FragmentFacts { kills: true, ..FragmentFacts::default() };
+        let info = FragmentInfo { kills: true, ..FragmentInfo::default() };
         let run = |height: u32| {
             let (color, depth) = (Image::new(R32F, w, height, samples, 1), Image::new(format, w, height, samples, 1));
             let passed = Arc::new(AtomicU64::new(0));
-            let mut draw = draw_with(Some(fragment_stage(fs_kill, &[], facts)), state.clone(), &vertices);
+            let mut draw = draw_with(Some(fragment_stage(fs_kill, &[], info)), state.clone(), &vertices);
             draw.queries.occlusion = Some(passed.clone());
             let engine = Engine::new(1);
             let mut pass = engine.begin_rendering(targets(&color, Some(&depth)));
@@ -154,7 +154,7 @@ fn input_attachments_are_read_before_the_own_fragment_writes() {
     let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(D24S8, W, H, 1, 1));
     let mut s = strip_state();
     s.pixel.stencil_test = true;
-    s.pixel.stencil = [StencilOps { pass: StencilOp::IncrementAndWrap, ..StencilOps::IDLE }; 2];
+    s.pixel.stencil = [StencilOps { pass: StencilOp::IncrementAndWrap, ..StencilOps::PASS_AND_KEEP }; 2];
     s.pixel_values.stencil = [StencilValues { compare_mask: 0xff, write_mask: 0xff, reference: 0 }; 2];
     s.scissors[0] = [0, 0, 1, 1];
     let engine = Engine::new(1);
@@ -170,11 +170,11 @@ fn input_attachments_are_read_before_the_own_fragment_writes() {
         ([false, false, false, false], 8.0),
     ];
     for ([early, post_depth_coverage, input_attachment, depth_stencil], seen) in cases {
-        let flags = FragmentFacts {
+        let flags = FragmentInfo {
             reads_input_attachments: input_attachment,
             early_fragment_tests: early,
             post_depth_coverage,
-            ..FragmentFacts::default()
+            ..FragmentInfo::default()
         };
         s.loops = AttachmentLoops { color: false, depth_stencil };
         let reads = fragment_stage(fs_byte, &[], flags);
@@ -200,12 +200,12 @@ fn sample_masks_are_those_before_early_tests() {
     let cases = cases.into_iter().flat_map(|case| [2, 4, 8, 16].map(|samples| (case, samples)));
     for ((reads_sample_mask, early_fragment_tests, post_depth_coverage), samples) in cases {
         let (color, depth) = (Image::new(R32F, W, H, samples, 1), Image::new(D24S8, W, H, samples, 1));
-        let facts =
-            FragmentFacts { reads_sample_mask, early_fragment_tests, post_depth_coverage, ..FragmentFacts::default() };
+        let info =
+            FragmentInfo { reads_sample_mask, early_fragment_tests, post_depth_coverage, ..FragmentInfo::default() };
         let engine = Engine::new(1);
         let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
         p.clear_depth_stencil(Some(crossing), None, [0, 0, W, H], 0, 1);
-        p.draw(draw_with(Some(fragment_stage(fs_samples, &[], facts)), s.clone(), &triangle));
+        p.draw(draw_with(Some(fragment_stage(fs_samples, &[], info)), s.clone(), &triangle));
         p.end();
         let mut partly = 0;
         for (x, y) in (0..H).flat_map(|y| (0..W).map(move |x| (x, y))) {
@@ -213,9 +213,9 @@ fn sample_masks_are_those_before_early_tests() {
             let passed = seen.iter().filter(|&&n| n != 0.0).count() as u32;
             partly += u32::from(!passed.is_multiple_of(samples));
             let want = if reads_sample_mask && !post_depth_coverage { samples } else { passed };
-            assert!(seen.iter().all(|&n| n == 0.0 || n == want as f32), "{facts:?} {x} {y} {seen:?}");
+            assert!(seen.iter().all(|&n| n == 0.0 || n == want as f32), "{info:?} {x} {y} {seen:?}");
         }
-        assert_eq!(partly, H, "{facts:?}");
+        assert_eq!(partly, H, "{info:?}");
     }
 }
 
@@ -295,8 +295,8 @@ fn blending_with_the_second_source_alone() {
         let inputs = (0..4).map(|c| slot(user(0, c), Interpolation::Smooth)).collect();
         let second = |component| SlotKind::User { location: 0, component, index: 1 };
         let outputs = (0..4).map(|c| slot(second(c), Interpolation::Smooth)).collect();
-        let interface = StageInterface { inputs, outputs, places: Vec::new() };
-        let fragment = stage(Payload::Fragment(FragmentFacts::default()), fs_color, 8, interface);
+        let interface = StageInterface { inputs, outputs, placements: Vec::new() };
+        let fragment = stage(StageSpecificInfo::Fragment(FragmentInfo::default()), fs_color, 8, interface);
         let mut s = state(Topology::TriangleStrip, 8, 8);
         let color = (BlendFactor::Zero, BlendFactor::Src1Color, BlendOp::Add);
         let alpha = (BlendFactor::Zero, BlendFactor::Src1Alpha, BlendOp::Add);
@@ -335,8 +335,8 @@ fn every_attachment_blends_with_two_sources() {
         (0..SLOTS).map(|n| SlotKind::User { location: n as u32 / 8, component: n as u8 % 4, index: n as u8 / 4 % 2 });
     let outputs = outputs.map(|kind| slot(kind, Interpolation::Smooth)).collect();
     let inputs = (0..4).map(|c| slot(user(0, c), Interpolation::Smooth)).collect();
-    let interface = StageInterface { inputs, outputs, places: Vec::new() };
-    let fragment = stage(Payload::Fragment(FragmentFacts::default()), numbers, 8, interface);
+    let interface = StageInterface { inputs, outputs, placements: Vec::new() };
+    let fragment = stage(StageSpecificInfo::Fragment(FragmentInfo::default()), numbers, 8, interface);
     let mut s = state(Topology::TriangleStrip, 8, 8);
     let both = (BlendFactor::One, BlendFactor::Src1Color, BlendOp::Add);
     let alpha = (BlendFactor::One, BlendFactor::Src1Alpha, BlendOp::Subtract);
@@ -419,7 +419,7 @@ fn sample_state() {
         render(1, targets(&image, None), [draw_with(Some(fragment), s, &quad)]);
         [0, 1, 2, 3].map(|i| image.texel::<f32>(Aspect::Color, 20, 20, i, 0))
     };
-    let plain = || fragment_stage(fs_color, &[], FragmentFacts::default());
+    let plain = || fragment_stage(fs_color, &[], FragmentInfo::default());
     let mut s = strip_state();
     s.pixel_values.sample_mask = 0b1010;
     assert_eq!(samples(s, plain(), 1.0), [0.0, 1.0, 0.0, 1.0]);
@@ -429,7 +429,7 @@ fn sample_state() {
         let got = samples(s, plain(), alpha);
         assert_eq!(got.iter().filter(|&&v| v == 1.0).count(), n, "alpha {alpha}");
     }
-    let per_sample = fragment_stage(fs_sample, &[], FragmentFacts { sample_shading: true, ..FragmentFacts::default() });
+    let per_sample = fragment_stage(fs_sample, &[], FragmentInfo { sample_shading: true, ..FragmentInfo::default() });
     assert_eq!(samples(strip_state(), per_sample, 1.0), [0.0, 1.0, 2.0, 3.0]);
 }
 

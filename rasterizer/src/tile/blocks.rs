@@ -1,37 +1,37 @@
 //! The path of a primitive's covered blocks: early tests, then quads, up to a batch.
 
 use super::cover;
-use super::depth::{self, Block, RowsTest};
-use super::flat::{Pixels, is_worth};
+use super::depth::{self, DepthBlock, RowsTest};
+use super::flat::{Pixels, is_worth_filling};
 use super::fragment;
 use super::job::TileJob;
 use super::quads::{QuadRow, quads_of};
 use super::shaded::SPREAD;
 use crate::api::statistic;
-use crate::prim::{Edge, Prim, SquareRows, TILE_SHIFT, intersect, sample_offsets};
+use crate::prim::{EdgeFunction, Prim, SquareRows, TILE_SHIFT, intersect, sample_offsets};
 use base::abi::{FragmentBatch, FragmentQuad, SampleGroups};
 use base::host::prefetch;
 use std::sync::atomic::Ordering;
 
 /// A sink that passes the covered blocks of a primitive to the job. With `P`, the draw has its own
 /// sample positions.
-struct Blocks<'a, 'b, const P: bool> {
+struct BlockSink<'a, 'b, const P: bool> {
     job: &'a mut TileJob<'b>,
     prim: &'a Prim,
 }
 
-impl<const S: usize, const P: bool> cover::Sink<S> for Blocks<'_, '_, P> {
+impl<const S: usize, const P: bool> cover::CoverageSink<S> for BlockSink<'_, '_, P> {
     #[inline(always)]
     fn offsets(&self) -> [[i32; 2]; S] {
         self.job.offsets::<S, P>()
     }
     #[inline(always)]
     fn visible(&mut self, rect: [i32; 4]) -> bool {
-        self.job.reject.as_ref().is_none_or(|reject| reject.visible::<S, P>(self.prim, rect))
+        self.job.hi_z.as_ref().is_none_or(|hi_z| hi_z.visible::<S, P>(self.prim, rect))
     }
     #[inline(always)]
     fn small_visible(&mut self, rect: [i32; 4]) -> bool {
-        self.job.reject.as_ref().is_none_or(|reject| reject.written(rect) || reject.visible::<S, P>(self.prim, rect))
+        self.job.hi_z.as_ref().is_none_or(|hi_z| hi_z.record_write(rect) || hi_z.visible::<S, P>(self.prim, rect))
     }
     #[inline(always)]
     fn takes_rows(&self) -> bool {
@@ -51,8 +51,8 @@ impl<const S: usize, const P: bool> cover::Sink<S> for Blocks<'_, '_, P> {
     }
     #[inline(always)]
     fn covered(&mut self, x: i32, y: i32) {
-        if let Some(reject) = &self.job.reject {
-            reject.covered::<S, P>(self.prim, x, y);
+        if let Some(hi_z) = &self.job.hi_z {
+            hi_z.covered::<S, P>(self.prim, x, y);
         }
     }
     #[inline(always)]
@@ -104,14 +104,14 @@ impl TileJob<'_> {
 
     /// Covers a filled primitive within the tile.
     #[inline(always)]
-    pub fn primitive(&mut self, prim: &Prim, edges: &[Edge], x0: i32, y0: i32) {
+    pub fn primitive(&mut self, prim: &Prim, edges: &[EdgeFunction], x0: i32, y0: i32) {
         (self.owner, self.colored) = (0, false);
         let side = 1 << TILE_SHIFT;
         let rect = intersect(prim.rect(), [x0, y0, x0 + side, y0 + side]);
         if self.draw.plan.ordered {
             self.keep_order(rect);
         }
-        self.flat_here = self.flat && is_worth(rect);
+        self.flat_here = self.flat && is_worth_filling(rect);
         let is_rectangle = prim.edge_count == 0 && prim.pixels == 0;
         if self.flat_here && self.fills && is_rectangle && self.fill_rectangle(prim, rect) {
             return;
@@ -127,12 +127,12 @@ impl TileJob<'_> {
         }
         self.flush_rectangles();
         match self.pass.grid.samples {
-            1 => cover::cover::<1>(prim, edges, x0, y0, &mut Blocks::<false> { job: self, prim }),
-            4 if self.draw.plan.places.is_none() => {
-                cover::cover::<4>(prim, edges, x0, y0, &mut Blocks::<false> { job: self, prim });
+            1 => cover::cover::<1>(prim, edges, x0, y0, &mut BlockSink::<false> { job: self, prim }),
+            4 if self.draw.plan.sample_locations.is_none() => {
+                cover::cover::<4>(prim, edges, x0, y0, &mut BlockSink::<false> { job: self, prim });
             }
-            _ if self.draw.plan.places.is_none() => self.rarer::<false>(prim, edges, x0, y0),
-            _ => self.rarer::<true>(prim, edges, x0, y0),
+            _ if self.draw.plan.sample_locations.is_none() => self.rare_sample_count::<false>(prim, edges, x0, y0),
+            _ => self.rare_sample_count::<true>(prim, edges, x0, y0),
         }
     }
 
@@ -155,12 +155,12 @@ impl TileJob<'_> {
     /// Covers a primitive with a rare number of samples, or with the draw's own positions. (It is
     /// not inlined, so that the code of common cases stays small.)
     #[inline(never)]
-    fn rarer<const P: bool>(&mut self, prim: &Prim, edges: &[Edge], x0: i32, y0: i32) {
+    fn rare_sample_count<const P: bool>(&mut self, prim: &Prim, edges: &[EdgeFunction], x0: i32, y0: i32) {
         match self.pass.grid.samples {
-            2 => cover::cover::<2>(prim, edges, x0, y0, &mut Blocks::<P> { job: self, prim }),
-            4 => cover::cover::<4>(prim, edges, x0, y0, &mut Blocks::<P> { job: self, prim }),
-            8 => cover::cover::<8>(prim, edges, x0, y0, &mut Blocks::<P> { job: self, prim }),
-            _ => cover::cover::<16>(prim, edges, x0, y0, &mut Blocks::<P> { job: self, prim }),
+            2 => cover::cover::<2>(prim, edges, x0, y0, &mut BlockSink::<P> { job: self, prim }),
+            4 => cover::cover::<4>(prim, edges, x0, y0, &mut BlockSink::<P> { job: self, prim }),
+            8 => cover::cover::<8>(prim, edges, x0, y0, &mut BlockSink::<P> { job: self, prim }),
+            _ => cover::cover::<16>(prim, edges, x0, y0, &mut BlockSink::<P> { job: self, prim }),
         }
     }
 
@@ -168,7 +168,7 @@ impl TileJob<'_> {
     /// sets.
     #[inline(always)]
     pub fn offsets<const S: usize, const P: bool>(&self) -> [[i32; 2]; S] {
-        match &self.draw.plan.places {
+        match &self.draw.plan.sample_locations {
             Some(places) if P => core::array::from_fn(|s| places.offsets[s]),
             _ => sample_offsets::<S>(),
         }
@@ -238,7 +238,7 @@ impl TileJob<'_> {
             if plan.sample_mask & (1 << s) == 0 {
                 (*mask, covered[s]) = (0, 0);
             }
-            if plan.early && *mask != 0 && !plan.depth.idle() {
+            if plan.early && *mask != 0 && !plan.depth.is_no_op() {
                 *mask = self.early::<S, P>(prim, x, y, s, *mask);
             }
             if plan.early && self.counts {
@@ -259,7 +259,7 @@ impl TileJob<'_> {
         }
         if S == 1 && self.deferred {
             let owner = self.owner(prim);
-            return self.scratch.owners.block(owner, x, y, any);
+            return self.scratch.visibility.block(owner, x, y, any);
         }
         if S == 1 && self.flat_here && self.color(prim, x, y) {
             // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
@@ -315,7 +315,7 @@ impl TileJob<'_> {
             // this worker owns the tile.
             return unsafe { test(prim, &at, [x, y], offset, mask) };
         }
-        let block = Block {
+        let block = DepthBlock {
             depth: at,
             stencil: self.address(&self.pass.stencil, s as u32, x as u32, y as u32),
             z: &prim.plane_z::<4>(x, y, offset),
@@ -401,7 +401,7 @@ impl TileJob<'_> {
     #[inline(always)]
     fn owner(&mut self, prim: &Prim) -> u16 {
         if self.owner == 0 {
-            self.owner = self.scratch.owners.add(prim, self.flat_here);
+            self.owner = self.scratch.visibility.add_primitive(prim, self.flat_here);
         }
         self.owner
     }
@@ -426,7 +426,7 @@ impl TileJob<'_> {
         }
         if self.deferred {
             let owner = self.owner(prim);
-            cover::for_each_block(&left, [x, y], |x, y, mask| self.scratch.owners.block(owner, x, y, mask));
+            cover::for_each_block(&left, [x, y], |x, y, mask| self.scratch.visibility.block(owner, x, y, mask));
         } else if self.flat_here && self.color(prim, x, y) {
             // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
             // this worker owns the tile.
@@ -468,12 +468,12 @@ impl TileJob<'_> {
             return true;
         }
         let plan = self.draw.plan;
-        if !(self.deferred || self.flat_here) || !plan.depth.idle() || plan.sample_mask & 1 == 0 {
+        if !(self.deferred || self.flat_here) || !plan.depth.is_no_op() || plan.sample_mask & 1 == 0 {
             return false;
         }
         if self.deferred {
             let owner = self.owner(prim);
-            self.scratch.owners.square(owner, x, y);
+            self.scratch.visibility.square(owner, x, y);
         } else if self.color(prim, x, y) {
             // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
             // this worker owns the tile.

@@ -9,7 +9,8 @@
 #![forbid(unsafe_code)]
 
 use crate::prim::{
-    Edge, Prim, SquareEdge, SquareRows, TILE_SHIFT, cut_rows, edge_at, inside, intersect, mask16, sample_offsets,
+    EdgeFunction, Prim, SquareEdge, SquareRows, TILE_SHIFT, cut_rows, edge_at, inside, intersect, mask16,
+    sample_offsets,
 };
 
 /// An edge that crosses the tile, relative to the tile.
@@ -59,7 +60,7 @@ fn block_mask(columns: u32, rows: u32, x: i32, y: i32) -> u32 {
 
 /// A receiver of covered blocks. It is a trait and not a closure, because closures cannot be forced
 /// to inline.
-pub trait Sink<const S: usize> {
+pub trait CoverageSink<const S: usize> {
     /// Returns the positions of the samples in their pixels, in 1/256 of a pixel.
     #[inline(always)]
     fn offsets(&self) -> [[i32; 2]; S] {
@@ -73,12 +74,13 @@ pub trait Sink<const S: usize> {
     fn small_visible(&mut self, rect: [i32; 4]) -> bool {
         self.visible(rect)
     }
-    /// Returns true if [`Sink::block`] takes blocks that begin at any quad.
+    /// Returns true if [`CoverageSink::block`] takes blocks that begin at any quad.
     #[inline(always)]
     fn takes_quads(&self) -> bool {
         false
     }
-    /// Returns true if [`Sink::rows`] should be called in place of [`Sink::block`] where possible.
+    /// Returns true if [`CoverageSink::rows`] should be called in place of [`CoverageSink::block`]
+    /// where possible.
     #[inline(always)]
     fn takes_rows(&self) -> bool {
         false
@@ -104,10 +106,10 @@ pub trait Sink<const S: usize> {
     fn block(&mut self, x: i32, y: i32, masks: [u32; S]);
 }
 
-/// Calls [`Sink::block`] for every 4×4 block (framebuffer position) of the tile at (x0, y0) with a
-/// covered sample.
+/// Calls [`CoverageSink::block`] for every 4×4 block (framebuffer position) of the tile at (x0, y0)
+/// with a covered sample.
 #[inline(always)]
-pub fn cover<const S: usize>(prim: &Prim, edges: &[Edge], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
+pub fn cover<const S: usize>(prim: &Prim, edges: &[EdgeFunction], x0: i32, y0: i32, sink: &mut impl CoverageSink<S>) {
     let size = 1 << TILE_SHIFT;
     let rect = intersect(prim.rect(), [x0, y0, x0 + size, y0 + size]);
     if S == 1 && prim.pixels != 0 {
@@ -146,10 +148,10 @@ pub fn cover<const S: usize>(prim: &Prim, edges: &[Edge], x0: i32, y0: i32, sink
 
 /// Returns true if a primitive covers all pixels of a rectangle, which have one sample each.
 #[inline(always)]
-pub fn covers_all(prim: &Prim, edges: &[Edge], rect: [i32; 4]) -> bool {
+pub fn covers_all(prim: &Prim, edges: &[EdgeFunction], rect: [i32; 4]) -> bool {
     let [[sx, sy]] = sample_offsets::<1>().map(|offset| offset.map(i64::from));
     let [x0, y0, x1, y1] = rect.map(i64::from);
-    let inside = |e: &Edge| {
+    let inside = |e: &EdgeFunction| {
         let (x, y) = (if e.a < 0 { x1 - 1 } else { x0 }, if e.b < 0 { y1 - 1 } else { y0 });
         (i64::from(e.a) * ((x << 8) + sx) + i64::from(e.b) * ((y << 8) + sy) + e.c) >> 8 >= 0
     };
@@ -186,7 +188,7 @@ fn blocks_of(pixels: u32, corner: [i32; 2]) -> [u32; 4] {
 
 /// Passes on a primitive whose pixels the front end has computed; `rect` is the part in the tile.
 #[inline(always)]
-fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
+fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &mut impl CoverageSink<S>) {
     if !sink.small_visible(rect) {
         return;
     }
@@ -216,7 +218,7 @@ fn known<const S: usize>(prim: &Prim, rect: [i32; 4], x0: i32, y0: i32, sink: &m
 
 /// Passes on the covered pixels of a rectangle of at most 2×2 blocks, without descent.
 #[inline(always)]
-fn small<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S>) {
+fn small<const S: usize>(edges: &[EdgeFunction], rect: [i32; 4], sink: &mut impl CoverageSink<S>) {
     if !sink.visible(rect) {
         return;
     }
@@ -234,7 +236,7 @@ fn small<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S>
 
 /// Passes on the covered pixels of a rectangle in a square of 4×4 blocks, without descent.
 #[inline(always)]
-fn square<const S: usize>(edges: &[Edge], rect: [i32; 4], sink: &mut impl Sink<S>) {
+fn square<const S: usize>(edges: &[EdgeFunction], rect: [i32; 4], sink: &mut impl CoverageSink<S>) {
     if !sink.visible(rect) {
         return;
     }
@@ -288,7 +290,7 @@ fn rows_in(rect: [i32; 4], x: i32, y: i32) -> SquareRows {
 
 /// Descends from the tile to squares of 16×16 pixels and to blocks of 4×4 pixels.
 #[inline(always)]
-fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i32, sink: &mut impl Sink<S>) {
+fn descend<const S: usize>(edges: &[TileEdge<S>], rect: [i32; 4], x0: i32, y0: i32, sink: &mut impl CoverageSink<S>) {
     let mut squares = rect_mask(rect, x0, y0, 4);
     let single = squares & squares.wrapping_sub(1) == 0;
     if !single {
@@ -390,7 +392,7 @@ mod tests {
     #[test]
     fn masks_are_signs_and_rectangles() {
         let mut random = base::random::Rng(1);
-        let mut next = || (random.wide() >> 32) as i32;
+        let mut next = || (random.next_u64() >> 32) as i32;
         for _ in 0..10_000 {
             let (e, dx, dy) = (next() >> 3, next() >> 6, next() >> 6);
             let want = (0..16).fold(0, |m, k| m | u32::from(e + dx * (k & 3) + dy * (k >> 2) >= 0) << k);

@@ -41,7 +41,7 @@ impl TileJob<'_> {
         self.passed += ((x1 - x0) * (y1 - y0)) as u64;
         // Another worker has made the attributes, and they are read when the list is full.
         prefetch(prim.shade.attributes.cast());
-        if self.pass.far {
+        if self.pass.exceeds_caches {
             let surface = &self.draw.plan.colors[0].surface;
             // All rows belong to one tile, so they lie in one piece of memory.
             let (mut at, pitch) = (surface.at(self.layer, 0, x0 as u32, y0 as u32), surface.row_pitch);

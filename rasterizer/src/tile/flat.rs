@@ -8,12 +8,12 @@ use base::abi::{FragmentBatch, FragmentQuad};
 
 /// Least number of pixels of a primitive's rectangle for which a separate call of the fragment
 /// stage is faster.
-const WORTH: i32 = 512;
+const MIN_FILL_PIXELS: i32 = 512;
 
 /// Returns true if a primitive whose part in a tile is this rectangle is large enough to be filled.
 #[inline(always)]
-pub fn is_worth([x0, y0, x1, y1]: [i32; 4]) -> bool {
-    (x1 - x0) * (y1 - y0) >= WORTH
+pub fn is_worth_filling([x0, y0, x1, y1]: [i32; 4]) -> bool {
+    (x1 - x0) * (y1 - y0) >= MIN_FILL_PIXELS
 }
 
 impl TileJob<'_> {

@@ -1,10 +1,10 @@
 //! A batch of quads: the fragment stage, the coverage that it changes, late tests and colour
 //! writes.
 
-use super::depth::{self, Block, DepthFormat};
+use super::depth::{self, DepthBlock, DepthFormat};
 use super::job::TileJob;
 use super::quads::{BATCH_QUADS, WIDEST_CHUNK};
-use super::shaded::{Outputs, SPREAD, ShadedQuads, pixels};
+use super::shaded::{SPREAD, ShadedOutputs, ShadedQuads, pixels};
 use crate::prim::Prim;
 use crate::stages::NO_SLOT;
 use base::abi::{FragmentBatch, FragmentQuad, SampleGroups, SlotLayout};
@@ -70,15 +70,14 @@ pub fn shaded(job: &mut TileJob<'_>, mut write: impl FnMut(&ShadedQuads<'_>)) {
     let count = job.scratch.quads.len();
     let mut outputs = (core::mem::take(&mut job.scratch.outputs), core::mem::take(&mut job.scratch.alive));
     let stage = job.draw.draw.stages.fragment();
-    let layout =
-        stage.map_or(SlotLayout::new(0, 4), |s| SlotLayout::new(s.facts.interface.outputs.len(), s.facts.lanes));
+    let layout = stage.map_or(SlotLayout::new(0, 4), |s| SlotLayout::new(s.info.interface.outputs.len(), s.info.lanes));
     let words = layout.words(BATCH_QUADS_PADDED * 4);
-    if job.pass.far {
+    if job.pass.exceeds_caches {
         let quads = job.scratch.quads.list();
         job.draw.plan.colors.iter().for_each(|color| color.prefetch(job.layer, quads));
     }
     if let Some(stage) = stage.filter(|_| job.draw.plan.shades) {
-        call(job, stage, count, words, &mut outputs);
+        call_stage(job, stage, count, words, &mut outputs);
         if let Some(alpha) = job.draw.plan.smooth_alpha {
             multiply(outputs.0.words(words), layout, alpha, &job.scratch.coverage);
         }
@@ -86,7 +85,8 @@ pub fn shaded(job: &mut TileJob<'_>, mut write: impl FnMut(&ShadedQuads<'_>)) {
         outputs.1.words(BATCH_QUADS_PADDED).fill(u32::MAX);
         outputs.0.words(words);
     }
-    let view = Outputs { words: outputs.0.as_words(words), layout, alive: outputs.1.as_words(BATCH_QUADS_PADDED) };
+    let view =
+        ShadedOutputs { words: outputs.0.as_words(words), layout, alive: outputs.1.as_words(BATCH_QUADS_PADDED) };
     let mut quads = core::mem::take(&mut job.scratch.quads);
     let plan = job.draw.plan;
     let samples = job.pass.grid.samples;
@@ -130,7 +130,7 @@ fn multiply(words: &mut [u32], layout: SlotLayout, slot: u16, factors: &[[f32; 4
 /// Number of quads of a batch with the padding of its last chunk.
 const BATCH_QUADS_PADDED: usize = BATCH_QUADS.next_multiple_of(WIDEST_CHUNK);
 
-fn call(
+fn call_stage(
     job: &mut TileJob<'_>,
     stage: &CompiledStage,
     count: usize,
@@ -141,7 +141,7 @@ fn call(
     if job.draw.draw.queries.statistics.is_some() {
         job.invocations += quads.list().iter().map(|q| u64::from(any_sample(q.coverage).count_ones())).sum::<u64>();
     }
-    let per_chunk = (stage.facts.lanes as usize / 4).max(FragmentBatch::PADDING);
+    let per_chunk = (stage.info.lanes as usize / 4).max(FragmentBatch::PADDING);
     let samples = job.pass.grid.samples;
     let groups = &mut job.scratch.groups;
     if samples > GROUP {
@@ -167,7 +167,7 @@ fn call(
 
 /// Applies the stage's results to the quads' coverage by a group of samples, and performs late
 /// tests.
-fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_>, group: u32) {
+fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: ShadedOutputs<'_>, group: u32) {
     let plan = job.draw.plan;
     for (quad, passing) in quads.iter_mut().zip(&job.scratch.passing) {
         quad.coverage &= passing[group as usize];
@@ -176,12 +176,12 @@ fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_
         quad.coverage &= SPREAD[outputs.alive(i) as usize] * 0xf;
     }
     if plan.sample_mask_output != NO_SLOT || plan.coverage_alpha.is_some() {
-        leave_out(job, quads, outputs, group);
+        apply_sample_mask(job, quads, outputs, group);
     }
     if plan.early {
         return;
     }
-    if plan.depth.idle() {
+    if plan.depth.is_no_op() {
         job.passed += quads.iter().map(|quad| u64::from(quad.coverage.count_ones())).sum::<u64>();
         return;
     }
@@ -213,7 +213,7 @@ fn sample_offset(job: &TileJob<'_>, sample: u32) -> [f32; 2] {
 }
 
 /// Removes the samples of a group that the stage's sample mask or its alpha excludes.
-fn leave_out(job: &TileJob<'_>, quads: &mut [FragmentQuad], outputs: Outputs<'_>, group: u32) {
+fn apply_sample_mask(job: &TileJob<'_>, quads: &mut [FragmentQuad], outputs: ShadedOutputs<'_>, group: u32) {
     let (plan, samples) = (job.draw.plan, job.pass.grid.samples);
     let own = |mask: u32| (mask >> (group * GROUP)) as u16;
     for (i, quad) in quads.iter_mut().enumerate() {
@@ -237,7 +237,7 @@ fn pixel_bits(masks: [u16; 4]) -> u16 {
 
 /// Performs all tests after the fragment stage for a group of samples; returns the remaining
 /// coverage.
-fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outputs<'_>, group: u32) -> u16 {
+fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: ShadedOutputs<'_>, group: u32) -> u16 {
     let plan = job.draw.plan;
     // SAFETY: the quad was pushed with a pointer to the first field of a `Prim` that outlives the
     // tile.
@@ -264,7 +264,7 @@ fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Outpu
             }
         }
         let (x, y) = (u32::from(quad.x), u32::from(quad.y));
-        let block = Block {
+        let block = DepthBlock {
             depth: job.address(&job.pass.depth, s, x, y),
             stencil: job.address(&job.pass.stencil, s, x, y),
             z: &z,

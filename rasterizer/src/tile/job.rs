@@ -2,23 +2,23 @@
 
 #![forbid(unsafe_code)]
 
-use super::bounds::DepthReject;
 use super::color::FlatColor;
 use super::depth::{BlockAddress, QuadTest, RowsTest};
-use super::owners::Owners;
-use super::pass::Pass;
+use super::hi_z::HiZTest;
+use super::pass::RenderPass;
 use super::plan::TileDraw;
 use super::quads::Quads;
 use super::rectangles::Rectangles;
-use super::runs::Run;
+use super::runs::BinRun;
+use super::visibility_buffer::VisibilityBuffer;
 use crate::prim::LinePrim;
-use crate::surface::Surface;
+use crate::surface::RenderSurface;
 use base::abi::SampleGroups;
 use execution::{AlignedBuf, StageMemory};
 
 /// Tile memory of a worker.
 #[derive(Default)]
-pub struct Scratch {
+pub struct TileScratch {
     pub quads: Quads,
     /// Rectangles that wait for the stage that writes them.
     pub rectangles: Rectangles,
@@ -33,15 +33,15 @@ pub struct Scratch {
     /// Colours of the current flat primitive, by colour plan.
     pub flat: Vec<FlatColor>,
     /// Owners of the tile's pixels (the visibility buffer).
-    pub owners: Owners,
+    pub visibility: VisibilityBuffer,
     /// Joined runs of a tile that lies in large primitives; `bins` are the joined bins.
-    pub runs: Vec<Run>,
+    pub runs: Vec<BinRun>,
     pub bins: Vec<u64>,
 }
 
 /// The processing of a draw's small primitives in a tile.
 #[derive(Clone, Copy)]
-pub struct Tiny {
+pub struct SmallPrimitivePath {
     /// Test before the primitives are shaded.
     pub test: Option<QuadTest>,
     /// Address of the depth at the tile's corner.
@@ -54,13 +54,13 @@ pub struct Tiny {
 
 /// The state of a tile while one draw runs in it.
 pub struct TileJob<'a> {
-    pub pass: &'a Pass,
+    pub pass: &'a RenderPass,
     pub draw: TileDraw<'a>,
     pub layer: u32,
     pub memory: &'a mut StageMemory,
-    pub scratch: &'a mut Scratch,
+    pub scratch: &'a mut TileScratch,
     /// Hi-Z, if it may be used.
-    pub reject: Option<DepthReject<'a>>,
+    pub hi_z: Option<HiZTest<'a>>,
     /// True if covered pixels get owners instead of being shaded.
     pub deferred: bool,
     /// Rectangle around the primitives whose quads wait to be shaded, in draws whose fragments are
@@ -84,7 +84,7 @@ pub struct TileJob<'a> {
     /// Depth test of the rows of a square, if it is the only test before shading.
     pub rows: Option<RowsTest>,
     /// Processing of small primitives, if it is simple.
-    pub tiny: Option<Tiny>,
+    pub small_path: Option<SmallPrimitivePath>,
     /// True if one fragment is shaded for all of a primitive's.
     pub flat: bool,
     /// True if one fragment is shaded for all of the current primitive's.
@@ -102,22 +102,23 @@ pub struct TileJob<'a> {
 }
 
 impl<'a> TileJob<'a> {
-    /// Makes the initial state, without Hi-Z and owners.
-    pub fn of(
-        pass: &'a Pass,
+    /// Makes the initial state, without Hi-Z and visibility buffer.
+    pub fn new(
+        pass: &'a RenderPass,
         draw: TileDraw<'a>,
         layer: u32,
         memory: &'a mut StageMemory,
-        scratch: &'a mut Scratch,
+        scratch: &'a mut TileScratch,
     ) -> TileJob<'a> {
-        let filters = draw.plan.filter.is_some() && draw.draw.queries.statistics.is_none() && pass.hides;
+        let filters =
+            draw.plan.filter.is_some() && draw.draw.queries.statistics.is_none() && pass.removes_hidden_surfaces;
         TileJob {
             pass,
             draw,
             layer,
             memory,
             scratch,
-            reject: None,
+            hi_z: None,
             deferred: false,
             waiting: [0; 4],
             owner: 0,
@@ -128,7 +129,7 @@ impl<'a> TileJob<'a> {
             takes_rows: false,
             rows: draw.plan.depth_rows(draw.draw.queries.ignores_fragments(), filters),
             filters,
-            tiny: None,
+            small_path: None,
             flat: draw.plan.flat && draw.draw.queries.statistics.is_none(),
             flat_here: false,
             colored: false,
@@ -141,7 +142,7 @@ impl<'a> TileJob<'a> {
 
     /// Returns the address of a block's texels of a sample.
     #[inline(always)]
-    pub fn address(&self, surface: &Option<Surface>, sample: u32, x: u32, y: u32) -> BlockAddress {
+    pub fn address(&self, surface: &Option<RenderSurface>, sample: u32, x: u32, y: u32) -> BlockAddress {
         let none = BlockAddress { base: core::ptr::null_mut(), pitch: 0, whole: false };
         surface.as_ref().map_or(none, |s| BlockAddress {
             base: s.at(self.layer, sample, x, y),

@@ -5,15 +5,15 @@
 
 #![forbid(unsafe_code)]
 
-use super::cover::{self, Sink};
+use super::cover::{self, CoverageSink};
 use super::job::TileJob;
 use super::plan::LinePlan;
 use crate::api::{LineMode, Stipple};
-use crate::prim::{ChunkOutput, Edge, LinePrim, Prim, SUBPIXEL, sample_offsets};
+use crate::prim::{ChunkOutput, EdgeFunction, LinePrim, Prim, SUBPIXEL, sample_offsets};
 
 /// A sink that passes the covered blocks of a line to a job of
 /// `N` samples, however many samples coverage has. With `P`, the draw has its own sample positions.
-struct Blocks<'a, 'b, const N: usize, const P: bool> {
+struct LineSink<'a, 'b, const N: usize, const P: bool> {
     job: &'a mut TileJob<'b>,
     prim: &'a Prim,
     line: &'a LinePrim,
@@ -21,19 +21,19 @@ struct Blocks<'a, 'b, const N: usize, const P: bool> {
     before: u32,
 }
 
-impl<const S: usize, const N: usize, const P: bool> Sink<S> for Blocks<'_, '_, N, P> {
+impl<const S: usize, const N: usize, const P: bool> CoverageSink<S> for LineSink<'_, '_, N, P> {
     fn offsets(&self) -> [[i32; 2]; S] {
         // If coverage has another number of samples, it is that of the pixel centres.
         if S == N { self.job.offsets::<S, P>() } else { sample_offsets::<S>() }
     }
     fn visible(&mut self, rect: [i32; 4]) -> bool {
-        self.job.reject.as_ref().is_none_or(|reject| reject.visible::<N, P>(self.prim, rect))
+        self.job.hi_z.as_ref().is_none_or(|hi_z| hi_z.visible::<N, P>(self.prim, rect))
     }
     /// Does not narrow the depth bounds, because the stipple may have gaps.
     fn covered(&mut self, _: i32, _: i32) {}
     fn block(&mut self, x: i32, y: i32, mut masks: [u32; S]) {
         if let Some(stipple) = self.stipple {
-            for (mask, offset) in masks.iter_mut().zip(Sink::<S>::offsets(self)) {
+            for (mask, offset) in masks.iter_mut().zip(CoverageSink::<S>::offsets(self)) {
                 let offset = offset.map(|o| f64::from(o) / f64::from(SUBPIXEL));
                 *mask &= self.line.stippled(stipple, self.before, [x, y], offset);
             }
@@ -66,8 +66,8 @@ pub fn run(
         let (prim, line) = (&output.prims[bin as u32 as usize], &output.lines[bin as u32 as usize]);
         let edges = output.edges_of(prim);
         job.smooth = (plan.mode == LineMode::Smooth).then_some(*line);
-        let line = Line { prim, line, stipple, before, at: [x0, y0] };
-        match job.draw.plan.places {
+        let line = TileLine { prim, line, stipple, before, at: [x0, y0] };
+        match job.draw.plan.sample_locations {
             None => line.run::<false>(job, edges, per_sample),
             Some(_) => line.run::<true>(job, edges, per_sample),
         }
@@ -77,7 +77,7 @@ pub fn run(
 
 /// A line in the tile at a position.
 #[derive(Clone, Copy)]
-struct Line<'a> {
+struct TileLine<'a> {
     prim: &'a Prim,
     line: &'a LinePrim,
     stipple: Option<Stipple>,
@@ -85,10 +85,10 @@ struct Line<'a> {
     at: [i32; 2],
 }
 
-impl Line<'_> {
+impl TileLine<'_> {
     /// Covers the line for the pass's number of samples, testing either each sample or the pixel's
     /// centre for all.
-    fn run<const P: bool>(self, job: &mut TileJob<'_>, edges: &[Edge], per_sample: bool) {
+    fn run<const P: bool>(self, job: &mut TileJob<'_>, edges: &[EdgeFunction], per_sample: bool) {
         match (job.pass.grid.samples, per_sample) {
             (2, true) => self.cover::<2, 2, P>(job, edges),
             (2, false) => self.cover::<1, 2, P>(job, edges),
@@ -102,8 +102,8 @@ impl Line<'_> {
         }
     }
 
-    fn cover<const S: usize, const N: usize, const P: bool>(self, job: &mut TileJob<'_>, edges: &[Edge]) {
-        let Line { prim, line, stipple, before, at: [x0, y0] } = self;
-        cover::cover::<S>(prim, edges, x0, y0, &mut Blocks::<N, P> { job, prim, line, stipple, before });
+    fn cover<const S: usize, const N: usize, const P: bool>(self, job: &mut TileJob<'_>, edges: &[EdgeFunction]) {
+        let TileLine { prim, line, stipple, before, at: [x0, y0] } = self;
+        cover::cover::<S>(prim, edges, x0, y0, &mut LineSink::<N, P> { job, prim, line, stipple, before });
     }
 }

@@ -2,44 +2,44 @@
 
 #![forbid(unsafe_code)]
 
-use super::bounds::DepthBounds;
+use super::hi_z::HiZ;
 use crate::api::{AttachmentLoops, RenderTargets};
-use crate::prim::{Grid, TILE_SHIFT};
-use crate::surface::Surface;
+use crate::prim::{TILE_SHIFT, TileGrid};
+use crate::surface::RenderSurface;
 use base::abi::MAX_SAMPLES;
 use base::format::Aspect;
 use base::pixel::{MAX_COLOR_ATTACHMENTS, TargetFormats};
 use std::sync::Arc;
 
 /// Number of bytes of colour attachments that are assumed to fit a processor's own caches.
-const NEAR_BYTES: usize = 1 << 20;
+const CACHED_COLOR_BYTES: usize = 1 << 20;
 
 /// The attachments of a render pass instance and its tile grid.
 #[derive(Clone, Debug)]
-pub struct Pass {
+pub struct RenderPass {
     /// Colour attachments by number.
-    pub color: [Option<Surface>; MAX_COLOR_ATTACHMENTS],
+    pub color: [Option<RenderSurface>; MAX_COLOR_ATTACHMENTS],
     /// Depth attachment.
-    pub depth: Option<Surface>,
+    pub depth: Option<RenderSurface>,
     /// Stencil attachment.
-    pub stencil: Option<Surface>,
+    pub stencil: Option<RenderSurface>,
     /// Hi-Z bounds of `depth`.
-    pub depth_bounds: Option<Arc<DepthBounds>>,
+    pub hi_z: Option<Arc<HiZ>>,
     /// Render area x0, y0, x1, y1, inside every attachment.
     pub area: [i32; 4],
     /// True if the colours exceed a processor's own caches.
-    pub far: bool,
+    pub exceeds_caches: bool,
     /// Grid that divides the pixels into tiles.
-    pub grid: Grid,
+    pub grid: TileGrid,
     /// True if fragments that later ones hide are not shaded.
-    pub hides: bool,
+    pub removes_hidden_surfaces: bool,
     /// Attachments that input attachments may be.
     pub inputs: AttachmentLoops,
     /// Formats of the attachments, for keys of the pixel state.
     pub formats: TargetFormats,
 }
 
-impl Pass {
+impl RenderPass {
     /// Returns true if each quad that has a pixel in the render area, in the tile around a pixel,
     /// lies in the render area.
     pub fn whole_quads(&self, pixel: [u16; 2]) -> bool {
@@ -51,11 +51,11 @@ impl Pass {
     }
 
     /// Makes a pass, with area, layers and samples cut to those of the attachments.
-    pub fn new(targets: &RenderTargets) -> Pass {
-        let color: [Option<Surface>; MAX_COLOR_ATTACHMENTS] =
-            core::array::from_fn(|i| targets.color[i].as_ref().and_then(|a| Surface::new(a, Aspect::Color)));
-        let depth = targets.depth.as_ref().and_then(|a| Surface::new(a, Aspect::Depth));
-        let stencil = targets.stencil.as_ref().and_then(|a| Surface::new(a, Aspect::Stencil));
+    pub fn new(targets: &RenderTargets) -> RenderPass {
+        let color: [Option<RenderSurface>; MAX_COLOR_ATTACHMENTS] =
+            core::array::from_fn(|i| targets.color[i].as_ref().and_then(|a| RenderSurface::new(a, Aspect::Color)));
+        let depth = targets.depth.as_ref().and_then(|a| RenderSurface::new(a, Aspect::Depth));
+        let stencil = targets.stencil.as_ref().and_then(|a| RenderSurface::new(a, Aspect::Stencil));
         let all = || color.iter().chain([&depth, &stencil]).flatten();
         // The number is cut to one that exists: 1, 2, 4, 8 or 16.
         let mut samples = 1 << targets.samples.clamp(1, MAX_SAMPLES as u32).ilog2();
@@ -68,18 +68,29 @@ impl Pass {
         let layers = all().map(|s| s.layers).min().unwrap_or(targets.layers.max(1));
         let area = [x.min(end[0]), y.min(end[1]), end[0], end[1]].map(|v| v as i32);
         let tiles = [end[0], end[1]].map(|n| n.div_ceil(1 << TILE_SHIFT).max(1));
-        let depth_bounds = depth.as_ref().and_then(DepthBounds::new).map(Arc::new);
+        let hi_z = depth.as_ref().and_then(HiZ::new).map(Arc::new);
         let formats = TargetFormats {
             color: color.map(|s| s.map(|s| s.format)),
             depth: depth.map(|s| s.format),
             stencil: stencil.is_some(),
             samples,
         };
-        let grid = Grid { tiles, layers, samples };
+        let grid = TileGrid { tiles, layers, samples };
         let bytes =
             color.iter().flatten().map(|s| s.bytes * s.extent[0] as usize * s.extent[1] as usize).sum::<usize>();
-        let far = bytes > NEAR_BYTES;
+        let exceeds_caches = bytes > CACHED_COLOR_BYTES;
         let inputs = targets.inputs;
-        Pass { color, depth, stencil, depth_bounds, area, far, grid, hides: true, inputs, formats }
+        RenderPass {
+            color,
+            depth,
+            stencil,
+            hi_z,
+            area,
+            exceeds_caches,
+            grid,
+            removes_hidden_surfaces: true,
+            inputs,
+            formats,
+        }
     }
 }

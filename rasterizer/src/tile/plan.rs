@@ -5,14 +5,14 @@
 
 use super::color::ColorPlan;
 use super::depth::{DepthPlan, RowsTest};
-use super::pass::Pass;
+use super::pass::RenderPass;
 use crate::api::{AttachmentLoops, Draw, DrawState, GraphicsStages, LineMode, Stipple, Topology};
-use crate::prim::{Places, sample_positions};
+use crate::prim::{CustomSampleLocations, sample_positions};
 use crate::stages::NO_SLOT;
 use base::abi::SamplePositions;
 use base::pixel::{PixelKey, PixelValues};
 use base::shader::{BuiltinSlot, CompiledStage, SlotKind, SlotType, StageInterface};
-use execution::Running;
+use execution::RunningCommand;
 
 /// The special lines of a draw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,12 +37,12 @@ pub struct TileState {
 impl TileState {
     /// Makes the state of a draw in a pass; `topology` is that of the primitives that come to the
     /// rasterizer.
-    pub fn new(state: &DrawState, topology: Topology, pass: &Pass) -> TileState {
+    pub fn new(state: &DrawState, topology: Topology, pass: &RenderPass) -> TileState {
         let lines = LinePlan { mode: state.line_mode, stipple: state.line_stipple };
         TileState {
             key: PixelKey::new(&state.pixel, &state.pixel_values, &pass.formats),
             values: state.pixel_values,
-            lines: state.lines_are_special(topology).then_some(lines),
+            lines: state.has_special_lines(topology).then_some(lines),
             loops: state.loops,
             ordered: state.ordered,
         }
@@ -57,7 +57,7 @@ pub struct TileDraw<'a> {
     /// The plan of the draw.
     pub plan: &'a TilePlan,
     /// The command that a worker reports while it works for the draw.
-    pub running: Running,
+    pub running: RunningCommand,
 }
 
 /// The plan by which tiles process a draw.
@@ -112,7 +112,7 @@ pub struct TilePlan {
     /// Value of pSampleMask, cut to the pass's samples.
     pub sample_mask: u32,
     /// Sample positions that the draw sets.
-    pub places: Option<Box<Places>>,
+    pub sample_locations: Option<Box<CustomSampleLocations>>,
     /// Plan of the lines, if the primitives are lines that are more than rectangles.
     pub lines: Option<LinePlan>,
     /// Slot of the alpha of colour output 0, which smooth lines multiply.
@@ -140,22 +140,22 @@ impl TilePlan {
     }
 
     /// Returns the attachments that a primitive overwrites completely in its pixels.
-    pub fn hides(&self) -> Option<u8> {
-        self.overwrites.filter(|_| self.depth.idle() && self.sample_mask != 0)
+    pub fn opaque_attachments(&self) -> Option<u8> {
+        self.overwrites.filter(|_| self.depth.is_no_op() && self.sample_mask != 0)
     }
 
     /// Returns the positions of `samples` samples.
     pub fn positions(&self, samples: u32) -> &SamplePositions {
-        self.places.as_ref().map_or_else(|| sample_positions(samples), |places| &places.positions)
+        self.sample_locations.as_ref().map_or_else(|| sample_positions(samples), |places| &places.positions)
     }
 
     /// Makes the plan for a pass.
-    pub fn new(stages: &GraphicsStages, state: &TileState, pass: &Pass) -> TilePlan {
+    pub fn new(stages: &GraphicsStages, state: &TileState, pass: &RenderPass) -> TilePlan {
         let TileState { key, values, lines, loops, ordered } = *state;
         let none = StageInterface::default();
-        let facts = stages.fragment().map(|f| &f.facts);
-        let interface = facts.map_or(&none, |f| &f.interface);
-        let fragment = facts.and_then(|f| f.payload.fragment()).copied().unwrap_or_default();
+        let info = stages.fragment().map(|f| &f.info);
+        let interface = info.map_or(&none, |f| &f.interface);
+        let fragment = info.and_then(|f| f.stage_info.fragment()).copied().unwrap_or_default();
         let builtin = |b| interface.output(SlotKind::Builtin(b)).map_or(NO_SLOT, |i| i as u16);
         let (mut colors, mut written) = (Vec::new(), 0);
         for (i, (key, surface)) in key.color.iter().zip(&pass.color).enumerate() {
@@ -168,7 +168,7 @@ impl TilePlan {
         }
         let depth = DepthPlan::new(&key, &values);
         let changes = fragment.kills
-            || facts.is_some_and(|f| f.side_effects)
+            || info.is_some_and(|f| f.side_effects)
             || fragment.writes_sample_mask
             || fragment.writes_stencil
             || fragment.writes_depth
@@ -186,32 +186,32 @@ impl TilePlan {
         let float = |&slot: &u16| interface.outputs.get(usize::from(slot)).is_some_and(|o| o.ty == SlotType::Float);
         let per_sample = key.samples > 1 && (fragment.sample_shading || key.sample_shading);
         let all_matters = fragment.reads_sample_mask && !fragment.post_depth_coverage;
-        let sees_all = early && all_matters && key.samples > 1 && !per_sample && !depth.idle();
+        let sees_all = early && all_matters && key.samples > 1 && !per_sample && !depth.is_no_op();
         let coverage_is_final =
             early && !sees_all && !fragment.kills && !fragment.writes_sample_mask && !key.alpha_to_coverage;
         let writes_colors = coverage_is_final
             && key.samples == 1
             && lines.is_none()
-            && !facts.is_some_and(|f| f.side_effects)
+            && !info.is_some_and(|f| f.side_effects)
             && !fragment.reads_input_attachments
             && !loops.color;
         let overwrites = writes_colors && colors.iter().all(ColorPlan::overwrites);
         let epilogue = match &colors[..] {
-            [color] if writes_colors && depth.idle() && !fragment.ordered && !key.alpha_to_one => color.epilogue(),
+            [color] if writes_colors && depth.is_no_op() && !fragment.ordered && !key.alpha_to_one => color.epilogue(),
             _ => None,
         };
         let epilogue = epilogue.zip(stages.fragment()).and_then(|(epilogue, stage)| {
-            Some(CompiledStage { facts: stage.facts.clone(), code: stage.code.with_epilogue(&epilogue)? })
+            Some(CompiledStage { info: stage.info.clone(), code: stage.code.with_epilogue(&epilogue)? })
         });
         // If the test fails, the stage runs without effect; stages that only discard fragments
         // cannot observe whether they run.
         let leaves_out = (fragment.kills || fragment.writes_sample_mask || key.alpha_to_coverage)
             && !fragment.writes_depth
             && !fragment.writes_stencil
-            && !facts.is_some_and(|f| f.side_effects)
+            && !info.is_some_and(|f| f.side_effects)
             && !sees_writes;
         let filter = if !early && leaves_out { depth.filter() } else { None };
-        let shades = facts.is_some() && (!colors.is_empty() || changes);
+        let shades = info.is_some() && (!colors.is_empty() || changes);
         let reads = |inputs: bool, loops: bool| loops || inputs && fragment.reads_input_attachments;
         let reads_own = reads(pass.inputs.color, loops.color) && written != 0
             || reads(pass.inputs.depth_stencil, loops.depth_stencil) && depth.writes();
@@ -223,11 +223,11 @@ impl TilePlan {
                 || reads_own
                 || ordered && (fragment.reads_input_attachments || loops.color || loops.depth_stencil),
             filter,
-            plain: early && shades && depth.idle() && key.samples == 1 && sample_mask != 0 && lines.is_none(),
+            plain: early && shades && depth.is_no_op() && key.samples == 1 && sample_mask != 0 && lines.is_none(),
             coverage_is_final,
             epilogue,
             flat: fragment.flat && coverage_is_final && key.samples == 1 && lines.is_none() && written != 0,
-            colors_only: Some(written).filter(|_| !facts.is_some_and(|f| f.side_effects) && !depth.writes()),
+            colors_only: Some(written).filter(|_| !info.is_some_and(|f| f.side_effects) && !depth.writes()),
             overwrites: Some(written).filter(|&written| overwrites && written != 0),
             per_sample,
             depth,
@@ -239,8 +239,8 @@ impl TilePlan {
             coverage_alpha: key.alpha_to_coverage.then(|| color_slots(interface, 0, 0)[3]).filter(|&s| s != NO_SLOT),
             alpha_to_one: key.alpha_to_one,
             sample_mask,
-            places: (values.sample_locations.as_ref().filter(|_| key.samples > 1))
-                .map(|locations| Box::new(Places::new(locations, key.samples))),
+            sample_locations: (values.sample_locations.as_ref().filter(|_| key.samples > 1))
+                .map(|locations| Box::new(CustomSampleLocations::new(locations, key.samples))),
             lines,
             smooth_alpha: smooth.then(|| color_slots(interface, 0, 0)[3]).filter(float),
         }

@@ -4,7 +4,7 @@ use super::shaded::SPREAD;
 use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad};
 
 /// Largest number of quads of a fragment batch.
-pub const BATCH_QUADS: usize = FragmentBatch::MOST_QUADS;
+pub const BATCH_QUADS: usize = FragmentBatch::MAX_QUADS;
 
 /// Largest number of quads of a chunk, which are 64 lanes.
 pub const WIDEST_CHUNK: usize = 16;

@@ -1,18 +1,18 @@
 //! The primitives that each tile of a round has to run, in order.
 //!
 //! A tile's primitives are those of its own bins and of the bins of the nodes around it (see
-//! `prim::Grid`), by chunk number and then by primitive number. Without large primitives, a tile's
-//! runs are a slice of all runs. Otherwise a worker joins the runs of the nodes when it begins the
-//! tile, so that nothing is stored per tile and primitive.
+//! `prim::TileGrid`), by chunk number and then by primitive number. Without large primitives, a
+//! tile's runs are a slice of all runs. Otherwise a worker joins the runs of the nodes when it
+//! begins the tile, so that nothing is stored per tile and primitive.
 
 #![forbid(unsafe_code)]
 
-use crate::prim::{ChunkOutput, Grid, LEVELS, Prim};
+use crate::prim::{ChunkOutput, LEVELS, Prim, TileGrid};
 use base::host::prefetch;
 
 /// A range of one chunk's bins that belong to one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Run {
+pub struct BinRun {
     /// Node number: tiles come first, layer-major, then row-major.
     pub node: u32,
     /// Chunk number.
@@ -23,7 +23,7 @@ pub struct Run {
     pub end: u32,
 }
 
-impl Run {
+impl BinRun {
     /// Returns the number of bins.
     pub fn len(self) -> usize {
         (self.end - self.start) as usize
@@ -52,23 +52,23 @@ const FIRST: usize = 8;
 
 /// The runs of a round.
 #[derive(Default)]
-pub struct Runs {
+pub struct BinRuns {
     /// Runs by node, then by chunk.
-    runs: Vec<Run>,
+    runs: Vec<BinRun>,
     /// Nodes that have runs, and the index of their first run.
     nodes: Vec<(u32, u32)>,
     /// Tiles that have work, if there are larger nodes; otherwise these are `nodes`.
     tiles: Option<Vec<u32>>,
 }
 
-impl Runs {
+impl BinRuns {
     /// Returns the largest number of bytes that a chunk with `bins` bins takes here.
-    pub fn most_bytes(bins: usize) -> usize {
-        bins * (size_of::<Run>() + size_of::<(u32, u32)>())
+    pub fn max_bytes(bins: usize) -> usize {
+        bins * (size_of::<BinRun>() + size_of::<(u32, u32)>())
     }
 
     /// Makes the runs of chunks, which are in the order of their numbers.
-    pub fn new(outputs: &[ChunkOutput], grid: &Grid) -> Runs {
+    pub fn new(outputs: &[ChunkOutput], grid: &TileGrid) -> BinRuns {
         let runs = merge(outputs, grid.first_node(LEVELS) as usize);
         let mut nodes = Vec::new();
         for (i, run) in runs.iter().enumerate() {
@@ -90,7 +90,7 @@ impl Runs {
             tiles.dedup();
             tiles
         });
-        Runs { runs, nodes, tiles }
+        BinRuns { runs, nodes, tiles }
     }
 
     /// Returns the number of tiles that have work.
@@ -99,12 +99,12 @@ impl Runs {
     }
 
     /// Returns a tile's number and its runs, by chunk; they are collected in `joined` if needed.
-    pub fn of<'a>(&'a self, i: usize, grid: &Grid, joined: &'a mut Vec<Run>) -> (u32, &'a [Run]) {
+    pub fn tile_runs<'a>(&'a self, i: usize, grid: &TileGrid, joined: &'a mut Vec<BinRun>) -> (u32, &'a [BinRun]) {
         let Some(tiles) = &self.tiles else { return (self.nodes[i].0, self.of_node(i)) };
         let tile = tiles[i];
         joined.clear();
         for level in 0..LEVELS {
-            if let Ok(found) = self.nodes.binary_search_by_key(&grid.around(tile, level), |n| n.0) {
+            if let Ok(found) = self.nodes.binary_search_by_key(&grid.enclosing_node(tile, level), |n| n.0) {
                 joined.extend_from_slice(self.of_node(found));
             }
         }
@@ -113,17 +113,17 @@ impl Runs {
     }
 
     /// Returns true if there are larger nodes, whose runs tiles join with their own.
-    pub fn are_joined(&self) -> bool {
+    pub fn has_joined_runs(&self) -> bool {
         self.tiles.is_some()
     }
 
     /// Returns the first runs of a tile, if runs are not joined.
-    pub fn first_of(&self, i: usize) -> &[Run] {
+    pub fn first_of(&self, i: usize) -> &[BinRun] {
         let runs = self.of_node(i);
         &runs[..runs.len().min(FIRST)]
     }
 
-    fn of_node(&self, i: usize) -> &[Run] {
+    fn of_node(&self, i: usize) -> &[BinRun] {
         let end = self.nodes.get(i + 1).map_or(self.runs.len(), |n| n.1 as usize);
         &self.runs[self.nodes[i].1 as usize..end]
     }
@@ -132,7 +132,7 @@ impl Runs {
 /// Returns the bins of a chunk's runs (of a tile and the nodes around it) as one list, by
 /// primitive. Bins have no node numbers if there is more than one run.
 #[inline(always)]
-pub fn joined_bins<'a>(runs: &[Run], output: &'a ChunkOutput, joined: &'a mut Vec<u64>) -> &'a [u64] {
+pub fn joined_bins<'a>(runs: &[BinRun], output: &'a ChunkOutput, joined: &'a mut Vec<u64>) -> &'a [u64] {
     match runs {
         [run] => run.bins(output),
         _ => {
@@ -144,7 +144,7 @@ pub fn joined_bins<'a>(runs: &[Run], output: &'a ChunkOutput, joined: &'a mut Ve
 
 #[cold]
 #[inline(never)]
-fn join_bins(runs: &[Run], output: &ChunkOutput, joined: &mut Vec<u64>) {
+fn join_bins(runs: &[BinRun], output: &ChunkOutput, joined: &mut Vec<u64>) {
     joined.clear();
     for run in runs {
         joined.extend(run.bins(output).iter().map(|&bin| u64::from(bin as u32)));
@@ -154,12 +154,12 @@ fn join_bins(runs: &[Run], output: &ChunkOutput, joined: &mut Vec<u64>) {
 }
 
 /// Returns the runs of all chunks, by node and then by chunk; there are `nodes` nodes.
-fn merge(outputs: &[ChunkOutput], nodes: usize) -> Vec<Run> {
+fn merge(outputs: &[ChunkOutput], nodes: usize) -> Vec<BinRun> {
     let mut runs = Vec::new();
     for (chunk, output) in outputs.iter().enumerate() {
         let ends = output.nodes.iter().skip(1).map(|&(_, start)| start).chain([output.bins.len() as u32]);
         let chunk = chunk as u32;
-        runs.extend(output.nodes.iter().zip(ends).map(|(&(node, start), end)| Run { node, chunk, start, end }));
+        runs.extend(output.nodes.iter().zip(ends).map(|(&(node, start), end)| BinRun { node, chunk, start, end }));
     }
     if nodes > 4 * runs.len() {
         runs.sort_unstable();
@@ -197,7 +197,7 @@ mod tests {
     fn runs_are_sorted_by_node_and_chunk() {
         let outputs =
             [output(&[(1, 0), (1, 1), (4, 2)]), output(&[]), output(&[(0, 0), (4, 0), (4, 3)]), output(&[(1, 7)])];
-        let run = |node, chunk, start, end| Run { node, chunk, start, end };
+        let run = |node, chunk, start, end| BinRun { node, chunk, start, end };
         let want = [run(0, 2, 0, 1), run(1, 0, 0, 2), run(1, 3, 0, 1), run(4, 0, 2, 3), run(4, 2, 1, 3)];
         assert_eq!(merge(&outputs, 5), want);
         assert_eq!(merge(&outputs, 1000), want, "few runs of many nodes");
@@ -208,17 +208,17 @@ mod tests {
     fn a_tile_joins_what_the_nodes_around_it_list() {
         // The grid has 30 tiles, 2×2 nodes of level 1 (30 to 33), one of level 2 (34) and one of
         // level 3 (35).
-        let grid = Grid { tiles: [6, 5], layers: 1, samples: 1 };
+        let grid = TileGrid { tiles: [6, 5], layers: 1, samples: 1 };
         let outputs =
             [output(&[(0, 2), (0, 9), (30, 1), (30, 5), (34, 3)]), output(&[(33, 0)]), output(&[(0, 0), (34, 1)])];
-        let runs = Runs::new(&outputs, &grid);
+        let runs = BinRuns::new(&outputs, &grid);
         assert_eq!(runs.tiles(), 30, "the node of level 2 has all tiles");
         let lists = |i: usize| {
             let (mut joined, mut bins) = (Vec::new(), Vec::new());
-            let (tile, runs) = runs.of(i, &grid, &mut joined);
+            let (tile, runs) = runs.tile_runs(i, &grid, &mut joined);
             assert_eq!(tile, i as u32);
-            let same_chunk = |a: &Run, b: &Run| a.chunk == b.chunk;
-            let chunk = |r: &[Run]| {
+            let same_chunk = |a: &BinRun, b: &BinRun| a.chunk == b.chunk;
+            let chunk = |r: &[BinRun]| {
                 let output = &outputs[r[0].chunk as usize];
                 (r[0].chunk, joined_bins(r, output, &mut bins).iter().map(|&b| b as u32).collect::<Vec<_>>())
             };

@@ -7,7 +7,7 @@ use base::abi::{FragmentQuad, SlotLayout};
 
 /// The outputs of shaded quads: lane `4*quad + pixel` of each slot.
 #[derive(Clone, Copy)]
-pub struct Outputs<'a> {
+pub struct ShadedOutputs<'a> {
     /// The words of all slots.
     pub words: &'a [u32],
     /// Layout of the words.
@@ -16,7 +16,7 @@ pub struct Outputs<'a> {
     pub alive: &'a [u32],
 }
 
-impl Outputs<'_> {
+impl ShadedOutputs<'_> {
     /// Returns the four lanes of a quad; zeros for a missing slot.
     #[inline(always)]
     pub fn quad(&self, quad: usize, slot: u16) -> [u32; 4] {
@@ -64,7 +64,7 @@ pub struct ShadedQuads<'a> {
     /// Quads, with the remaining coverage.
     pub quads: &'a [FragmentQuad],
     /// Outputs of the stage.
-    pub outputs: Outputs<'a>,
+    pub outputs: ShadedOutputs<'a>,
     /// True if alphaToOne is enabled.
     pub alpha_to_one: bool,
     /// Layer that is written.

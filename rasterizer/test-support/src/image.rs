@@ -62,7 +62,7 @@ impl TestImage {
         let mut image = TestImage::zeroed(layout.expect("a small image"));
         let float_bits = matches!(format.info().channels[0].ty, base::format::ChannelType::Sfloat);
         for word in &mut image.bytes {
-            let random = u128::from(rng.wide()) << 64 | u128::from(rng.wide());
+            let random = u128::from(rng.next_u64()) << 64 | u128::from(rng.next_u64());
             // Floats of either precision have moderate size: the mask keeps exponents of -1.0 to
             // 1.0.
             *word = match (float_bits, format.info().channels[0].bits) {
@@ -81,7 +81,7 @@ impl TestImage {
 
     /// Makes an image with the same texels whose levels are cut into cells.
     pub fn in_cells(&self) -> TestImage {
-        let cells = TestImage::zeroed(ImageLayout::in_blocks(self.memory.layout.desc).expect("a format with cells"));
+        let cells = TestImage::zeroed(ImageLayout::new_sparse(self.memory.layout.desc).expect("a format with cells"));
         assert!(cells.memory.layout.planes()[0].levels[0].grid.is_some());
         let bytes = self.memory.layout.planes()[0].block_bytes as usize;
         for (from, to) in self.blocks().zip(cells.blocks()) {
@@ -95,7 +95,8 @@ impl TestImage {
     /// depend on the layout.
     pub fn texels(&self) -> Vec<u8> {
         let bytes = self.memory.layout.planes()[0].block_bytes as usize;
-        // SAFETY: `blocks` returns addresses of whole blocks of the image, which nothing writes now.
+        // SAFETY: `blocks` returns addresses of whole blocks of the image, which nothing writes
+        // now.
         self.blocks().flat_map(|block| unsafe { core::slice::from_raw_parts(block, bytes) }).copied().collect()
     }
 

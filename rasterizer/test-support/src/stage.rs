@@ -1,15 +1,15 @@
 //! Stages whose code is written in Rust, and contexts for them.
 
 use base::abi::*;
-use base::shader::{CompiledStage, Payload, StageFacts, StageInterface};
+use base::shader::{CompiledStage, ShaderInfo, StageInterface, StageSpecificInfo};
 use core::ffi::c_void;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 /// Returns a stage that runs `entry` with chunks of `lanes` lanes.
-pub fn stage(payload: Payload, entry: StageFn, lanes: u32, interface: StageInterface) -> CompiledStage {
-    let facts = StageFacts {
-        payload,
+pub fn stage(stage_info: StageSpecificInfo, entry: StageFn, lanes: u32, interface: StageInterface) -> CompiledStage {
+    let info = ShaderInfo {
+        stage_info,
         lanes,
         interface: Arc::new(interface),
         capture: None,
@@ -17,7 +17,7 @@ pub fn stage(payload: Payload, entry: StageFn, lanes: u32, interface: StageInter
         has_loops: false,
         draw_parameters: true,
     };
-    CompiledStage { facts, code: Arc::new(entry) }
+    CompiledStage { info, code: Arc::new(entry) }
 }
 
 static NEVER: AtomicU32 = AtomicU32::new(0);
@@ -47,9 +47,9 @@ static HELPERS: HelperTable = HelperTable {
     interpolate: no_interpolate,
     centroids: no_centroids,
     sample_chunks: no_chunks,
-    begin_atomics: base::deferred::begin_atomics,
-    combine_atomics: base::deferred::combine_atomics,
-    end_atomics: base::deferred::end_atomics,
+    begin_atomics: base::deferred_atomics::begin_atomics,
+    combine_atomics: base::deferred_atomics::combine_atomics,
+    end_atomics: base::deferred_atomics::end_atomics,
     clock: no_clock,
 };
 
@@ -58,7 +58,7 @@ pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
     let none = BufferDescriptor { address: core::ptr::null_mut(), range: 0 };
     Arc::new(ShaderContext {
         sets: [core::ptr::null(); MAX_DESCRIPTOR_SETS],
-        dynamic_buffers: [none; NEAR_DYNAMIC_BUFFERS],
+        dynamic_buffers: [none; INLINE_DYNAMIC_BUFFERS],
         push_constants: [0; MAX_PUSH_CONSTANTS],
         num_workgroups: [1; 3],
         base_vertex: 0,

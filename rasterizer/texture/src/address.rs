@@ -44,7 +44,7 @@ pub fn wrap(i: i32, size: i32, address_mode: u32) -> i32 {
 
 /// The footprint along one axis.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Taps {
+pub struct AxisTaps {
     /// Indices of the texels, already wrapped; both are equal for nearest filtering.
     pub at: [i32; 2],
     /// Weight of the second texel, from 0 to 1.
@@ -60,14 +60,14 @@ fn floor(x: f32) -> (f32, i32) {
 
 /// Returns the single texel of nearest filtering at texel coordinate `u`.
 #[inline(always)]
-pub fn nearest(u: f32, offset: i32, size: u32, address_mode: u32) -> Taps {
+pub fn nearest(u: f32, offset: i32, size: u32, address_mode: u32) -> AxisTaps {
     let i = wrap(floor(u).1.saturating_add(offset), size as i32, address_mode);
-    Taps { at: [i, i], weight: 0.0 }
+    AxisTaps { at: [i, i], weight: 0.0 }
 }
 
 /// Returns the two texels of linear filtering at texel coordinate `u`.
 #[inline(always)]
-pub fn linear(u: f32, offset: i32, size: u32, address_mode: u32) -> Taps {
+pub fn linear(u: f32, offset: i32, size: u32, address_mode: u32) -> AxisTaps {
     let u = u - 0.5;
     let (f, i) = floor(u);
     let i = i.saturating_add(offset);
@@ -76,7 +76,7 @@ pub fn linear(u: f32, offset: i32, size: u32, address_mode: u32) -> Taps {
     // round to 1, which selects the second texel only.
     let weight = if weight <= 1.0 { weight } else { 0.0 };
     let size = size as i32;
-    Taps { at: [wrap(i, size, address_mode), wrap(i.saturating_add(1), size, address_mode)], weight }
+    AxisTaps { at: [wrap(i, size, address_mode), wrap(i.saturating_add(1), size, address_mode)], weight }
 }
 
 /// Returns the layer of an array coordinate, rounded to nearest even and clamped.

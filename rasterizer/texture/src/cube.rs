@@ -74,8 +74,8 @@ impl<F: Floats> Faces<F> {
     #[inline(always)]
     pub fn of(r: [F; 3]) -> Self {
         let a = [magnitude(r[0]), magnitude(r[1]), magnitude(r[2])];
-        let z = a[2].not_less(a[0]) & a[2].not_less(a[1]);
-        let y = a[1].not_less(a[0]) & (z ^ F::Ints::splat(u32::MAX));
+        let z = a[2].greater_or_equal(a[0]) & a[2].greater_or_equal(a[1]);
+        let y = a[1].greater_or_equal(a[0]) & (z ^ F::Ints::splat(u32::MAX));
         let zero = F::splat(0.0);
         let negative = z.select(zero.greater(r[2]), y.select(zero.greater(r[1]), zero.greater(r[0])));
         Faces { z, y, negative }

@@ -6,9 +6,9 @@
 
 use super::words::row;
 use base::abi::{ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, Sampler};
-use base::host::{Host, Ints, Level};
+use base::host::{Host, Ints, SimdLevel};
 
-base::compiled! {
+base::multiversion! {
     /// Calls [`waterfall`] with results of the width that the kernel needs.
     unsafe extern "C" fn divergent
         (views: *const *const ImageView, samplers: *const *const Sampler, args: *mut ImageArgs) {
@@ -31,7 +31,7 @@ pub unsafe extern "C" fn image_divergent(
     args: *mut ImageArgs,
 ) {
     // SAFETY: the requirements of the helper hold (`# Safety`), and the level is the host's own.
-    unsafe { divergent(Level::here())(views, samplers, args) }
+    unsafe { divergent(SimdLevel::detect())(views, samplers, args) }
 }
 
 /// Returns the lanes whose pointer is `one`.
@@ -128,19 +128,19 @@ unsafe fn waterfall<H: Host, const LONG: bool>(
             }
             (*args).mask = same;
             ((*view).kernels[kernel])(view, sampler, args);
-            let lanes = H::Ints::spread(same);
+            let lanes = H::Ints::from_mask(same);
             for (all, new) in result.iter_mut().zip(&(*args).result) {
                 *all = lanes.select(row::<H, _>(new), *all);
             }
             if LONG {
                 for (all, new) in high.iter_mut().zip(&(*args).result_high) {
-                    *all = lanes.select(row::<H, _>(new), H::Ints::of(*all)).lanes();
+                    *all = lanes.select(row::<H, _>(new), H::Ints::from_array(*all)).to_array();
                 }
             }
             left &= !same;
         }
         for (to, lanes) in (*args).result.iter_mut().zip(result) {
-            *to = lanes.lanes();
+            *to = lanes.to_array();
         }
         if LONG {
             (*args).result_high = high;

@@ -1,35 +1,36 @@
 //! The `extern "C"` kernels, which are compiled for every level of the host, and the choice of a
 //! view's kernels.
 
-use super::blocks::Blocks;
-use super::cells::{self, InCells};
-use super::chunks::{ChunkRows, kernel_of};
-use super::class;
+use super::chunk_batch::{ChunkRows, kernel_of};
+use super::compressed::CompressedClass;
+use super::lanes8::{sample_2d, sample_2d_batch, sample_any};
+use super::sampler_class;
 use super::slice::Slice;
-use super::texel::{Any, Plain, Texels};
+use super::sparse::{self, SparseClass};
+use super::texel::{AnyClass, PlainClass, Texels};
 use super::words::Words;
-use super::{access, general, many, planar, vector};
+use super::{fetch_store, scalar};
 use base::abi::{
     ChunksKernel, ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_RESIDENT,
     KERNEL_SAMPLE, KERNEL_STORE, MAX_LANES, PairKernel, Sampler, TAPS, Taps, TapsKernel,
 };
 use base::format::Format;
-use base::format::lanes::{Four, row};
-use base::host::{Host, Ints, Level, Portable};
+use base::format::lanes::{FilterTexel, row};
+use base::host::{Host, Ints, Portable, SimdLevel};
 use std::hint::black_box;
 
-base::compiled! {
+base::multiversion! {
     /// Samples images with cells, with any sampler.
     unsafe extern "C" fn general_kernel (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        general::sample::<InCells>(&*view, &*sampler, &mut *args);
+        scalar::sample::<SparseClass>(&*view, &*sampler, &mut *args);
     }
     /// Samples all other images, with any sampler.
     unsafe extern "C" fn vector_kernel (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        vector::sample::<H>(&*view, &*sampler, &mut *args);
+        sample_any::sample::<H>(&*view, &*sampler, &mut *args);
     }
     /// Reads texels of a class ([`TapsKernel`]).
     unsafe extern "C" fn taps_kernel [T: Texels] [T] (view: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
-        if H::IS_LEAST {
+        if H::IS_BASELINE {
             return shared_taps::<T::Shared>(H::LEVEL)(view, taps, first, count);
         }
         read_taps::<H, T>(&*view, taps, first, count);
@@ -41,29 +42,29 @@ base::compiled! {
     /// Samples with samplers of the plain classes, and of the anisotropic class.
     unsafe extern "C" fn planar_kernel [T: Texels, const LINEAR: bool, const PROBES: bool] [T, LINEAR, PROBES]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        if PROBES && H::IS_LEAST {
+        if PROBES && H::IS_BASELINE {
             return shared_probes::<T::Shared>(H::LEVEL)(view, sampler, args);
         }
-        planar::sample::<H, T, LINEAR, PROBES>(&*view, &*sampler, &mut *args);
+        sample_2d::sample::<H, T, LINEAR, PROBES>(&*view, &*sampler, &mut *args);
     }
     /// Takes anisotropic samples at the baseline of several levels, where classes share the code.
     unsafe extern "C" fn shared_probes [T: Texels] [T]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        planar::sample::<H, T, true, true>(&*view, &*sampler, &mut *args);
+        sample_2d::sample::<H, T, true, true>(&*view, &*sampler, &mut *args);
     }
     /// Stores texels at the baseline of several levels, where classes share the code.
     unsafe extern "C" fn shared_store [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
-        access::store::<H, T>(&*view, &mut *args);
+        fetch_store::store::<H, T>(&*view, &mut *args);
     }
     /// Samples as `planar_kernel` does, for classes that are filtered in 512-bit vectors, with or
     /// without anisotropy.
     for Avx512 unsafe extern "C" fn wide_kernel [T: Texels, const PROBES: bool] [T, PROBES]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        if PROBES && H::IS_LEAST {
+        if PROBES && H::IS_BASELINE {
             return shared_probes::<T::Shared>(H::LEVEL)(view, sampler, args);
         }
-        planar::sample::<H, T, true, PROBES>(&*view, &*sampler, &mut *args);
+        sample_2d::sample::<H, T, true, PROBES>(&*view, &*sampler, &mut *args);
     }
     /// Takes the most frequent samples of one level, with few registers. All others are left to the
     /// next kernel, which must not be inlined here.
@@ -98,8 +99,8 @@ base::compiled! {
         (views: *const [*const ImageView; 2], sampler: *const Sampler, args: *mut ImageArgs, done: *mut bool) {
         let views = [&*(*views)[0], &*(*views)[1]];
         *done = match (*sampler).class {
-            class::NEAREST if T::WIDE_NEAREST => T::sample_pair::<H, false>(views, &*sampler, &mut *args),
-            class::LINEAR => T::sample_pair::<H, true>(views, &*sampler, &mut *args),
+            sampler_class::NEAREST if T::HAS_512_NEAREST => T::sample_pair::<H, false>(views, &*sampler, &mut *args),
+            sampler_class::LINEAR => T::sample_pair::<H, true>(views, &*sampler, &mut *args),
             _ => false,
         };
     }
@@ -108,24 +109,24 @@ base::compiled! {
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
         let (rows, any) = (&mut ChunkRows::new(coords, results, chunks, (*args).row_lanes), kernel_of(view, sampler));
         let (view, sampler, args) = (&*view, &*sampler, &mut *args);
-        if !H::WIDE && !H::IS_LEAST {
+        if !H::HAS_512 && !H::IS_BASELINE {
             return match sampler.class {
                 _ if is_rare::<T>() => rows.one_by_one(view, sampler, args, any),
-                class::NEAREST => many::sample_chunks::<H, T, false>(view, sampler, args, rows, any),
-                class::LINEAR => many::sample_chunks::<H, T, true>(view, sampler, args, rows, any),
+                sampler_class::NEAREST => sample_2d_batch::sample_chunks::<H, T, false>(view, sampler, args, rows, any),
+                sampler_class::LINEAR => sample_2d_batch::sample_chunks::<H, T, true>(view, sampler, args, rows, any),
                 _ => rows.one_by_one(view, sampler, args, any),
             };
         }
         match sampler.class {
-            class::NEAREST if T::WIDE_NEAREST => {
+            sampler_class::NEAREST if T::HAS_512_NEAREST => {
                 let others = black_box(planar_kernel::<T, false, false>(H::LEVEL));
                 T::sample_chunks::<H, false>(view, sampler, args, rows, [any, others]);
             }
-            class::LINEAR => {
+            sampler_class::LINEAR => {
                 let others = black_box(wide_kernel::<T, false>(H::LEVEL));
                 T::sample_chunks::<H, true>(view, sampler, args, rows, [any, others]);
             }
-            class::ANISOTROPIC => {
+            sampler_class::ANISOTROPIC => {
                 let others = black_box(wide_kernel::<T, true>(H::LEVEL));
                 T::anisotropic_chunks::<H>(view, sampler, args, rows, [any, others]);
             }
@@ -135,15 +136,15 @@ base::compiled! {
     /// Fetches texels without a filter (`OpImageFetch`, `OpImageRead`).
     unsafe extern "C" fn fetch_kernel [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
-        access::fetch::<H, T>(&*view, &mut *args);
+        fetch_store::fetch::<H, T>(&*view, &mut *args);
     }
     /// Stores texels (`OpImageWrite`).
     unsafe extern "C" fn store_kernel [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
-        if H::IS_LEAST {
+        if H::IS_BASELINE {
             return shared_store::<T::Shared>(H::LEVEL)(view, _sampler, args);
         }
-        access::store::<H, T>(&*view, &mut *args);
+        fetch_store::store::<H, T>(&*view, &mut *args);
     }
 }
 
@@ -171,7 +172,7 @@ unsafe fn read_taps<H: Host, T: Texels>(view: &ImageView, taps: *mut Taps, first
                 let ([right, same_row], [left, below], [right_below, same_below]) =
                     (place::<H>(taps, i + 1), place::<H>(taps, i + 2), place::<H>(taps, i + 3));
                 let columns = (x + H::Ints::splat(1)).equal(right) & left.equal(x) & right_below.equal(right);
-                if (columns & same_row.equal(y) & same_below.equal(below)).signs() == (1 << MAX_LANES) - 1 {
+                if (columns & same_row.equal(y) & same_below.equal(below)).movemask() == (1 << MAX_LANES) - 1 {
                     let words = T::adjacent::<H>(view, &slice, [x, right], [y, below]);
                     for (k, words) in words.iter().enumerate() {
                         give::<H, T>(taps, i + k, words);
@@ -194,7 +195,7 @@ unsafe fn read_taps<H: Host, T: Texels>(view: &ImageView, taps: *mut Taps, first
 unsafe fn place<H: Host>(taps: *const Taps, i: usize) -> [H::Ints; 2] {
     // SAFETY: the position is initialised; the host is `H` (`# Safety`).
     let [x, y] = unsafe { (&raw const (*taps).at[i % TAPS]).read() };
-    [H::Ints::of(x), H::Ints::of(y)]
+    [H::Ints::from_array(x), H::Ints::from_array(y)]
 }
 
 /// Writes the components of a texel.
@@ -206,24 +207,24 @@ unsafe fn give<H: Host, T: Texels>(taps: *mut Taps, i: usize, words: &Words<H>) 
     let texels = T::components::<H::Ints, false>(words);
     for (c, component) in texels.into_iter().enumerate() {
         // SAFETY: `taps` is writable, as `read_taps` requires.
-        unsafe { (&raw mut (*taps).texels[i % TAPS][c]).write(component.lanes()) };
+        unsafe { (&raw mut (*taps).texels[i % TAPS][c]).write(component.to_array()) };
     }
 }
 
 /// Returns true for texels of planes of ten or twelve bits. Only hosts with the 512-bit level have
 /// a loop for them, to keep the library small.
 const fn is_rare<T: Texels>() -> bool {
-    matches!(T::FOUR, Some(Four::Few(few)) if few.bits % 8 != 0)
+    matches!(T::FOUR, Some(FilterTexel::Narrow(few)) if few.bits % 8 != 0)
 }
 
 /// Accesses one texel per lane of images with cells.
-unsafe extern "C" fn cells_kernel<const KERNEL: usize>(
+unsafe extern "C" fn sparse_kernel<const KERNEL: usize>(
     view: *const ImageView,
     _: *const Sampler,
     args: *mut ImageArgs,
 ) {
     // SAFETY: a kernel is called with a valid view and a filled argument block.
-    unsafe { cells::access::<KERNEL>(&*view, &mut *args) }
+    unsafe { sparse::access::<KERNEL>(&*view, &mut *args) }
 }
 
 /// Reports all texels as resident, for views that have all of their memory.
@@ -235,19 +236,19 @@ unsafe extern "C" fn all_resident(_: *const ImageView, _: *const Sampler, args: 
 /// Reports the residency of texels of sparse resources.
 pub unsafe extern "C" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: a kernel is called with a valid view and a filled argument block.
-    unsafe { cells::resident(&*view, sampler.as_ref(), &mut *args) }
+    unsafe { sparse::resident(&*view, sampler.as_ref(), &mut *args) }
 }
 
 /// Returns the kernels of views of images with cells.
-pub fn of_cells(format: Format, level: Level) -> Kernels {
-    if format.info().image_features == 0 || format.is_divided() {
+pub fn sparse_kernels(format: Format, level: SimdLevel) -> Kernels {
+    if format.info().image_features == 0 || format.has_parts() {
         return [nothing; KERNEL_COUNT];
     }
     let sampled = if format.long_integers() == 0 { general_kernel(level) } else { nothing };
     let mut set: Kernels = [sampled; KERNEL_COUNT];
-    set[KERNEL_FETCH] = cells_kernel::<KERNEL_FETCH>;
-    set[KERNEL_STORE] = cells_kernel::<KERNEL_STORE>;
-    set[KERNEL_ATOMIC] = cells_kernel::<KERNEL_ATOMIC>;
+    set[KERNEL_FETCH] = sparse_kernel::<KERNEL_FETCH>;
+    set[KERNEL_STORE] = sparse_kernel::<KERNEL_STORE>;
+    set[KERNEL_ATOMIC] = sparse_kernel::<KERNEL_ATOMIC>;
     set[KERNEL_RESIDENT] = all_resident;
     set
 }
@@ -255,13 +256,13 @@ pub fn of_cells(format: Format, level: Level) -> Kernels {
 unsafe extern "C" fn atomic(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
     // only for aligned 32-bit views.
-    unsafe { access::atomic::<Portable>(&*view, &mut *args) }
+    unsafe { fetch_store::atomic::<Portable>(&*view, &mut *args) }
 }
 
 unsafe extern "C" fn atomic_long(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
     // only for aligned 64-bit views.
-    unsafe { access::atomic_long::<Portable>(&*view, &mut *args) }
+    unsafe { fetch_store::atomic_long::<Portable>(&*view, &mut *args) }
 }
 
 unsafe extern "C" fn fetch_long<const N: usize, const BYTES: usize>(
@@ -271,7 +272,7 @@ unsafe extern "C" fn fetch_long<const N: usize, const BYTES: usize>(
 ) {
     // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
     // only for views of `N` 64-bit integers.
-    unsafe { access::fetch_long::<Portable, N, BYTES>(&*view, &mut *args) }
+    unsafe { fetch_store::fetch_long::<Portable, N, BYTES>(&*view, &mut *args) }
 }
 
 unsafe extern "C" fn store_long<const N: usize, const BYTES: usize>(
@@ -281,19 +282,19 @@ unsafe extern "C" fn store_long<const N: usize, const BYTES: usize>(
 ) {
     // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
     // only for views of `N` 64-bit integers.
-    unsafe { access::store_long::<Portable, N, BYTES>(&*view, &*args) }
+    unsafe { fetch_store::store_long::<Portable, N, BYTES>(&*view, &*args) }
 }
 
 unsafe extern "C" fn atomic_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
     // only for aligned views of two halves.
-    unsafe { access::atomic_halves::<Portable>(&*view, &mut *args) }
+    unsafe { fetch_store::atomic_halves::<Portable>(&*view, &mut *args) }
 }
 
 unsafe extern "C" fn atomic_four_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
     // only for aligned views of four halves.
-    unsafe { access::atomic_four_halves::<Portable>(&*view, &mut *args) }
+    unsafe { fetch_store::atomic_four_halves::<Portable>(&*view, &mut *args) }
 }
 
 /// Returns zeros, for null views and for operations that a view does not support.
@@ -339,7 +340,7 @@ pub unsafe extern "C" fn no_taps(_: *const ImageView, taps: *mut Taps, first: u3
 }
 
 /// Returns the kernels of class `T`, and the one that reads its texels.
-fn general_set<T: Texels>(level: Level) -> OfClass {
+fn general_set<T: Texels>(level: SimdLevel) -> ClassKernels {
     let mut set: Kernels = [vector_kernel(level); KERNEL_COUNT];
     set[KERNEL_FETCH] = fetch_kernel::<T>(level);
     set[KERNEL_STORE] = store_kernel::<T>(level);
@@ -349,48 +350,48 @@ fn general_set<T: Texels>(level: Level) -> OfClass {
 }
 
 /// Returns the kernels of a class of float texels.
-fn planar_set<T: Texels>(level: Level) -> OfClass {
+fn planar_set<T: Texels>(level: SimdLevel) -> ClassKernels {
     let (mut set, taps) = general_set::<T>(level);
-    set[KERNEL_SAMPLE + class::NEAREST as usize] = match T::WIDE_NEAREST && level.is_wide() {
+    set[KERNEL_SAMPLE + sampler_class::NEAREST as usize] = match T::HAS_512_NEAREST && level.has_512() {
         true => plain_kernel::<T, false>(level),
         false => planar_kernel::<T, false, false>(level),
     };
     let [linear, anisotropic] = match T::FOUR {
-        Some(_) if level.is_wide() => [plain_kernel::<T, true>(level), probes_kernel::<T>(level)],
+        Some(_) if level.has_512() => [plain_kernel::<T, true>(level), probes_kernel::<T>(level)],
         Some(_) => [wide_kernel::<T, false>(level), wide_kernel::<T, true>(level)],
         None => [planar_kernel::<T, true, false>(level), planar_kernel::<T, true, true>(level)],
     };
-    set[KERNEL_SAMPLE + class::LINEAR as usize] = linear;
-    set[KERNEL_SAMPLE + class::ANISOTROPIC as usize] = anisotropic;
+    set[KERNEL_SAMPLE + sampler_class::LINEAR as usize] = linear;
+    set[KERNEL_SAMPLE + sampler_class::ANISOTROPIC as usize] = anisotropic;
     (set, taps)
 }
 
 /// Returns the kernels of a float format.
-fn float<const ROW: usize, const RAW: bool>(level: Level) -> OfClass {
-    planar_set::<Plain<ROW, RAW>>(level)
+fn float<const ROW: usize, const RAW: bool>(level: SimdLevel) -> ClassKernels {
+    planar_set::<PlainClass<ROW, RAW>>(level)
 }
 
 /// Returns the kernels of an integer format, which is not filtered.
-fn integer<const ROW: usize>(level: Level) -> OfClass {
-    let (mut set, taps) = general_set::<Plain<ROW, false>>(level);
-    set[KERNEL_SAMPLE + class::NEAREST as usize] = planar_kernel::<Plain<ROW, false>, false, false>(level);
-    set[KERNEL_SAMPLE + class::LINEAR as usize] = planar_kernel::<Plain<ROW, false>, false, false>(level);
+fn integer<const ROW: usize>(level: SimdLevel) -> ClassKernels {
+    let (mut set, taps) = general_set::<PlainClass<ROW, false>>(level);
+    set[KERNEL_SAMPLE + sampler_class::NEAREST as usize] = planar_kernel::<PlainClass<ROW, false>, false, false>(level);
+    set[KERNEL_SAMPLE + sampler_class::LINEAR as usize] = planar_kernel::<PlainClass<ROW, false>, false, false>(level);
     (set, taps)
 }
 
 /// Returns the kernels of compressed formats whose texels are decoded to those of row `ROW`, with
 /// `WORDS` words.
-fn blocks<const ROW: usize, const WORDS: usize, const RAW: bool>(level: Level) -> OfClass {
-    planar_set::<Blocks<ROW, WORDS, RAW>>(level)
+fn blocks<const ROW: usize, const WORDS: usize, const RAW: bool>(level: SimdLevel) -> ClassKernels {
+    planar_set::<CompressedClass<ROW, WORDS, RAW>>(level)
 }
 
 /// The kernels of a class, and the one that reads its texels.
-type OfClass = (Kernels, TapsKernel);
+type ClassKernels = (Kernels, TapsKernel);
 
-type KernelsOfClass = fn(Level) -> OfClass;
+type ClassConstructor = fn(SimdLevel) -> ClassKernels;
 
 /// The classes of compressed formats, by the format of their decoded texels.
-const DECODED: &[(&[&str], KernelsOfClass)] = &[
+const DECODED: &[(&[&str], ClassConstructor)] = &[
     (&["R8G8B8A8_UNORM"], blocks::<{ row("R8G8B8A8_UNORM") }, 1, true>),
     (&["R8G8B8A8_SRGB"], blocks::<{ row("R8G8B8A8_SRGB") }, 1, false>),
     (&["R32_SFLOAT"], blocks::<{ row("R32_SFLOAT") }, 1, false>),
@@ -400,7 +401,7 @@ const DECODED: &[(&[&str], KernelsOfClass)] = &[
 
 /// Formats with a separate class: names of formats whose texels are all like those of the last
 /// one's row.
-const CLASSES: &[(&[&str], KernelsOfClass)] = &[
+const CLASSES: &[(&[&str], ClassConstructor)] = &[
     (&["A8B8G8R8_UNORM_PACK32", "R8G8B8A8_UNORM"], float::<{ row("R8G8B8A8_UNORM") }, true>),
     (&["B8G8R8A8_UNORM"], float::<{ row("B8G8R8A8_UNORM") }, true>),
     (&["A8B8G8R8_SRGB_PACK32", "R8G8B8A8_SRGB"], float::<{ row("R8G8B8A8_SRGB") }, false>),
@@ -448,7 +449,7 @@ const LONG: [[ImageKernel; 2]; 5] = [
 
 /// Returns the kernels of views that are not sampled: those of 64-bit integers, or those without
 /// operations.
-fn unsampled(format: Format) -> OfClass {
+fn unsampled(format: Format) -> ClassKernels {
     let mut set: Kernels = [nothing; KERNEL_COUNT];
     [set[KERNEL_FETCH], set[KERNEL_STORE]] = LONG[usize::from(format.long_integers())];
     if format.long_integers() == 1 {
@@ -460,9 +461,9 @@ fn unsampled(format: Format) -> OfClass {
 
 /// Returns the kernels of views of a plane's format (`Format::of_aspect`), for hosts of a level,
 /// and the one that reads its texels.
-pub fn kernels_of(format: Format, level: Level) -> OfClass {
+pub fn kernels_of(format: Format, level: SimdLevel) -> ClassKernels {
     let info = format.info();
-    if info.image_features | info.buffer_features == 0 || format.is_divided() || format.long_integers() != 0 {
+    if info.image_features | info.buffer_features == 0 || format.has_parts() || format.long_integers() != 0 {
         return unsampled(format);
     }
     let (classes, name) = match format.is_compressed() {
@@ -471,8 +472,8 @@ pub fn kernels_of(format: Format, level: Level) -> OfClass {
     };
     let (mut set, taps) = match classes.iter().find(|(names, _)| names.contains(&name)) {
         Some((_, kernels)) => kernels(level),
-        None if format.is_integer() => general_set::<Any>(level),
-        None => planar_set::<Any>(level),
+        None if format.is_integer() => general_set::<AnyClass>(level),
+        None => planar_set::<AnyClass>(level),
     };
     if format.is_compressed() {
         set[KERNEL_STORE] = nothing;
@@ -486,19 +487,19 @@ pub fn kernels_of(format: Format, level: Level) -> OfClass {
     (set, taps)
 }
 
-type OfLevel<K> = fn(Level) -> K;
+type LevelConstructor<K> = fn(SimdLevel) -> K;
 
 /// The kernels of a class for two views and for many chunks.
-type Joint = (OfLevel<PairKernel>, OfLevel<ChunksKernel>);
+type JointKernels = (LevelConstructor<PairKernel>, LevelConstructor<ChunksKernel>);
 
 /// Returns the kernels for the texels of a row.
-const fn joint<const ROW: usize, const RAW: bool>() -> Joint {
-    (pair_kernel::<Plain<ROW, RAW>>, chunks_kernel::<Plain<ROW, RAW>>)
+const fn joint<const ROW: usize, const RAW: bool>() -> JointKernels {
+    (pair_kernel::<PlainClass<ROW, RAW>>, chunks_kernel::<PlainClass<ROW, RAW>>)
 }
 
 /// Formats with a kernel for many chunks. On hosts with the 512-bit level, most of them are also
 /// sampled in pairs of views.
-const JOINT: &[(&str, Joint)] = &[
+const JOINT: &[(&str, JointKernels)] = &[
     ("R8G8B8A8_UNORM", joint::<{ row("R8G8B8A8_UNORM") }, true>()),
     ("A8B8G8R8_UNORM_PACK32", joint::<{ row("R8G8B8A8_UNORM") }, true>()),
     ("B8G8R8A8_UNORM", joint::<{ row("B8G8R8A8_UNORM") }, true>()),
@@ -518,33 +519,33 @@ const JOINT: &[(&str, Joint)] = &[
 ];
 
 /// Returns the kernels of a row whose views are not sampled in pairs.
-const fn alone<const ROW: usize, const RAW: bool>() -> Joint {
-    (none_for_two, chunks_kernel::<Plain<ROW, RAW>>)
+const fn alone<const ROW: usize, const RAW: bool>() -> JointKernels {
+    (none_for_two, chunks_kernel::<PlainClass<ROW, RAW>>)
 }
 
 /// Returns the pair kernel that does nothing.
-const fn none_for_two(_: Level) -> PairKernel {
+const fn none_for_two(_: SimdLevel) -> PairKernel {
     no_pair
 }
 
 /// Kernels of compressed formats, by the format of their decoded texels.
-const DECODED_JOINT: &[(&str, Joint)] = &[
-    ("R8G8B8A8_UNORM", (none_for_two, chunks_kernel::<Blocks<{ row("R8G8B8A8_UNORM") }, 1, true>>)),
-    ("R8G8B8A8_SRGB", (none_for_two, chunks_kernel::<Blocks<{ row("R8G8B8A8_SRGB") }, 1, false>>)),
-    ("R16G16B16A16_SFLOAT", (none_for_two, chunks_kernel::<Blocks<{ row("R16G16B16A16_SFLOAT") }, 2, false>>)),
+const DECODED_JOINT: &[(&str, JointKernels)] = &[
+    ("R8G8B8A8_UNORM", (none_for_two, chunks_kernel::<CompressedClass<{ row("R8G8B8A8_UNORM") }, 1, true>>)),
+    ("R8G8B8A8_SRGB", (none_for_two, chunks_kernel::<CompressedClass<{ row("R8G8B8A8_SRGB") }, 1, false>>)),
+    ("R16G16B16A16_SFLOAT", (none_for_two, chunks_kernel::<CompressedClass<{ row("R16G16B16A16_SFLOAT") }, 2, false>>)),
 ];
 
 /// Returns the kernels of views of a plane's format for two views and for many chunks, for hosts of
 /// a level.
-pub fn joint_of(format: Format, level: Level) -> (PairKernel, ChunksKernel) {
+pub fn joint_of(format: Format, level: SimdLevel) -> (PairKernel, ChunksKernel) {
     let (table, texels) = match format.is_compressed() {
         true => (DECODED_JOINT, base::format::plain(format)),
         false => (JOINT, format),
     };
-    // The baseline of several levels has no such kernels (see `Host::IS_LEAST`).
-    let has = level > Level::Portable || !cfg!(target_arch = "x86_64");
+    // The baseline of several levels has no such kernels (see `Host::IS_BASELINE`).
+    let has = level > SimdLevel::Portable || !cfg!(target_arch = "x86_64");
     let found = table.iter().find(|(name, _)| has && *name == texels.info().name);
     found.map_or((no_pair, one_by_one), |(_, (pair, chunks))| {
-        (if level.is_wide() { pair(level) } else { no_pair }, chunks(level))
+        (if level.has_512() { pair(level) } else { no_pair }, chunks(level))
     })
 }

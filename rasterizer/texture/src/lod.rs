@@ -18,7 +18,7 @@ pub const MAX_LOD_BIAS: f32 = 16.0;
 /// Largest anisotropy; larger ones are clamped (`maxSamplerAnisotropy`).
 pub const MAX_SAMPLER_ANISOTROPY: f32 = 16.0;
 
-base::compiled! {
+base::multiversion! {
     /// Computes the [`detail`] of all lanes.
     pub unsafe fn detail_of [const PROBES: bool] [PROBES]
         (view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) {
@@ -28,7 +28,7 @@ base::compiled! {
     pub unsafe fn detail_of_quads(view: &ImageView, sampler: &Sampler, all: [f32; 2], corners: &[[[u32; MAX_LANES]; 2]; 3], out: &mut Detail) {
         let mut floats = [[<H as Host>::Floats::splat(0.0); 2]; 3];
         for (to, from) in floats.iter_mut().flatten().zip(corners.iter().flatten()) {
-            *to = <H as Host>::Ints::of(*from).as_floats();
+            *to = <H as Host>::Ints::from_array(*from).as_floats();
         }
         of_quads::<H, false>(view, sampler, all, floats, out);
     }
@@ -219,10 +219,10 @@ fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args
         LodMode::Explicit => row::<H, _>(&args.lod).as_floats() + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS),
         LodMode::Implicit => {
             let (s, t) = (row::<H, _>(&args.coord[0]).as_floats(), row::<H, _>(&args.coord[1]).as_floats());
-            let (first_s, first_t) = (s.of_quad::<0>(), t.of_quad::<0>());
+            let (first_s, first_t) = (s.broadcast_in_quad::<0>(), t.broadcast_in_quad::<0>());
             let d = [
-                [s.of_quad::<1>() - first_s, t.of_quad::<1>() - first_t],
-                [s.of_quad::<2>() - first_s, t.of_quad::<2>() - first_t],
+                [s.broadcast_in_quad::<1>() - first_s, t.broadcast_in_quad::<1>() - first_t],
+                [s.broadcast_in_quad::<2>() - first_s, t.broadcast_in_quad::<2>() - first_t],
             ];
             let bias = bias + row::<H, _>(&args.lod).as_floats();
             footprint::<H, PROBES>(view, sampler, d, out) + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS)
@@ -237,7 +237,7 @@ fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args
         }
     };
     selected::<H>(view, sampler, unclamped, row::<H, _>(&args.min_lod).as_floats(), out);
-    let blended = H::Ints::of(out.weight).as_floats().greater(float(0.0)).signs() & args.mask != 0;
+    let blended = H::Ints::from_array(out.weight).as_floats().greater(float(0.0)).movemask() & args.mask != 0;
     out.levels = if blended { 2 } else { 1 };
 }
 
@@ -258,8 +258,8 @@ pub unsafe fn any_detail<H: Host>(view: &ImageView, sampler: &Sampler, args: &Im
             let mut d = [[float(0.0); 3]; 2];
             for c in 0..3 {
                 let of = row::<H, _>(&args.coord[c]).as_floats();
-                let first = of.of_quad::<0>();
-                (d[0][c], d[1][c]) = (of.of_quad::<1>() - first, of.of_quad::<2>() - first);
+                let first = of.broadcast_in_quad::<0>();
+                (d[0][c], d[1][c]) = (of.broadcast_in_quad::<1>() - first, of.broadcast_in_quad::<2>() - first);
             }
             any_footprint::<H>(view, sampler, args, d, out)
         }
@@ -275,10 +275,10 @@ pub unsafe fn any_detail<H: Host>(view: &ImageView, sampler: &Sampler, args: &Im
     let unclamped = base + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
     let min_lod = row::<H, _>(&args.min_lod).as_floats();
     selected::<H>(view, sampler, unclamped, min_lod, out);
-    let blended = H::Ints::of(out.weight).as_floats().greater(float(0.0)).signs() & args.mask != 0;
+    let blended = H::Ints::from_array(out.weight).as_floats().greater(float(0.0)).movemask() & args.mask != 0;
     out.levels = if blended { 2 } else { 1 };
     let lambda = unclamped.max(min_lod.max(float(sampler.min_lod))).min(float(sampler.max_lod));
-    float(0.0).not_less(lambda).signs()
+    float(0.0).greater_or_equal(lambda).movemask()
 }
 
 /// Returns λ before bias from derivatives `[x or y][component]`, and finds the probes.
@@ -317,7 +317,7 @@ fn any_footprint<H: Host>(
             *square = *square + z * z;
         }
     }
-    let largest = select(squares[0].not_less(squares[1]), squares[0], squares[1]);
+    let largest = select(squares[0].greater_or_equal(squares[1]), squares[0], squares[1]);
     float(0.5) * log2_lanes(largest)
 }
 
@@ -347,14 +347,14 @@ fn selected<H: Host>(view: &ImageView, sampler: &Sampler, unclamped: H::Floats, 
     let lambda = unclamped.max(least).min(float(sampler.max_lod)).max(float(view.min_lod));
     let last = view.levels.max(1) - 1;
     let d = clamp(lambda, 0.0, last as f32);
-    let floor = d.truncate();
+    let floor = d.truncate_to_int();
     let fraction = d - floor.to_floats();
     if sampler.mipmap_mode == 1 {
-        out.level = [floor.lanes(), (floor + H::Ints::splat(1)).min(H::Ints::splat(last)).lanes()];
-        out.weight = fraction.bits().lanes();
+        out.level = [floor.to_array(), (floor + H::Ints::splat(1)).min(H::Ints::splat(last)).to_array()];
+        out.weight = fraction.bits().to_array();
     } else {
         // All ones are -1 as an integer.
-        out.level[0] = (floor - fraction.greater(float(0.5))).lanes();
+        out.level[0] = (floor - fraction.greater(float(0.5))).to_array();
     }
 }
 
@@ -374,7 +374,7 @@ fn footprint<H: Host, const PROBES: bool>(
         let (x, y) = (d[0] * width, d[1] * height);
         *square = x * x + y * y;
     }
-    let x_major = squares[0].not_less(squares[1]);
+    let x_major = squares[0].greater_or_equal(squares[1]);
     let largest = select(x_major, squares[0], squares[1]);
     let isotropic = float(0.5) * log2_lanes(largest);
     if !PROBES {
@@ -386,11 +386,11 @@ fn footprint<H: Host, const PROBES: bool>(
     let probes = (major / minor).ceil().max(float(1.0)).min(float(most));
     // The largest length is neither 0 nor NaN in these lanes.
     let has = largest.greater(float(0.0));
-    out.probes = select(has, probes, float(1.0)).truncate().lanes();
+    out.probes = select(has, probes, float(1.0)).truncate_to_int().to_array();
     for c in 0..2 {
-        out.major[c] = select(has, select(x_major, d[0][c], d[1][c]), float(0.0)).bits().lanes();
+        out.major[c] = select(has, select(x_major, d[0][c], d[1][c]), float(0.0)).bits().to_array();
     }
-    out.x_major = x_major.signs();
+    out.x_major = x_major.movemask();
     out.most = out.probes.into_iter().max().unwrap_or(1);
     select(has, log2_lanes(major / probes), isotropic)
 }

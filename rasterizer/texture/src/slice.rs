@@ -36,7 +36,7 @@ impl Slice {
         if size < CACHED {
             return;
         }
-        let offset = self.offsets::<_, N>(x, y).lanes();
+        let offset = self.offsets::<_, N>(x, y).to_array();
         self.prefetch_after::<ROWS>([offset[0], offset[4]]);
     }
 

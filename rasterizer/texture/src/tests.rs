@@ -9,7 +9,7 @@ use base::abi::{
     LodMode, MAX_LANES, SampleOp, Sampler, TexelKind,
 };
 use base::format::{Aspect, Format, Texel};
-use base::host::Level;
+use base::host::SimdLevel;
 use base::mem::MemoryRange;
 use base::random::Rng;
 use base::sample as oracle;
@@ -105,7 +105,7 @@ fn call(view: &ImageView, sampler: &Sampler, kernel: usize, args: &mut ImageArgs
     let before = *args;
     // SAFETY: view, sampler and arguments are valid.
     unsafe { (view.kernels[kernel])(view, sampler, args) };
-    for level in Level::all_here() {
+    for level in SimdLevel::all_supported() {
         let mut other = before;
         // SAFETY: view, sampler and arguments are valid, and the host has the level.
         unsafe { (kernels::kernels_of(Format(view.format as u16), level).0[kernel])(view, sampler, &mut other) };
@@ -183,7 +183,7 @@ fn random_sampler(rng: &mut Rng) -> Sampler {
 }
 
 /// Calls `f` with the oracle's form of an image.
-fn with_oracle<R>(image: &TestImage, dim: Dim, arrayed: bool, f: impl FnOnce(&oracle::Image<'_>) -> R) -> R {
+fn with_oracle<R>(image: &TestImage, dim: Dim, arrayed: bool, f: impl FnOnce(&oracle::OracleImage<'_>) -> R) -> R {
     let desc = &image.memory.layout.desc;
     let levels = &image.memory.layout.planes()[0].levels;
     let extents: Vec<_> = levels[..desc.levels as usize].iter().map(|l| l.extent).collect();
@@ -193,7 +193,7 @@ fn with_oracle<R>(image: &TestImage, dim: Dim, arrayed: bool, f: impl FnOnce(&or
     let mut border = [0.0, 0.0, 0.0, 1.0];
     let present = desc.format.info().channel_count.min(if desc.format.has_depth() { 1 } else { 4 });
     border[..usize::from(present)].copy_from_slice(&[0.25, 0.5, 0.75, 0.125][..usize::from(present)]);
-    f(&oracle::Image { dim, arrayed, extents: &extents, layers: desc.layers, fetch: &fetch, border })
+    f(&oracle::OracleImage { dim, arrayed, extents: &extents, layers: desc.layers, fetch: &fetch, border })
 }
 
 fn random_coord(rng: &mut Rng, dim: Dim, args: &mut ImageArgs, lane: usize) -> [f64; 4] {

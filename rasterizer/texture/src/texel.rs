@@ -7,15 +7,15 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::chunks::ChunkRows;
+#[cfg(target_arch = "x86_64")]
+use super::avx512::{anisotropic, bilinear, image_texels, level, sample_2d};
+use super::chunk_batch::ChunkRows;
 use super::slice::Slice;
 use super::window;
 use super::words::{self, Words};
-#[cfg(target_arch = "x86_64")]
-use super::{anisotropic, axes, in_image, whole, wide};
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
-use base::format::lanes::{Four, Lanes};
-use base::format::{Format, Row, Texel, kernels};
+use base::format::lanes::{FilterTexel, Lanes};
+use base::format::{Format, FormatRow, Texel, kernels};
 use base::host::{Host, Ints};
 
 /// A texel class. Texels are loaded as four words, from which components are extracted when they
@@ -27,18 +27,18 @@ pub trait Texels: Sized {
     /// True if components are integers.
     const INTEGER: bool = false;
     /// True if levels of the view may be cut into cells.
-    const IN_CELLS: bool = false;
+    const IS_SPARSE: bool = false;
     /// Components that are not the same in every texel.
     const HAS: [bool; 4] = [true; 4];
-    /// Property of the texels for filters of hosts that are [`Host::WIDE`], if the class has such
-    /// filters: [`Texels::bilinear`] and the functions that return whole samples. Texels are
+    /// Property of the texels for filters of hosts that are [`Host::HAS_512`], if the class has
+    /// such filters: [`Texels::bilinear`] and the functions that return whole samples. Texels are
     /// integers if [`Texels::SCALED`].
-    const FOUR: Option<Four> = None;
+    const FOUR: Option<FilterTexel> = None;
     /// True if these hosts also have fast functions for texels without a filter.
-    const WIDE_NEAREST: bool = false;
+    const HAS_512_NEAREST: bool = false;
     /// Source of the texels for such filters.
     #[cfg(target_arch = "x86_64")]
-    type Source: axes::Source;
+    type TexelSource: level::TexelSource;
     /// The class that includes these texels and others, with the same components; rare operations
     /// use it, so that classes share their code.
     type Shared: Texels;
@@ -57,7 +57,7 @@ pub trait Texels: Sized {
     /// the class. The host is `H`.
     #[inline(always)]
     unsafe fn words<H: Host>(view: &ImageView, slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
-        let (x, y) = (x.lanes(), y.lanes());
+        let (x, y) = (x.to_array(), y.to_array());
         let mut texels = [[0; 4]; MAX_LANES];
         for i in 0..MAX_LANES {
             if slice.wants(i) {
@@ -141,9 +141,9 @@ pub trait Texels: Sized {
         args: &mut ImageArgs,
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if H::WIDE && Self::FOUR.is_some() {
+        if H::HAS_512 && Self::FOUR.is_some() {
             // SAFETY: the requirements of `planar::sample` hold (`# Safety`).
-            return unsafe { whole::sample::<H, Of<Self, false>, LINEAR, MIPS>(view, sampler, args) };
+            return unsafe { sample_2d::sample::<H, ClassKind<Self, false>, LINEAR, MIPS>(view, sampler, args) };
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = (view, sampler, args);
@@ -168,8 +168,8 @@ pub trait Texels: Sized {
         // (`# Safety`).
         unsafe {
             #[cfg(target_arch = "x86_64")]
-            if H::WIDE && Self::FOUR.is_some() {
-                return whole::sample_chunks::<Of<Self, false>, LINEAR>(view, sampler, args, rows, kernels);
+            if H::HAS_512 && Self::FOUR.is_some() {
+                return sample_2d::sample_chunks::<ClassKind<Self, false>, LINEAR>(view, sampler, args, rows, kernels);
             }
             rows.one_by_one(view, sampler, args, kernels[0]);
         }
@@ -187,9 +187,9 @@ pub trait Texels: Sized {
         args: &mut ImageArgs,
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if H::WIDE && Self::FOUR.is_some() {
+        if H::HAS_512 && Self::FOUR.is_some() {
             // SAFETY: the requirements of `planar::sample` hold for both views (`# Safety`).
-            return unsafe { whole::sample_pair::<H, Of<Self, false>, LINEAR>(views, sampler, args) };
+            return unsafe { sample_2d::sample_pair::<H, ClassKind<Self, false>, LINEAR>(views, sampler, args) };
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = (views, sampler, args);
@@ -203,7 +203,7 @@ pub trait Texels: Sized {
     #[inline(always)]
     unsafe fn anisotropic<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if H::WIDE && Self::FOUR.is_some() {
+        if H::HAS_512 && Self::FOUR.is_some() {
             // SAFETY: the requirements of `planar::sample` hold (`# Safety`).
             unsafe {
                 let mut done = false;
@@ -211,7 +211,7 @@ pub trait Texels: Sized {
                     view,
                     sampler,
                     args,
-                    anisotropic::probes_of::<Of<Self, true>>(H::LEVEL),
+                    anisotropic::probes_of::<ClassKind<Self, true>>(H::LEVEL),
                     &mut done,
                 );
                 return done;
@@ -238,8 +238,8 @@ pub trait Texels: Sized {
         // SAFETY: the requirements of `Texels::sample_chunks` hold (`# Safety`).
         unsafe {
             #[cfg(target_arch = "x86_64")]
-            if H::WIDE && Self::FOUR.is_some() {
-                let probes = anisotropic::probes_of::<Of<Self, true>>(H::LEVEL);
+            if H::HAS_512 && Self::FOUR.is_some() {
+                let probes = anisotropic::probes_of::<ClassKind<Self, true>>(H::LEVEL);
                 return anisotropic::sample_chunks(H::LEVEL)(view, sampler, args, rows, probes, kernels);
             }
             rows.one_by_one(view, sampler, args, kernels[0]);
@@ -279,17 +279,17 @@ pub trait Texels: Sized {
 /// The kind of a class's samples; with `VALUES` unsigned normalised texels are filtered as values,
 /// not as integers.
 #[cfg(target_arch = "x86_64")]
-struct Of<T, const VALUES: bool>(core::marker::PhantomData<T>);
+struct ClassKind<T, const VALUES: bool>(core::marker::PhantomData<T>);
 
 #[cfg(target_arch = "x86_64")]
-impl<T: Texels, const VALUES: bool> axes::Kind for Of<T, VALUES> {
-    const FOUR: Four = match T::FOUR {
+impl<T: Texels, const VALUES: bool> level::SampleKind for ClassKind<T, VALUES> {
+    const FOUR: FilterTexel = match T::FOUR {
         Some(four) if VALUES => four.raw(false),
         Some(four) => four,
         // A class without such filters is never sampled by this kind.
-        None => Four::Half,
+        None => FilterTexel::Half,
     };
-    type Source = T::Source;
+    type TexelSource = T::TexelSource;
 }
 
 #[inline(always)]
@@ -304,9 +304,9 @@ fn components<T: Texels, V: Ints, const RAW: bool, const QUIET: bool>(words: &[V
 
 /// The class of row `ROW` of the format table, and of rows with the same bits. With `RAW` filters
 /// work on the stored integers.
-pub struct Plain<const ROW: usize, const RAW: bool>;
+pub struct PlainClass<const ROW: usize, const RAW: bool>;
 
-impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
+impl<const ROW: usize, const RAW: bool> PlainClass<ROW, RAW> {
     /// Loads texels of `N` bytes.
     #[inline(always)]
     unsafe fn load<H: Host, const N: usize>(slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
@@ -344,32 +344,32 @@ impl<const ROW: usize, const RAW: bool> Plain<ROW, RAW> {
 
     #[inline(always)]
     unsafe fn put<V: Ints, const N: usize>(slice: &Slice, x: V, y: V, texels: &Lanes) {
-        let (offset, words) = (slice.offsets::<_, N>(x, y), Row::<ROW>::pack_lanes(texels));
+        let (offset, words) = (slice.offsets::<_, N>(x, y), FormatRow::<ROW>::pack_lanes(texels));
         // SAFETY: all callers pass coordinates inside the slice, as `Texels::store` requires.
-        unsafe { words::write::<N>(slice.base, &offset.lanes(), &words, slice.mask) };
+        unsafe { words::write::<N>(slice.base, &offset.to_array(), &words, slice.mask) };
     }
 }
 
-impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
+impl<const ROW: usize, const RAW: bool> Texels for PlainClass<ROW, RAW> {
     const SCALED: bool = RAW;
-    const INTEGER: bool = Row::<ROW>::INTEGER;
-    const HAS: [bool; 4] = Row::<ROW>::HAS;
-    const FOUR: Option<Four> = Row::<ROW>::four(RAW);
+    const INTEGER: bool = FormatRow::<ROW>::INTEGER;
+    const HAS: [bool; 4] = FormatRow::<ROW>::HAS;
+    const FOUR: Option<FilterTexel> = FormatRow::<ROW>::four(RAW);
     // Signalling NaNs of halves would become quiet.
-    const WIDE_NEAREST: bool = matches!(Self::FOUR, Some(four) if four.words() == 1);
+    const HAS_512_NEAREST: bool = matches!(Self::FOUR, Some(four) if four.words() == 1);
     #[cfg(target_arch = "x86_64")]
-    type Source = in_image::InImage;
-    type Shared = Any;
+    type TexelSource = image_texels::ImageTexels;
+    type Shared = AnyClass;
 
     #[inline(always)]
     unsafe fn texel(_: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        let bytes = Row::<ROW>::BYTES;
+        let bytes = FormatRow::<ROW>::BYTES;
         let mut block = [0; 16];
         let offset = u64::from(y) * row_pitch + u64::from(x) * bytes as u64;
         // SAFETY: the texel of `bytes` (at most 16) bytes lies inside the slice, as `Texels::texel`
         // requires.
         unsafe { slice.add(offset as usize).copy_to_nonoverlapping(block.as_mut_ptr(), bytes) };
-        Row::<ROW>::unpack_slice(&block)
+        FormatRow::<ROW>::unpack_slice(&block)
     }
 
     #[inline(always)]
@@ -377,7 +377,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         // SAFETY: the coordinates lie inside the slice, as `Texels::words` requires; the texels
         // have that many bytes.
         unsafe {
-            match const { common(Row::<ROW>::BYTES) } {
+            match const { common(FormatRow::<ROW>::BYTES) } {
                 1 => Self::load::<H, 1>(slice, x, y),
                 2 => Self::load::<H, 2>(slice, x, y),
                 4 => Self::load::<H, 4>(slice, x, y),
@@ -392,13 +392,13 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         // SAFETY: the coordinates lie inside the slice, as `Texels::footprint` requires; the texels
         // have that many bytes.
         unsafe {
-            if Row::<ROW>::BYTES == 1
+            if FormatRow::<ROW>::BYTES == 1
                 && let Some(words) = window::footprint::<H>(slice, x, y)
             {
                 return words;
             }
-            let adjacent = (x[0] + H::Ints::splat(1)).equal(x[1]).signs() == 0xff;
-            match Row::<ROW>::BYTES {
+            let adjacent = (x[0] + H::Ints::splat(1)).equal(x[1]).movemask() == 0xff;
+            match FormatRow::<ROW>::BYTES {
                 2 | 4 | 8 if adjacent => Self::adjacent::<H>(view, slice, x, y),
                 _ => [
                     Self::words::<H>(view, slice, x[0], y[0]),
@@ -415,7 +415,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         // SAFETY: the coordinates lie inside the slice, as `Texels::adjacent` requires; the texels
         // have that many bytes.
         unsafe {
-            match Row::<ROW>::BYTES {
+            match FormatRow::<ROW>::BYTES {
                 2 => Self::load_both::<H, 2, 4>(slice, x[0], y),
                 4 => Self::load_both::<H, 4, 8>(slice, x[0], y),
                 8 => Self::load_both::<H, 8, 16>(slice, x[0], y),
@@ -433,9 +433,9 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         y: [H::Ints; 2],
         weights: [H::Floats; 2],
     ) -> Option<Words<H>> {
-        let four = Self::FOUR.filter(|four| H::WIDE && !matches!(four, Four::Few(_)))?;
+        let four = Self::FOUR.filter(|four| H::HAS_512 && !matches!(four, FilterTexel::Narrow(_)))?;
         // SAFETY: the coordinates lie inside the slice, as `Texels::bilinear` requires.
-        unsafe { wide::bilinear::<H>(four.raw(RAW && R), slice, x, y, weights) }
+        unsafe { bilinear::bilinear::<H>(four.raw(RAW && R), slice, x, y, weights) }
     }
 
     #[inline(always)]
@@ -443,7 +443,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         // SAFETY: the coordinates lie inside the slice, as `Texels::neighbours` requires; the
         // texels have that many bytes.
         unsafe {
-            let near = match Row::<ROW>::BYTES {
+            let near = match FormatRow::<ROW>::BYTES {
                 4 => window::neighbours::<H, 4>(slice, x, y),
                 8 => window::neighbours::<H, 8>(slice, x, y),
                 _ => None,
@@ -457,7 +457,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
 
     #[inline(always)]
     fn prefetch<H: Host, const ROWS: usize>(slice: &Slice, x: H::Ints, y: H::Ints) {
-        match const { common(Row::<ROW>::BYTES) } {
+        match const { common(FormatRow::<ROW>::BYTES) } {
             1 => slice.prefetch::<_, 1, ROWS>(x, y),
             2 => slice.prefetch::<_, 2, ROWS>(x, y),
             4 => slice.prefetch::<_, 4, ROWS>(x, y),
@@ -469,15 +469,15 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     #[inline(always)]
     fn component<V: Ints, const C: usize, const R: bool, const QUIET: bool>(words: &[V; 4]) -> V {
         if RAW && R {
-            Row::<ROW>::component_lanes::<V, C, true, QUIET>(words)
+            FormatRow::<ROW>::component_lanes::<V, C, true, QUIET>(words)
         } else {
-            Row::<ROW>::component_lanes::<V, C, false, QUIET>(words)
+            FormatRow::<ROW>::component_lanes::<V, C, false, QUIET>(words)
         }
     }
 
     #[inline(always)]
     fn is_quiet<V: Ints>(words: &[V; 4]) -> bool {
-        Row::<ROW>::is_quiet(words)
+        FormatRow::<ROW>::is_quiet(words)
     }
 
     #[inline(always)]
@@ -485,7 +485,7 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
         // SAFETY: the coordinates lie inside the slice, which may be written, as `Texels::store`
         // requires; the texels have that many bytes.
         unsafe {
-            match Row::<ROW>::BYTES {
+            match FormatRow::<ROW>::BYTES {
                 1 => Self::put::<V, 1>(slice, x, y, texels),
                 2 => Self::put::<V, 2>(slice, x, y, texels),
                 4 => Self::put::<V, 4>(slice, x, y, texels),
@@ -497,19 +497,20 @@ impl<const ROW: usize, const RAW: bool> Texels for Plain<ROW, RAW> {
     }
 }
 
-/// Returns a size in bytes for which there is code. (Rows of other sizes belong to class [`Any`].)
+/// Returns a size in bytes for which there is code. (Rows of other sizes belong to class
+/// [`AnyClass`].)
 const fn common(bytes: usize) -> usize {
     assert!(bytes.is_power_of_two() && bytes <= 16);
     bytes
 }
 
 /// The class of any format of one-texel blocks, which uses its unpack function.
-pub struct Any;
+pub struct AnyClass;
 
-impl Texels for Any {
+impl Texels for AnyClass {
     #[cfg(target_arch = "x86_64")]
-    type Source = in_image::InImage;
-    type Shared = Any;
+    type TexelSource = image_texels::ImageTexels;
+    type Shared = AnyClass;
 
     #[inline(always)]
     unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
@@ -525,7 +526,7 @@ impl Texels for Any {
     #[inline(always)]
     unsafe fn store<V: Ints>(view: &ImageView, slice: &Slice, x: V, y: V, texels: &Lanes) {
         let kernels = kernels(Format(view.format as u16));
-        let (x, y) = (x.lanes(), y.lanes());
+        let (x, y) = (x.to_array(), y.to_array());
         for i in 0..MAX_LANES {
             if !slice.wants(i) {
                 continue;

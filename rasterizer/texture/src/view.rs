@@ -3,14 +3,14 @@
 
 #![forbid(unsafe_code)]
 
-use super::rows::rows_of;
-use super::{address, class, kernels};
+use super::texel_rows::rows_of;
+use super::{address, kernels, sampler_class};
 use base::abi::{
     Dim, ImageLevel, ImageView, KERNEL_COUNT, KERNEL_RESIDENT, KERNEL_SAMPLE, MAX_LEVELS, Sampler, TexelRows,
 };
 use base::format::pack::ONE;
 use base::format::{Aspect, Format};
-use base::host::Level;
+use base::host::SimdLevel;
 use base::image::PlaneLayout;
 use base::mem::{ImageMemory, MemoryRange};
 use std::sync::OnceLock;
@@ -123,8 +123,8 @@ pub(super) fn over_plane(
     }
     let layer_stride = if request.slices { first.slice_pitch } else { plane.layer_stride };
     let mut view = empty_view(request.memory.base);
-    (view.kernels, view.taps) = kernels::kernels_of(format, Level::here());
-    (view.pair, view.chunks) = kernels::joint_of(format, Level::here());
+    (view.kernels, view.taps) = kernels::kernels_of(format, SimdLevel::detect());
+    (view.pair, view.chunks) = kernels::joint_of(format, SimdLevel::detect());
     view.size = layout.size;
     view.layer_stride = layer_stride;
     view.sample_stride = plane.sample_stride;
@@ -139,7 +139,7 @@ pub(super) fn over_plane(
     view.min_lod = request.min_lod;
     if request.dim != Dim::D2 {
         // The kernels of the other classes would only call the one for any sampler.
-        let any = view.kernels[KERNEL_SAMPLE + class::GENERAL as usize];
+        let any = view.kernels[KERNEL_SAMPLE + sampler_class::GENERAL as usize];
         view.kernels[KERNEL_SAMPLE..].fill(any);
         (view.pair, view.chunks) = (kernels::no_pair, kernels::one_by_one);
     }
@@ -164,7 +164,7 @@ pub(super) fn over_plane(
     }
     if plane.residency.is_some() {
         view.of_piece.copy_from_slice(&view.kernels[..KERNEL_SAMPLE]);
-        view.kernels = kernels::of_cells(format, Level::here());
+        view.kernels = kernels::sparse_kernels(format, SimdLevel::detect());
         (view.pair, view.chunks) = (kernels::no_pair, kernels::one_by_one);
     } else {
         view.rows = rows_of(&view);
@@ -173,7 +173,7 @@ pub(super) fn over_plane(
 }
 
 /// Gives a view of a sparse resource its table of resident memory ([`ImageView::residency`]).
-pub fn tell_residency(view: &mut ImageView, residency: *const u8) {
+pub fn set_residency(view: &mut ImageView, residency: *const u8) {
     view.residency = residency;
     view.kernels[KERNEL_RESIDENT] = kernels::resident;
 }
@@ -198,7 +198,7 @@ pub fn buffer_view(MemoryRange { address, size }: MemoryRange, format: Format) -
         return empty_view(zero_page());
     }
     let mut view = empty_view(address);
-    (view.kernels, _) = kernels::kernels_of(format, Level::here());
+    (view.kernels, _) = kernels::kernels_of(format, SimdLevel::detect());
     if !address.cast::<u32>().is_aligned() {
         view.kernels[base::abi::KERNEL_ATOMIC] = kernels::nothing;
     }
@@ -223,7 +223,7 @@ pub fn buffer_view(MemoryRange { address, size }: MemoryRange, format: Format) -
 
 /// Returns the sampler with its kernel class; all other fields must be filled.
 pub fn new_sampler(mut desc: Sampler) -> Sampler {
-    desc.class = class::class_of(&desc);
+    desc.class = sampler_class::class_of(&desc);
     desc
 }
 

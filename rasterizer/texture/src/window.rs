@@ -38,15 +38,15 @@ impl<H: Host> Windows<H> {
         if width < SIDE || height < SIDE {
             return None;
         }
-        let left = x[0].least_of_quad().min(H::Ints::splat(width - SIDE));
-        let top = y[0].least_of_quad().min(H::Ints::splat(height - SIDE));
+        let left = x[0].min_of_quad().min(H::Ints::splat(width - SIDE));
+        let top = y[0].min_of_quad().min(H::Ints::splat(height - SIDE));
         let (x, y) = ([x[0] - left, x[1] - left], [y[0] - top, y[1] - top]);
         // All positions are below 4, and not negative.
         let inside = (x[0] | x[1] | y[0] | y[1]).shr(SIDE.trailing_zeros()).equal(H::Ints::splat(0));
-        if slice.mask & !inside.signs() != 0 {
+        if slice.mask & !inside.movemask() != 0 {
             return None;
         }
-        let offset = slice.offsets::<_, N>(left, top).lanes();
+        let offset = slice.offsets::<_, N>(left, top).to_array();
         Some(Windows { first: [offset[0], offset[4]], x, y })
     }
 }
@@ -58,7 +58,7 @@ impl<H: Host> Windows<H> {
 /// The coordinates lie inside of the slice. The host is `H`.
 #[inline(always)]
 pub unsafe fn footprint<H: Host>(slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> Option<[Words<H>; 4]> {
-    if !H::WINDOWS {
+    if !H::PREFERS_WINDOWS {
         return None;
     }
     let windows = Windows::<H>::new::<1>(slice, x, y)?;
@@ -67,7 +67,7 @@ pub unsafe fn footprint<H: Host>(slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]
     let [first, second] = windows.first.map(|offset| unsafe { slice.base.add(offset as usize).cast_const() });
     // SAFETY: the four texels are a row of a window, which lies inside of the slice.
     let row = |at: *const u8, y: usize| u32::from_le(unsafe { at.add(y * pitch).cast::<u32>().read_unaligned() });
-    let all = H::Ints::of([
+    let all = H::Ints::from_array([
         row(first, 0),
         row(first, 1),
         row(first, 2),
@@ -78,7 +78,7 @@ pub unsafe fn footprint<H: Host>(slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]
         row(second, 3),
     ]);
     let ([left, right], [top, bottom]) = (windows.x, [windows.y[0].shl(2), windows.y[1].shl(2)]);
-    let texels = |at| [all.pick_byte(at), H::Ints::splat(0), H::Ints::splat(0), H::Ints::splat(0)];
+    let texels = |at| [all.shuffle_bytes(at), H::Ints::splat(0), H::Ints::splat(0), H::Ints::splat(0)];
     Some([texels(top | left), texels(top | right), texels(bottom | left), texels(bottom | right)])
 }
 
@@ -89,15 +89,15 @@ pub unsafe fn footprint<H: Host>(slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]
 /// The coordinates lie inside of the slice. The host is `H`.
 #[inline(always)]
 pub unsafe fn neighbours<H: Host, const N: usize>(slice: &Slice, x: H::Ints, y: H::Ints) -> Option<Words<H>> {
-    if !H::WINDOWS {
+    if !H::PREFERS_WINDOWS {
         return None;
     }
     let zero = H::Ints::splat(0);
-    let first = [x.pick(zero), y.pick(zero)];
-    let (right, below) = (H::Ints::of([0, 1, 0, 1, 0, 1, 0, 1]), H::Ints::of([0, 0, 1, 1, 0, 0, 1, 1]));
+    let first = [x.shuffle_in_quad(zero), y.shuffle_in_quad(zero)];
+    let (right, below) = (H::Ints::from_array([0, 1, 0, 1, 0, 1, 0, 1]), H::Ints::from_array([0, 0, 1, 1, 0, 0, 1, 1]));
     let differs = (x ^ (first[0] + right)) | (y ^ (first[1] + below));
-    if differs.equal(zero).signs() == 0xff {
-        let offset = slice.offsets::<_, N>(x, y).lanes();
+    if differs.equal(zero).movemask() == 0xff {
+        let offset = slice.offsets::<_, N>(x, y).to_array();
         // SAFETY: the texels lie inside of the slice (`# Safety`).
         return Some(unsafe {
             let at = [0, 2, 4, 6].map(|lane: usize| slice.base.add(offset[lane] as usize).cast_const());
@@ -107,10 +107,10 @@ pub unsafe fn neighbours<H: Host, const N: usize>(slice: &Slice, x: H::Ints, y: 
             }
         });
     }
-    let (x0, y0) = (x.lanes()[0], y.lanes()[0]);
-    let row = H::Ints::of([0, 1, 2, 3, 4, 5, 6, 7]) + H::Ints::splat(x0);
+    let (x0, y0) = (x.to_array()[0], y.to_array()[0]);
+    let row = H::Ints::from_array([0, 1, 2, 3, 4, 5, 6, 7]) + H::Ints::splat(x0);
     let differs = (x ^ row) | (y ^ H::Ints::splat(y0));
-    if differs.equal(zero).signs() != 0xff {
+    if differs.equal(zero).movemask() != 0xff {
         return None;
     }
     // SAFETY: the eight texels lie inside of the slice (`# Safety`).
@@ -135,27 +135,27 @@ mod tests {
     use super::super::words::gather;
     use super::*;
     use base::abi::MAX_LANES;
-    use base::host::Level;
+    use base::host::SimdLevel;
     use base::random::Rng;
 
     type Coordinates = [[u32; MAX_LANES]; 4];
     type Found = Option<[[[u32; MAX_LANES]; 4]; 4]>;
 
     fn lanes<H: Host>(words: Words<H>) -> [[u32; MAX_LANES]; 4] {
-        words.map(Ints::lanes)
+        words.map(Ints::to_array)
     }
 
-    base::compiled! {
+    base::multiversion! {
         /// Finds a footprint by windows, and by gathers.
         unsafe fn footprints(slice: &Slice, at: &Coordinates, near: &mut Found, all: &mut Found) {
-            let [x0, x1, y0, y1] = at.map(<H as Host>::Ints::of);
+            let [x0, x1, y0, y1] = at.map(<H as Host>::Ints::from_array);
             *near = footprint::<H>(slice, [x0, x1], [y0, y1]).map(|words| words.map(lanes::<H>));
             let each = |x, y| lanes::<H>(gather::<H, 1>(slice.base, slice.offsets::<_, 1>(x, y)));
             *all = Some([each(x0, y0), each(x1, y0), each(x0, y1), each(x1, y1)]);
         }
         /// Finds single texels of neighbours by wide loads, and by gathers.
         unsafe fn texels [const N: usize] [N] (slice: &Slice, at: &Coordinates, near: &mut Found, all: &mut Found) {
-            let (x, y) = (<H as Host>::Ints::of(at[0]), <H as Host>::Ints::of(at[2]));
+            let (x, y) = (<H as Host>::Ints::from_array(at[0]), <H as Host>::Ints::from_array(at[2]));
             *near = neighbours::<H, N>(slice, x, y).map(|words| [lanes::<H>(words); 4]);
             *all = Some([lanes::<H>(gather::<H, N>(slice.base, slice.offsets::<_, N>(x, y))); 4]);
         }
@@ -234,13 +234,13 @@ mod tests {
 
     #[test]
     fn windows_have_the_texels_that_are_gathered() {
-        for level in Level::all_here() {
+        for level in SimdLevel::all_supported() {
             let found = [
                 check(footprints(level), 1, quads),
                 check(texels::<4>(level), 4, squares),
                 check(texels::<8>(level), 8, squares),
             ];
-            let windows = level != Level::Portable;
+            let windows = level != SimdLevel::Portable;
             assert!(found.iter().all(|&found| if windows { found > 4000 } else { found == 0 }), "{level:?} {found:?}");
         }
     }

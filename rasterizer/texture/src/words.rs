@@ -29,7 +29,7 @@ pub fn row<H: Host, T: Lane>(lanes: &[T; MAX_LANES]) -> H::Ints {
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
-        H::Ints::of((*lanes).map(Lane::bits))
+        H::Ints::from_array((*lanes).map(Lane::bits))
     }
 }
 
@@ -80,7 +80,7 @@ unsafe fn each<T: Copy>(base: *const u8, offset: &[u32; MAX_LANES], i: usize) ->
 /// The bytes are readable; the host is `H`.
 #[inline(always)]
 pub unsafe fn gather<H: Host, const N: usize>(base: *const u8, offset: H::Ints) -> Words<H> {
-    let offset = &offset.lanes();
+    let offset = &offset.to_array();
     let mut words = [H::Ints::splat(0); 4];
     // SAFETY: the bytes are readable, and the host is `H` (`# Safety`).
     unsafe {
@@ -97,7 +97,7 @@ pub unsafe fn gather<H: Host, const N: usize>(base: *const u8, offset: H::Ints) 
 
 #[inline(always)]
 fn single<H: Host>(word: impl Fn(usize) -> u32) -> H::Ints {
-    H::Ints::of([word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7)])
+    H::Ints::from_array([word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7)])
 }
 
 /// Returns the words of two neighbours of `N` bytes (2, 4 or 8) each that were loaded as one.
@@ -202,7 +202,7 @@ unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [H::Ints; 
         let texel = u64::from_le(unsafe { each::<u64>(base, offset, i) });
         (words[0][i], words[1][i]) = (texel as u32, (texel >> 32) as u32);
     }
-    words.map(H::Ints::of)
+    words.map(H::Ints::from_array)
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -216,5 +216,5 @@ unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Words<H> 
             words[w][i] = u32::from_le(texel[w]);
         }
     }
-    words.map(H::Ints::of)
+    words.map(H::Ints::from_array)
 }

@@ -13,19 +13,19 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::address::mode;
-use super::chunks::{ChunkRows, Coords, Results, kernel_of};
+use super::chunk_batch::{ChunkRows, Coords, Results, kernel_of};
 use super::kernels::{no_pair, one_by_one};
-use super::view::{ViewRequest, default_sampler, image_view, new_sampler, over_plane, tell_residency};
+use super::view::{ViewRequest, default_sampler, image_view, new_sampler, over_plane, set_residency};
 use base::abi::{ImageArgs, ImageView, KERNEL_RESIDENT, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
 use base::format::pack::ONE;
 use base::format::parts;
-use base::host::{Floats, Host, Ints, Level};
+use base::host::{Floats, Host, Ints, SimdLevel};
 use std::mem::MaybeUninit;
 
 /// Model conversions (`VkSamplerYcbcrModelConversion`, with the same values).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the specification's names")]
-pub enum Model {
+pub enum YcbcrModel {
     RgbIdentity,
     YcbcrIdentity,
     Ycbcr709,
@@ -33,28 +33,33 @@ pub enum Model {
     Ycbcr2020,
 }
 
-impl Model {
+impl YcbcrModel {
     /// All models by their value.
-    pub const ALL: [Model; 5] =
-        [Model::RgbIdentity, Model::YcbcrIdentity, Model::Ycbcr709, Model::Ycbcr601, Model::Ycbcr2020];
+    pub const ALL: [YcbcrModel; 5] = [
+        YcbcrModel::RgbIdentity,
+        YcbcrModel::YcbcrIdentity,
+        YcbcrModel::Ycbcr709,
+        YcbcrModel::Ycbcr601,
+        YcbcrModel::Ycbcr2020,
+    ];
 
     /// Returns the weights of red and blue in luma (Khronos Data Format Specification, "Color
     /// conversions").
     fn weights(self) -> Option<[f64; 2]> {
         match self {
-            Model::RgbIdentity | Model::YcbcrIdentity => None,
-            Model::Ycbcr709 => Some([0.2126, 0.0722]),
-            Model::Ycbcr601 => Some([0.299, 0.114]),
-            Model::Ycbcr2020 => Some([0.2627, 0.0593]),
+            YcbcrModel::RgbIdentity | YcbcrModel::YcbcrIdentity => None,
+            YcbcrModel::Ycbcr709 => Some([0.2126, 0.0722]),
+            YcbcrModel::Ycbcr601 => Some([0.299, 0.114]),
+            YcbcrModel::Ycbcr2020 => Some([0.2627, 0.0593]),
         }
     }
 }
 
 /// The parameters of a `VkSamplerYcbcrConversion`, except the format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Conversion {
+pub struct YcbcrConversion {
     /// Model (`ycbcrModel`).
-    pub model: Model,
+    pub model: YcbcrModel,
     /// True if the range (`ycbcrRange`) is ITU_NARROW.
     pub narrow: bool,
     /// Component mapping (`components`) in the form of a view's swizzle.
@@ -67,12 +72,12 @@ pub struct Conversion {
 
 /// An affine map: red, green and blue, each as the sum of red, green, blue and 1 with these
 /// weights.
-type Affine = [[f32; 4]; 3];
+type AffineMap = [[f32; 4]; 3];
 
-impl Conversion {
+impl YcbcrConversion {
     /// Returns range expansion and model conversion of components of `bits` bits.
-    fn affine(&self, bits: u8) -> Affine {
-        if self.model == Model::RgbIdentity {
+    fn affine(&self, bits: u8) -> AffineMap {
+        if self.model == YcbcrModel::RgbIdentity {
             return [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
         }
         let (most, step) = ((1u64 << bits) as f64 - 1.0, (1u64 << (bits - 8)) as f64);
@@ -97,21 +102,21 @@ impl Conversion {
 }
 
 /// A part that is sampled by one view.
-struct Source {
+struct PartView {
     view: ImageView,
     /// Offset that is added to the coordinates; -0.0 changes nothing.
     offset: [f32; 2],
 }
 
 /// The state of a view's conversion, for its kernels.
-pub struct Parts {
+pub struct ConversionState {
     /// Parts, of which luma is the first one.
-    sources: Vec<Source>,
+    sources: Vec<PartView>,
     /// Sampler of the parts after the first one.
     sampler: Sampler,
     /// Source of R, G, B, A after the mapping: a part and its component, or the bits of a constant.
     components: [Result<[usize; 2], u32>; 4],
-    affine: Affine,
+    affine: AffineMap,
 }
 
 /// Largest number of parts of a format.
@@ -126,14 +131,14 @@ pub struct ConvertedView {
     /// The view for generated code.
     pub view: Box<ImageView>,
     /// State of the conversion, to which the view points.
-    parts: Option<Box<Parts>>,
+    parts: Option<Box<ConversionState>>,
 }
 
 impl ConvertedView {
-    /// Gives the view a table of resident memory, as [`tell_residency`] does.
-    pub fn tell_residency(&mut self, residency: *const u8) {
+    /// Gives the view a table of resident memory, as [`set_residency`] does.
+    pub fn set_residency(&mut self, residency: *const u8) {
         let Some(parts) = &mut self.parts else { return };
-        parts.sources.iter_mut().for_each(|source| tell_residency(&mut source.view, residency));
+        parts.sources.iter_mut().for_each(|source| set_residency(&mut source.view, residency));
         self.view.conversion = (&raw const **parts).cast();
         self.view.kernels[KERNEL_RESIDENT] = resident;
     }
@@ -141,7 +146,7 @@ impl ConvertedView {
 
 /// Makes a view of all of an image's planes with a conversion. The request's aspect and swizzle are
 /// ignored. A request that does not fit its image gives a view whose kernels return zeros.
-pub fn converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> ConvertedView {
+pub fn converted_view(request: &ViewRequest<'_>, conversion: &YcbcrConversion) -> ConvertedView {
     match try_converted_view(request, conversion) {
         Some((mut view, parts)) => {
             let parts = Box::new(parts);
@@ -153,7 +158,7 @@ pub fn converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Con
     }
 }
 
-fn try_converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Option<(ImageView, Parts)> {
+fn try_converted_view(request: &ViewRequest<'_>, conversion: &YcbcrConversion) -> Option<(ImageView, ConversionState)> {
     let layout = &*request.memory.layout;
     let request = ViewRequest { swizzle: [0, 1, 2, 3], ..*request };
     let size = layout.desc.extent;
@@ -170,7 +175,7 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Opt
             true => 0.5 / size[axis] as f32,
             false => -0.0,
         };
-        sources.push(Source { view, offset: [cosited(0, width), cosited(1, height)] });
+        sources.push(PartView { view, offset: [cosited(0, width), cosited(1, height)] });
         for (to, from) in components.iter_mut().zip(part.components) {
             if let Some(component) = from {
                 *to = Ok([i, usize::from(component & 3)]);
@@ -178,8 +183,8 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Opt
         }
     }
     let mut view = over_plane(&request, layout.planes().first()?, request.format, [1; 2])?;
-    view.kernels[KERNEL_SAMPLE..].fill(converted(Level::here()));
-    (view.pair, view.chunks) = (no_pair, converted_chunks(Level::here()));
+    view.kernels[KERNEL_SAMPLE..].fill(converted(SimdLevel::detect()));
+    (view.pair, view.chunks) = (no_pair, converted_chunks(SimdLevel::detect()));
     let filter = u32::from(conversion.linear);
     let sampler = Sampler {
         mag_filter: filter,
@@ -193,18 +198,18 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &Conversion) -> Opt
         5 => Err(ONE),
         _ => Err(0),
     });
-    Some((view, Parts { sources, sampler: new_sampler(sampler), components, affine }))
+    Some((view, ConversionState { sources, sampler: new_sampler(sampler), components, affine }))
 }
 
-base::compiled! {
+base::multiversion! {
     /// Samples with any sampler.
     pub(super) unsafe extern "C" fn converted (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        sample::<H>(&*(*view).conversion.cast::<Parts>(), &*sampler, &mut *args);
+        sample::<H>(&*(*view).conversion.cast::<ConversionState>(), &*sampler, &mut *args);
     }
     /// Takes plain samples of many chunks.
     pub(super) unsafe extern "C" fn converted_chunks
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
-        let parts = &*(*view).conversion.cast::<Parts>();
+        let parts = &*(*view).conversion.cast::<ConversionState>();
         if (*args).op != SampleOp::Sample {
             return one_by_one(view, sampler, args, coords, results, chunks);
         }
@@ -239,7 +244,7 @@ unsafe extern "C" fn resident(view: *const ImageView, sampler: *const Sampler, a
     // SAFETY: a kernel is called with a valid view and a filled argument block; this view has a
     // conversion.
     unsafe {
-        let (parts, args) = (&*(*view).conversion.cast::<Parts>(), &mut *args);
+        let (parts, args) = (&*(*view).conversion.cast::<ConversionState>(), &mut *args);
         let (place, mut all) = (args.coord, [1; MAX_LANES]);
         for (i, source) in parts.sources.iter().enumerate() {
             for ((to, from), offset) in args.coord.iter_mut().zip(place).zip(source.offset) {
@@ -256,7 +261,7 @@ unsafe extern "C" fn resident(view: *const ImageView, sampler: *const Sampler, a
 /// # Safety
 /// The host is `H`; the views are valid.
 #[inline(always)]
-unsafe fn sample<H: Host>(parts: &Parts, sampler: &Sampler, args: &mut ImageArgs) {
+unsafe fn sample<H: Host>(parts: &ConversionState, sampler: &Sampler, args: &mut ImageArgs) {
     let luma = &parts.sources[0].view;
     match args.op {
         SampleOp::Sample => {
@@ -280,7 +285,7 @@ unsafe fn sample<H: Host>(parts: &Parts, sampler: &Sampler, args: &mut ImageArgs
 /// The host is `H`; the views are valid.
 #[inline(always)]
 unsafe fn convert<H: Host>(
-    parts: &Parts,
+    parts: &ConversionState,
     sampler: &Sampler,
     args: &mut ImageArgs,
     coords: &[Coords],
@@ -323,12 +328,16 @@ unsafe fn convert<H: Host>(
             Err(_) => &constants[c],
         };
         let [r, g, b] = [component(0), component(1), component(2)];
-        let [r, g, b] = [H::Ints::of(*r).as_floats(), H::Ints::of(*g).as_floats(), H::Ints::of(*b).as_floats()];
+        let [r, g, b] = [
+            H::Ints::from_array(*r).as_floats(),
+            H::Ints::from_array(*g).as_floats(),
+            H::Ints::from_array(*b).as_floats(),
+        ];
         for c in 0..3 {
             let [red, green, blue, offset] = parts.affine[c];
             let [red, green] = [H::Floats::splat(red), H::Floats::splat(green)];
             let [blue, offset] = [H::Floats::splat(blue), H::Floats::splat(offset)];
-            to[c] = (green * g + offset + red * r + blue * b).bits().lanes();
+            to[c] = (green * g + offset + red * r + blue * b).bits().to_array();
         }
         to[3] = *component(3);
     }

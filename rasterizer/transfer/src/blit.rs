@@ -12,28 +12,29 @@ mod job;
 mod linear;
 mod nearest;
 
+use super::contiguous::ContiguousLevel;
 use super::image_copy::ImageCopy;
 use super::region::level_of;
-use super::rows::Threads;
-use super::straight::Straight;
+use super::rows::HelperThreads;
 use base::format::Aspect;
 use base::mem::ImageMemory;
-use job::Job;
+use job::BlitJob;
 pub use job::{Filter, ImageBlit};
 
 /// Blits one region. Formats may differ within a class; the linear filter becomes nearest for
 /// integer formats, depth and stencil.
-pub fn blit_image(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region: &ImageBlit, filter: Filter) {
+pub fn blit_image(threads: HelperThreads, src: &ImageMemory, dst: &ImageMemory, region: &ImageBlit, filter: Filter) {
     if let Some(copy) = as_copy(src, dst, region) {
         return super::image_copy::copy_image(threads, src, dst, &copy);
     }
-    let [from, to] = [(src, &region.src), (dst, &region.dst)].map(|(image, of)| Straight::new(threads, image, of));
+    let [from, to] =
+        [(src, &region.src), (dst, &region.dst)].map(|(image, of)| ContiguousLevel::new(threads, image, of));
     if from.is_some() || to.is_some() {
-        let mut straight = *region;
-        from.iter().for_each(|from| straight.src = from.place);
-        to.iter().for_each(|to| straight.dst = to.place);
+        let mut contiguous = *region;
+        from.iter().for_each(|from| contiguous.src = from.place);
+        to.iter().for_each(|to| contiguous.dst = to.place);
         let [src, into] = [(&from, src), (&to, dst)].map(|(s, image)| s.as_ref().map_or(image, |s| &s.image));
-        blit_image(threads, src, into, &straight, filter);
+        blit_image(threads, src, into, &contiguous, filter);
         return to.iter().for_each(|to| to.put_back(threads, dst));
     }
     let dst_planes = dst.layout.select(region.dst.aspects);
@@ -41,12 +42,12 @@ pub fn blit_image(threads: Threads, src: &ImageMemory, dst: &ImageMemory, region
         let plane = &src.layout.planes()[src_plane];
         let color = !matches!(plane.aspect, Aspect::Depth | Aspect::Stencil);
         let filter = if color && !plane.format.is_integer() { filter } else { Filter::Nearest };
-        let packed = plane.format.is_divided();
+        let packed = plane.format.has_parts();
         if packed || dst.layout.planes()[dst_plane].format.info().block != (1, 1) {
             // No such format has the feature, so the driver refused it.
             return;
         }
-        let Some(job) = Job::new((src, src_plane), (dst, dst_plane), region, filter) else { return };
+        let Some(job) = BlitJob::new((src, src_plane), (dst, dst_plane), region, filter) else { return };
         match filter {
             Filter::Linear => linear::blit(threads, &job),
             Filter::Nearest => nearest::blit(threads, &job, color),

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::rows::{Place, Threads, copy_rows, for_bands, for_tasks};
+use super::rows::{HelperThreads, RowPlacement, copy_rows, for_bands, for_tasks};
 use base::mem::DeviceMemory;
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ const CHUNK: u64 = 1 << 20;
 /// Executes one region of `vkCmdCopyBuffer`, cut to both buffers. Source and destination may be one
 /// buffer but the regions may not overlap (the specification's rule; if they do, the result is a
 /// mix of the bytes).
-pub fn copy_buffer(threads: Threads, src: DeviceMemory, dst: DeviceMemory, region: &BufferCopy) {
+pub fn copy_buffer(threads: HelperThreads, src: DeviceMemory, dst: DeviceMemory, region: &BufferCopy) {
     let src = src.slice(region.src_offset, region.size);
     let dst = dst.slice(region.dst_offset, region.size);
     let size = src.len().min(dst.len());
@@ -33,13 +33,13 @@ pub fn copy_buffer(threads: Threads, src: DeviceMemory, dst: DeviceMemory, regio
         dst.copy_from(0, src, 0, size);
         return;
     }
-    let place = |memory| Place { memory, offset: 0, pitch: 1 };
+    let place = |memory| RowPlacement { memory, offset: 0, pitch: 1 };
     for_chunks(threads, size, |bytes| copy_rows(place(dst), place(src), 1, bytes, size));
 }
 
 /// Executes regions (from, to) of `vkCmdCopyBuffer` that are too small for several threads each;
 /// both sides of a region have the same size.
-pub fn copy_buffer_regions(threads: Threads, regions: &[(DeviceMemory, DeviceMemory)]) {
+pub fn copy_buffer_regions(threads: HelperThreads, regions: &[(DeviceMemory, DeviceMemory)]) {
     let first = regions.iter().map(|(_, to)| to.address()).min().unwrap_or(0);
     let end = regions.iter().map(|(_, to)| to.address() + to.len()).max().unwrap_or(0);
     for_bands(threads, end - first, |band| {
@@ -55,7 +55,7 @@ pub fn copy_buffer_regions(threads: Threads, regions: &[(DeviceMemory, DeviceMem
 
 /// `vkCmdFillBuffer`: fills `size` bytes (rounded down to words) from `offset` on, cut to the
 /// buffer.
-pub fn fill_buffer(threads: Threads, dst: DeviceMemory, offset: u64, size: u64, data: u32) {
+pub fn fill_buffer(threads: HelperThreads, dst: DeviceMemory, offset: u64, size: u64, data: u32) {
     let dst = dst.slice(offset, size);
     for_chunks(threads, dst.len() & !3, |bytes| {
         dst.fill(bytes.start, &data.to_le_bytes(), (bytes.end - bytes.start) / 4);
@@ -63,7 +63,7 @@ pub fn fill_buffer(threads: Threads, dst: DeviceMemory, offset: u64, size: u64, 
 }
 
 /// Cuts `size` bytes into chunks.
-fn for_chunks(threads: Threads, size: u64, chunk: impl Fn(Range<u64>) + Sync) {
+fn for_chunks(threads: HelperThreads, size: u64, chunk: impl Fn(Range<u64>) + Sync) {
     for_tasks(threads, size.div_ceil(CHUNK), || (), |(), i| chunk(i * CHUNK..size.min((i + 1) * CHUNK)));
 }
 

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::rows::{Moved, Place, Threads, fill_rows, memory_of};
+use super::rows::{HelperThreads, RowPlacement, RowRegion, fill_rows, memory_of};
 use super::texel::Texel;
 use base::format::{self, Aspect};
 use base::mem::ImageMemory;
@@ -24,13 +24,13 @@ pub struct SubresourceRange {
 
 /// Executes one range of `vkCmdClearColorImage`. `color` has the bits of floats or integers,
 /// depending on the format's class.
-pub fn clear_color_image(threads: Threads, image: &ImageMemory, color: [u32; 4], range: &SubresourceRange) {
+pub fn clear_color_image(threads: HelperThreads, image: &ImageMemory, color: [u32; 4], range: &SubresourceRange) {
     clear(threads, image, range, |_| color);
 }
 
 /// Executes one range of `vkCmdClearDepthStencilImage`; depth is clamped to the format's range.
 pub fn clear_depth_stencil_image(
-    threads: Threads,
+    threads: HelperThreads,
     image: &ImageMemory,
     depth: f32,
     stencil: u32,
@@ -41,7 +41,7 @@ pub fn clear_depth_stencil_image(
 }
 
 /// Sets the planes of a range to the values of their aspects.
-fn clear(threads: Threads, image: &ImageMemory, range: &SubresourceRange, value: impl Fn(Aspect) -> Texel) {
+fn clear(threads: HelperThreads, image: &ImageMemory, range: &SubresourceRange, value: impl Fn(Aspect) -> Texel) {
     for i in image.layout.select(range.aspects) {
         let plane = &image.layout.planes()[i];
         if plane.block != [1; 2] {
@@ -60,7 +60,7 @@ fn clear(threads: Threads, image: &ImageMemory, range: &SubresourceRange, value:
     }
 }
 
-fn clear_plane(threads: Threads, image: &ImageMemory, plane: usize, texel: &[u8], range: &SubresourceRange) {
+fn clear_plane(threads: HelperThreads, image: &ImageMemory, plane: usize, texel: &[u8], range: &SubresourceRange) {
     let desc = &image.layout.desc;
     let memory = memory_of(image);
     let levels = range.base_level..desc.levels.min(range.base_level.saturating_add(range.level_count));
@@ -69,7 +69,7 @@ fn clear_plane(threads: Threads, image: &ImageMemory, plane: usize, texel: &[u8]
         let layout = &image.layout.planes()[plane].levels[level as usize];
         let [width, height, depth] = layout.extent;
         let samples = u64::from(desc.samples);
-        let moved = Moved {
+        let moved = RowRegion {
             slices: u64::from(layers) * samples * u64::from(depth),
             rows: u64::from(height),
             row_bytes: u64::from(width) * texel.len() as u64,
@@ -79,7 +79,7 @@ fn clear_plane(threads: Threads, image: &ImageMemory, plane: usize, texel: &[u8]
             let [z, sample, layer] = [z, i % samples, i / samples].map(|v| v as u32);
             let (from, size) = ([0, rows.start as u32, z], [width, (rows.end - rows.start) as u32]);
             for run in image.layout.pieces(plane, level, range.base_layer + layer, sample, from, size) {
-                let place = Place { memory, offset: run.offset, pitch: run.pitch };
+                let place = RowPlacement { memory, offset: run.offset, pitch: run.pitch };
                 fill_rows(place, texel, u64::from(run.columns), 0..u64::from(run.rows));
             }
         });

@@ -1,5 +1,5 @@
 //! Conversions of texels to words and back, by rows, compiled for each processor level
-//! ([`base::compiled!`]).
+//! ([`base::multiversion!`]).
 //!
 //! A row is unpacked to words, with the components of a texel side by side. An operation on all
 //! components alike is therefore one loop over words, whatever the format. A texel has 1, 2 or 4
@@ -15,14 +15,14 @@ use base::format::lanes::to_half;
 use base::format::pack::LaneKernels;
 use base::format::srgb::{linear_to_srgb, srgb_to_linear};
 use base::format::{Lanes, Texel, TexelKernels};
-use base::host::{Host, Ints, Level};
+use base::host::{Host, Ints, SimdLevel};
 use base::round;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
 
 /// Conversions of rows of texels, which every host does at its best level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Conversion {
+pub enum RowConversion {
     /// 8-bit unsigned normalised components.
     Unorm8,
     /// Three 8-bit sRGB components and alpha.
@@ -33,16 +33,16 @@ pub enum Conversion {
     Words,
 }
 
-impl Conversion {
+impl RowConversion {
     /// Unpacks a row; `bytes` has as many components as `out`.
     pub fn unpack(self, bytes: &[u8], out: &mut [u32]) {
-        // SAFETY: `Level::here` is a level of the host.
+        // SAFETY: `SimdLevel::detect` is a level of the host.
         unsafe {
             match self {
-                Conversion::Unorm8 => unpack_unorm8(Level::here())(bytes, out),
-                Conversion::Srgb => unpack_srgb(Level::here())(bytes, out),
-                Conversion::Half => unpack_half(Level::here())(bytes, out),
-                Conversion::Words => {
+                RowConversion::Unorm8 => unpack_unorm8(SimdLevel::detect())(bytes, out),
+                RowConversion::Srgb => unpack_srgb(SimdLevel::detect())(bytes, out),
+                RowConversion::Half => unpack_half(SimdLevel::detect())(bytes, out),
+                RowConversion::Words => {
                     for (word, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
                         *word = u32::from_le_bytes(*bytes);
                     }
@@ -53,13 +53,13 @@ impl Conversion {
 
     /// Packs a row; `bytes` has as many components as `words`.
     pub fn pack(self, words: &[u32], bytes: &mut [u8]) {
-        // SAFETY: `Level::here` is a level of the host.
+        // SAFETY: `SimdLevel::detect` is a level of the host.
         unsafe {
             match self {
-                Conversion::Unorm8 => pack_unorm8(Level::here())(words, bytes),
-                Conversion::Srgb => pack_srgb(Level::here())(words, bytes),
-                Conversion::Half => pack_half(Level::here())(words, bytes),
-                Conversion::Words => {
+                RowConversion::Unorm8 => pack_unorm8(SimdLevel::detect())(words, bytes),
+                RowConversion::Srgb => pack_srgb(SimdLevel::detect())(words, bytes),
+                RowConversion::Half => pack_half(SimdLevel::detect())(words, bytes),
+                RowConversion::Words => {
                     for (bytes, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
                         *bytes = word.to_le_bytes();
                     }
@@ -71,7 +71,7 @@ impl Conversion {
 
 /// Unpacks texels of any format that has kernels.
 pub fn unpack(kernels: &TexelKernels, bytes: &[u8], out: &mut [Texel]) {
-    let level = Level::here();
+    let level = SimdLevel::detect();
     let by_lanes = match kernels.bytes {
         1 => unpack_lanes::<1>(level),
         2 => unpack_lanes::<2>(level),
@@ -81,14 +81,14 @@ pub fn unpack(kernels: &TexelKernels, bytes: &[u8], out: &mut [Texel]) {
         _ => return (kernels.unpack)(bytes, out),
     };
     let whole = out.len() / MAX_LANES * MAX_LANES;
-    // SAFETY: `Level::here` is a level of the host, and the kernels are of that level.
+    // SAFETY: `SimdLevel::detect` is a level of the host, and the kernels are of that level.
     unsafe { by_lanes(kernels.lanes[level as usize], bytes, &mut out[..whole]) };
     (kernels.unpack)(&bytes[whole * kernels.bytes..], &mut out[whole..]);
 }
 
 /// Packs texels of any format that has kernels.
 pub fn pack(kernels: &TexelKernels, texels: &[Texel], bytes: &mut [u8]) {
-    let level = Level::here();
+    let level = SimdLevel::detect();
     let by_lanes = match kernels.bytes {
         1 => pack_lanes::<1>(level),
         2 => pack_lanes::<2>(level),
@@ -98,24 +98,24 @@ pub fn pack(kernels: &TexelKernels, texels: &[Texel], bytes: &mut [u8]) {
         _ => return (kernels.pack)(texels, bytes),
     };
     let whole = texels.len() / MAX_LANES * MAX_LANES;
-    // SAFETY: `Level::here` is a level of the host, and the kernels are of that level.
+    // SAFETY: `SimdLevel::detect` is a level of the host, and the kernels are of that level.
     unsafe { by_lanes(kernels.lanes[level as usize], &texels[..whole], &mut bytes[..whole * kernels.bytes]) };
     (kernels.pack)(&texels[whole..], &mut bytes[whole * kernels.bytes..]);
 }
 
 /// Exchanges the first and third byte of all words.
 pub fn swap_bytes(bytes: &mut [u8]) {
-    // SAFETY: `Level::here` is a level of the host.
-    unsafe { swap(Level::here())(bytes) }
+    // SAFETY: `SimdLevel::detect` is a level of the host.
+    unsafe { swap(SimdLevel::detect())(bytes) }
 }
 
 /// Loads or stores `B` bytes as words, little-endian.
-trait Bytes {
+trait ByteWords {
     fn words(&self) -> [u32; 4];
     fn set_words(&mut self, words: [u32; 4]);
 }
 
-impl<const B: usize> Bytes for [u8; B] {
+impl<const B: usize> ByteWords for [u8; B] {
     #[inline(always)]
     fn words(&self) -> [u32; 4] {
         let mut all = [0u8; 16];
@@ -166,7 +166,7 @@ pub const CODES: usize = 32;
 #[inline(always)]
 pub fn codes_of<H: Host>(values: &[f32; CODES], codes: &mut [u8; CODES]) {
     #[cfg(target_arch = "x86_64")]
-    if H::LEVEL >= Level::Avx2 {
+    if H::LEVEL >= SimdLevel::Avx2 {
         // SAFETY: the host has the level, as this is part of its variant; there are 32 values and
         // 32 bytes.
         unsafe {
@@ -202,7 +202,7 @@ unsafe fn eight(at: *const f32) -> __m256i {
     }
 }
 
-base::compiled! {
+base::multiversion! {
     /// Unpacks 8-bit unsigned normalised components.
     unsafe fn unpack_unorm8(bytes: &[u8], out: &mut [u32]) {
         for (word, &byte) in out.iter_mut().zip(bytes) {
@@ -251,7 +251,7 @@ base::compiled! {
             for (half, bytes) in halves.iter_mut().zip(bytes) {
                 *half = u32::from(u16::from_le_bytes(*bytes));
             }
-            *out = <H as Host>::Ints::of(halves).half().lanes();
+            *out = <H as Host>::Ints::from_array(halves).half_to_f32().to_array();
         }
         for (out, half) in rest.iter_mut().zip(half_rest) {
             *out = half_to_f32(u32::from(u16::from_le_bytes(*half))).to_bits();
@@ -263,7 +263,7 @@ base::compiled! {
         let (chunks, rest) = words.as_chunks::<MAX_LANES>();
         let (half_chunks, half_rest) = bytes.as_chunks_mut::<2>().0.as_chunks_mut::<MAX_LANES>();
         for (bytes, words) in half_chunks.iter_mut().zip(chunks) {
-            let halves = to_half(<H as Host>::Ints::of(*words)).lanes();
+            let halves = to_half(<H as Host>::Ints::from_array(*words)).to_array();
             for (bytes, half) in bytes.iter_mut().zip(halves) {
                 *bytes = (half as u16).to_le_bytes();
             }

@@ -1,5 +1,5 @@
 //! Loops over rows of words ([`super::conversion`]), compiled for each processor level
-//! ([`base::compiled!`]): filters of blits, samples of resolves.
+//! ([`base::multiversion!`]): filters of blits, samples of resolves.
 //!
 //! The arithmetic is that of the filter's definition, operation by operation. All levels therefore
 //! give the same bits, and so does the oracle of the tests, which works texel by texel. Kernels
@@ -12,7 +12,7 @@
 use super::conversion::UNORM8;
 use super::conversion::{CODES, code_of, codes_of, unorm8_at};
 use base::abi::MAX_LANES;
-use base::host::{Host, Level};
+use base::host::{Host, SimdLevel};
 use base::mem::DeviceMemory;
 use base::round;
 #[cfg(target_arch = "x86_64")]
@@ -36,7 +36,7 @@ pub struct Tap {
 }
 
 /// The taps of a row.
-pub struct Taps {
+pub struct RowTaps {
     /// The taps; their texels are all below `texels`.
     taps: Vec<Tap>,
     texels: usize,
@@ -46,14 +46,14 @@ pub struct Taps {
     neighbours: usize,
 }
 
-impl Taps {
+impl RowTaps {
     /// Makes a row of taps whose texels count from 0.
-    pub fn new(taps: Vec<Tap>) -> Taps {
+    pub fn new(taps: Vec<Tap>) -> RowTaps {
         let texels = taps.iter().map(|tap| tap.first.max(tap.second) as usize + 1).max().unwrap_or(0);
         let pair = |(i, tap): (u32, &Tap)| *tap == Tap { first: 2 * i, second: 2 * i + 1, rest: 0.5, weight: 0.5 };
         let pairs = (0..).zip(&taps).all(pair);
         let neighbours = taps.iter().filter(|tap| tap.second == tap.first + 1).count();
-        Taps { taps, texels, pairs, neighbours }
+        RowTaps { taps, texels, pairs, neighbours }
     }
 
     /// Returns the number of texels that the taps make.
@@ -74,8 +74,8 @@ impl Taps {
     /// Filters a row of texels of 1, 2 or 4 components.
     pub fn filter(&self, components: usize, row: &[u32], out: &mut [u32]) {
         assert!(row.len() >= self.texels * components, "a row for the taps");
-        let level = Level::here();
-        // SAFETY: `Level::here` is a level of the host; the taps are in the row.
+        let level = SimdLevel::detect();
+        // SAFETY: `SimdLevel::detect` is a level of the host; the taps are in the row.
         unsafe {
             match (self.pairs, components) {
                 (true, 1) => halve::<1>(level)(row, out),
@@ -89,21 +89,21 @@ impl Taps {
     }
 }
 
-impl Taps {
-    /// Returns true if [`Taps::filter_unorm8`] is faster than unpacking and [`Taps::filter`].
+impl RowTaps {
+    /// Returns true if [`RowTaps::filter_unorm8`] is faster than unpacking and [`RowTaps::filter`].
     pub fn takes_unorm8(&self) -> bool {
         // (With more taps than texels, texels would be unpacked several times.)
-        let (taps, level) = (self.taps.len(), Level::here());
-        !self.pairs && self.neighbours == taps && self.texels > taps && level != Level::Portable
+        let (taps, level) = (self.taps.len(), SimdLevel::detect());
+        !self.pairs && self.neighbours == taps && self.texels > taps && level != SimdLevel::Portable
     }
 
-    /// Filters as [`Taps::filter`] does, for texels of four 8-bit unsigned normalised components,
-    /// where the texels of each tap are neighbours.
+    /// Filters as [`RowTaps::filter`] does, for texels of four 8-bit unsigned normalised
+    /// components, where the texels of each tap are neighbours.
     pub fn filter_unorm8(&self, bytes: &[u8], out: &mut [u32]) {
         assert!(bytes.len() >= 4 * self.texels && self.neighbours == self.taps.len(), "a row for the taps");
-        // SAFETY: `Level::here` is a level of the host; the taps are in the row, and their texels
-        // are neighbours.
-        unsafe { filter_neighbours(Level::here())(bytes, &self.taps, out) }
+        // SAFETY: `SimdLevel::detect` is a level of the host; the taps are in the row, and their
+        // texels are neighbours.
+        unsafe { filter_neighbours(SimdLevel::detect())(bytes, &self.taps, out) }
     }
 }
 
@@ -118,7 +118,8 @@ pub struct Columns {
 
 /// Source words of a group of columns, relative to the first of [`MAX_LANES`] adjacent words.
 struct Window {
-    /// The first of the words, all of which are in the row; `None` if the columns lie further apart.
+    /// The first of the words, all of which are in the row; `None` if the columns lie further
+    /// apart.
     first: Option<u32>,
     /// Number of the word of each column.
     lanes: [u32; MAX_LANES],
@@ -153,82 +154,82 @@ impl Columns {
     pub fn select_words(&self, row: &[u8], out: &mut [u8]) {
         let (row, out) = (row.as_chunks::<4>().0, out.as_chunks_mut::<4>().0);
         assert!(row.len() >= self.texels && out.len() == self.columns.len(), "rows for the columns");
-        // SAFETY: `Level::here` is a level of the host; the columns are in the row, and there are as
-        // many results.
-        unsafe { select(Level::here())(row, self, out) }
+        // SAFETY: `SimdLevel::detect` is a level of the host; the columns are in the row, and there
+        // are as many results.
+        unsafe { select(SimdLevel::detect())(row, self, out) }
     }
 }
 
 /// Interpolates between two rows.
 pub fn lerp_rows(a: &[u32], b: &[u32], weight: f32, out: &mut [u32]) {
-    // SAFETY: `Level::here` is a level of the host.
-    unsafe { between(Level::here())(a, b, weight, out) }
+    // SAFETY: `SimdLevel::detect` is a level of the host.
+    unsafe { between(SimdLevel::detect())(a, b, weight, out) }
 }
 
 /// Interpolates as [`lerp_rows`] does, and packs as
-/// [`Conversion::Unorm8`](super::conversion::Conversion).
+/// [`RowConversion::Unorm8`](super::conversion::RowConversion).
 pub fn lerp_to_unorm8(a: &[u32], b: &[u32], weight: f32, out: &mut [u8]) {
-    // SAFETY: `Level::here` is a level of the host.
-    unsafe { between_unorm8(Level::here())(a, b, weight, out) }
+    // SAFETY: `SimdLevel::detect` is a level of the host.
+    unsafe { between_unorm8(SimdLevel::detect())(a, b, weight, out) }
 }
 
 /// Reduces four texels of four 8-bit unsigned normalised components to one, from two rows to
-/// `bytes` bytes of another. The result is that of [`Taps::filter`] of pairs, a weight of a half
+/// `bytes` bytes of another. The result is that of [`RowTaps::filter`] of pairs, a weight of a half
 /// between the rows, and packing. The first and third byte are exchanged if `swapped`.
 pub fn quarter_of_unorm8(src: DeviceMemory, rows: [u64; 2], dst: DeviceMemory, to: u64, bytes: u64, swapped: bool) {
-    let level = Level::here();
+    let level = SimdLevel::detect();
     let kernel = if swapped { quarter_unorm8::<true>(level) } else { quarter_unorm8::<false>(level) };
-    // SAFETY: `Level::here` is a level of the host.
+    // SAFETY: `SimdLevel::detect` is a level of the host.
     unsafe { kernel(src, rows, dst, to, bytes) }
 }
 
 /// Writes the mean of four rows of codes, exact, ties to even: `bytes` bytes from each of the
 /// offsets.
 pub fn mean_of_four(src: DeviceMemory, from: [u64; 4], dst: DeviceMemory, to: u64, bytes: u64) {
-    // SAFETY: `Level::here` is a level of the host.
-    unsafe { mean_of_codes(Level::here())(src, from, dst, to, bytes) }
+    // SAFETY: `SimdLevel::detect` is a level of the host.
+    unsafe { mean_of_codes(SimdLevel::detect())(src, from, dst, to, bytes) }
 }
 
 /// Reduction of the samples of a pixel to one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Gather {
+pub enum SampleReduction {
     /// The sum, of floats.
     Sum,
     /// The minimum, of floats or integers.
-    Least {
+    Baseline {
         /// The samples are integers.
         integer: bool,
     },
     /// The maximum, of floats or integers.
-    Greatest {
+    Max {
         /// The samples are integers.
         integer: bool,
     },
 }
 
 /// Combines a sample's components with those of other samples.
-pub fn gather_samples(how: Gather, all: &mut [u32], one: &[u32]) {
-    let level = Level::here();
+pub fn reduce_samples(how: SampleReduction, all: &mut [u32], one: &[u32]) {
+    let level = SimdLevel::detect();
     let kernel = match how {
-        Gather::Sum => gather::<SUM, false>(level),
-        Gather::Least { integer: true } => gather::<LEAST, true>(level),
-        Gather::Least { integer: false } => gather::<LEAST, false>(level),
-        Gather::Greatest { integer: true } => gather::<GREATEST, true>(level),
-        Gather::Greatest { integer: false } => gather::<GREATEST, false>(level),
+        SampleReduction::Sum => gather::<SUM, false>(level),
+        SampleReduction::Baseline { integer: true } => gather::<MIN, true>(level),
+        SampleReduction::Baseline { integer: false } => gather::<MIN, false>(level),
+        SampleReduction::Max { integer: true } => gather::<MAX, true>(level),
+        SampleReduction::Max { integer: false } => gather::<MAX, false>(level),
     };
-    // SAFETY: `Level::here` is a level of the host.
+    // SAFETY: `SimdLevel::detect` is a level of the host.
     unsafe { kernel(all, one) }
 }
 
 /// Multiplies floats by a factor.
 pub fn scale_row(all: &mut [u32], factor: f32) {
-    // SAFETY: `Level::here` is a level of the host.
-    unsafe { scale(Level::here())(all, factor) }
+    // SAFETY: `SimdLevel::detect` is a level of the host.
+    unsafe { scale(SimdLevel::detect())(all, factor) }
 }
 
 const SUM: u8 = 0;
-const LEAST: u8 = 1;
-const GREATEST: u8 = 2;
+const MIN: u8 = 1;
+const MAX: u8 = 2;
 
 #[inline(always)]
 fn lerp(a: u32, b: u32, rest: f32, weight: f32) -> f32 {
@@ -265,7 +266,7 @@ unsafe fn between_neighbours<H: Host>(texels: *const [u8; 8], shares: [f32; 2], 
     // SAFETY: the texels are readable, as the `# Safety` section demands.
     let texels = unsafe { texels.read() };
     #[cfg(target_arch = "x86_64")]
-    if H::LEVEL >= Level::Avx2 {
+    if H::LEVEL >= SimdLevel::Avx2 {
         // SAFETY: the host has 256-bit vectors.
         unsafe {
             let raw = _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_cvtsi64_si128(i64::from_le_bytes(texels))));
@@ -341,7 +342,7 @@ unsafe fn permute<H: Host>(
     out: &mut [[u8; 4]; MAX_LANES],
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if H::LEVEL >= Level::Avx2 {
+    if H::LEVEL >= SimdLevel::Avx2 {
         // SAFETY: the host has 256-bit vectors, and the row has the words (`# Safety`).
         unsafe {
             let words = _mm256_loadu_si256(row.as_ptr().add(first as usize).cast());
@@ -353,9 +354,9 @@ unsafe fn permute<H: Host>(
     false
 }
 
-base::compiled! {
-    /// Implements [`Columns::select_words`]. The columns are in the row, and `out` has as many words
-    /// as there are columns.
+base::multiversion! {
+    /// Implements [`Columns::select_words`]. The columns are in the row, and `out` has as many
+    /// words as there are columns.
     unsafe fn select(row: &[[u8; 4]], columns: &Columns, out: &mut [[u8; 4]]) {
         let one = |column: u32| {
             debug_assert!((column as usize) < row.len());
@@ -483,16 +484,16 @@ base::compiled! {
         }
     }
 
-    /// Combines a sample's components with those of other samples, as [`Gather`] defines, for
-    /// floats or integers.
+    /// Combines a sample's components with those of other samples, as [`SampleReduction`] defines,
+    /// for floats or integers.
     unsafe fn gather [const HOW: u8, const INTEGER: bool] [HOW, INTEGER] (all: &mut [u32], one: &[u32]) {
         for (all, &one) in all.iter_mut().zip(one) {
             let (a, b) = (f32::from_bits(*all), f32::from_bits(one));
             *all = match (HOW, INTEGER) {
-                (LEAST, true) => (*all).min(one),
-                (GREATEST, true) => (*all).max(one),
-                (LEAST, false) => if b < a { one } else { *all },
-                (GREATEST, false) => if b > a { one } else { *all },
+                (MIN, true) => (*all).min(one),
+                (MAX, true) => (*all).max(one),
+                (MIN, false) => if b < a { one } else { *all },
+                (MAX, false) => if b > a { one } else { *all },
                 _ => (a + b).to_bits(),
             };
         }

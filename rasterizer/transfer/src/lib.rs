@@ -10,13 +10,13 @@
 mod blit;
 mod buffer;
 mod clear;
+mod contiguous;
 mod conversion;
 mod image_copy;
 mod kernels;
 mod region;
 mod resolve;
 mod rows;
-mod straight;
 mod texel;
 
 #[cfg(test)]
@@ -30,4 +30,4 @@ pub use image_copy::{
 };
 pub use region::SubresourceLayers;
 pub use resolve::{ImageResolve, ResolveMode, resolve_image};
-pub use rows::Threads;
+pub use rows::HelperThreads;

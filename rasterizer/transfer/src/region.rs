@@ -27,17 +27,17 @@ pub fn level_of(image: &ImageMemory, plane: usize, level: u32) -> Option<&LevelL
 /// A box's position on the third axis: depth slices of a 3D image, layers of any other.
 /// (`vkCmdCopyImage` may copy between the two kinds.)
 #[derive(Clone, Copy, Debug)]
-pub struct Slices {
+pub struct SliceRange {
     first: u32,
     volume: bool,
 }
 
-impl Slices {
+impl SliceRange {
     /// Makes a position in slices or layers from an offset and subresource.
-    pub fn new(image: &ImageMemory, z: i32, subresource: &SubresourceLayers) -> Slices {
+    pub fn new(image: &ImageMemory, z: i32, subresource: &SubresourceLayers) -> SliceRange {
         let volume = image.layout.desc.dim == Dim::D3;
         let first = if volume { z.max(0) as u32 } else { subresource.base_layer };
-        Slices { first, volume }
+        SliceRange { first, volume }
     }
 
     /// Returns the number of slices or layers that the image has from the first on.

@@ -2,11 +2,11 @@
 
 #![forbid(unsafe_code)]
 
-use super::kernels::{self, Gather};
+use super::contiguous::ContiguousLevel;
+use super::kernels::{self, SampleReduction};
 use super::region::{SubresourceLayers, level_of};
-use super::rows::{Threads, for_tasks, memory_of};
-use super::straight::Straight;
-use super::texel::{Rows, components, is_bytes_of};
+use super::rows::{HelperThreads, for_tasks, memory_of};
+use super::texel::{RowCodec, components, is_bytes_of};
 use base::format::{ChannelType, Format};
 use base::mem::DeviceMemory;
 use base::mem::ImageMemory;
@@ -46,7 +46,7 @@ pub enum ResolveMode {
 /// render pass: an sRGB view averages linear values). Every aspect of the region is resolved with
 /// `mode`. Integers, including stencil, have no mean, so Average is SampleZero for them.
 pub fn resolve_image(
-    threads: Threads,
+    threads: HelperThreads,
     src: &ImageMemory,
     dst: &ImageMemory,
     format: Format,
@@ -56,7 +56,7 @@ pub fn resolve_image(
     if mode == ResolveMode::None {
         return;
     }
-    if let Some(to) = Straight::new(threads, dst, &region.dst) {
+    if let Some(to) = ContiguousLevel::new(threads, dst, &region.dst) {
         resolve_image(threads, src, &to.image, format, &ImageResolve { dst: to.place, ..*region }, mode);
         return to.put_back(threads, dst);
     }
@@ -70,7 +70,7 @@ pub fn resolve_image(
 }
 
 fn resolve_plane(
-    threads: Threads,
+    threads: HelperThreads,
     (src, src_plane): (&ImageMemory, usize),
     (dst, dst_plane): (&ImageMemory, usize),
     format: Format,
@@ -121,10 +121,10 @@ const ROWS: u64 = 16;
 /// The method of resolving rows, with its buffers.
 struct Resolver {
     samples: u32,
-    how: How,
+    how: ResolveMethod,
 }
 
-enum How {
+enum ResolveMethod {
     /// The bytes of sample 0 are copied.
     SampleZero {
         /// Bytes of a row.
@@ -136,7 +136,7 @@ enum How {
         bytes: u64,
     },
     /// Texels are unpacked and combined.
-    Texels { how: Gather, rows: Rows, all: Vec<u32>, one: Vec<u32> },
+    Texels { how: SampleReduction, rows: RowCodec, all: Vec<u32>, one: Vec<u32> },
 }
 
 impl Resolver {
@@ -144,30 +144,31 @@ impl Resolver {
         let integer = format.is_integer();
         let components = components(format, format);
         let row = || vec![0; width * components];
-        let texels = |how| How::Texels { how, rows: Rows::new(format, components), all: row(), one: row() };
+        let texels =
+            |how| ResolveMethod::Texels { how, rows: RowCodec::new(format, components), all: row(), one: row() };
         let how = match mode {
-            ResolveMode::None | ResolveMode::SampleZero => How::SampleZero { bytes: (width * bytes) as u64 },
+            ResolveMode::None | ResolveMode::SampleZero => ResolveMethod::SampleZero { bytes: (width * bytes) as u64 },
             ResolveMode::Average if samples == 4 && is_bytes_of(format, ChannelType::Unorm) => {
-                How::Codes { bytes: (width * bytes) as u64 }
+                ResolveMethod::Codes { bytes: (width * bytes) as u64 }
             }
-            ResolveMode::Average => texels(Gather::Sum),
-            ResolveMode::Min => texels(Gather::Least { integer }),
-            ResolveMode::Max => texels(Gather::Greatest { integer }),
+            ResolveMode::Average => texels(SampleReduction::Sum),
+            ResolveMode::Min => texels(SampleReduction::Baseline { integer }),
+            ResolveMode::Max => texels(SampleReduction::Max { integer }),
         };
         Resolver { samples, how }
     }
 
     fn row(&mut self, src: DeviceMemory, from: impl Fn(u32) -> u64, dst: DeviceMemory, to: u64) {
         match &mut self.how {
-            How::SampleZero { bytes } => drop(dst.copy_from(to, src, from(0), *bytes)),
-            How::Codes { bytes } => kernels::mean_of_four(src, [0, 1, 2, 3].map(from), dst, to, *bytes),
-            How::Texels { how, rows, all, one } => {
+            ResolveMethod::SampleZero { bytes } => drop(dst.copy_from(to, src, from(0), *bytes)),
+            ResolveMethod::Codes { bytes } => kernels::mean_of_four(src, [0, 1, 2, 3].map(from), dst, to, *bytes),
+            ResolveMethod::Texels { how, rows, all, one } => {
                 rows.read(src, from(0), all);
                 for sample in 1..self.samples {
                     rows.read(src, from(sample), one);
-                    kernels::gather_samples(*how, all, one);
+                    kernels::reduce_samples(*how, all, one);
                 }
-                if *how == Gather::Sum {
+                if *how == SampleReduction::Sum {
                     // The number of samples is a power of two, so the division is exact.
                     kernels::scale_row(all, 1.0 / self.samples as f32);
                 }

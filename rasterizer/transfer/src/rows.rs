@@ -3,12 +3,12 @@
 
 use base::mem::ImageMemory;
 use base::mem::{DeviceMemory, MemoryRange};
-use execution::team::{Call, Items, Team};
+use execution::work_sharing::{HelperPolicy, Items, WorkSharingPool};
 use std::ops::Range;
 
 /// The threads that a transfer may use beside the caller's; `None` if it is too small for that, or
 /// if there are none.
-pub type Threads<'a> = Option<&'a Team>;
+pub type HelperThreads<'a> = Option<&'a WorkSharingPool>;
 
 /// Returns the memory of an image.
 pub fn memory_of(image: &ImageMemory) -> DeviceMemory {
@@ -19,8 +19,13 @@ pub fn memory_of(image: &ImageMemory) -> DeviceMemory {
 /// Runs `task(scratch, i)` for every i in 0..tasks; each thread makes its own scratch. The caller's
 /// thread begins at once and shares the remaining tasks when helpers join, because waking one takes
 /// some ten microseconds.
-pub fn for_tasks<S>(threads: Threads, tasks: u64, scratch: impl Fn() -> S + Sync, task: impl Fn(&mut S, u64) + Sync) {
-    let Some(team) = threads.filter(|_| tasks > 1) else {
+pub fn for_tasks<S>(
+    threads: HelperThreads,
+    tasks: u64,
+    scratch: impl Fn() -> S + Sync,
+    task: impl Fn(&mut S, u64) + Sync,
+) {
+    let Some(work_sharing) = threads.filter(|_| tasks > 1) else {
         // An atomic counter would wait until all stores of the previous transfer are done, so none
         // is used.
         if tasks > 0 {
@@ -33,14 +38,14 @@ pub fn for_tasks<S>(threads: Threads, tasks: u64, scratch: impl Fn() -> S + Sync
         let mut own = None;
         tasks.for_each(|i| task(own.get_or_insert_with(&scratch), i));
     };
-    team.for_each(tasks, Call::Now, &part);
+    work_sharing.for_each(tasks, HelperPolicy::Immediately, &part);
 }
 
 /// Runs `task` for parts of the destination, `0..end`. Each task executes a whole list of small
 /// regions in order, as far as they lie in its part. Where two regions overlap, the later one's
 /// bytes remain, for any number of threads.
-pub fn for_bands(threads: Threads, end: u64, task: impl Fn(Range<u64>) + Sync) {
-    let bands = threads.map_or(1, |team| 2 * team.threads() as u64).min(64);
+pub fn for_bands(threads: HelperThreads, end: u64, task: impl Fn(Range<u64>) + Sync) {
+    let bands = threads.map_or(1, |work_sharing| 2 * work_sharing.threads() as u64).min(64);
     let size = end.div_ceil(bands).max(1);
     for_tasks(threads, end.div_ceil(size), || (), |(), i| task(i * size..end.min((i + 1) * size)));
 }
@@ -50,7 +55,7 @@ const TASK: u64 = 256 << 10;
 
 /// Rows of bytes in slices, which are to be moved.
 #[derive(Clone, Copy, Debug)]
-pub struct Moved {
+pub struct RowRegion {
     /// Number of slices, layers or samples, each of which has its own run of rows.
     pub slices: u64,
     /// Number of rows of each slice.
@@ -59,14 +64,14 @@ pub struct Moved {
     pub row_bytes: u64,
 }
 
-impl Moved {
+impl RowRegion {
     /// Returns the number of all bytes.
     pub fn bytes(self) -> u64 {
         self.slices.saturating_mul(self.rows).saturating_mul(self.row_bytes)
     }
 
     /// Runs `task(slice, rows)` until all rows of all slices are done.
-    pub fn run(self, threads: Threads, task: impl Fn(u64, Range<u64>) + Sync) {
+    pub fn run(self, threads: HelperThreads, task: impl Fn(u64, Range<u64>) + Sync) {
         let most = (TASK / self.row_bytes.max(1)).max(1);
         let per_slice = self.rows.div_ceil(most);
         for_tasks(
@@ -83,7 +88,7 @@ impl Moved {
 
 /// Positions of rows: the first one's offset, and the distance from row to row.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct RowPlacement {
     /// The memory that has the rows.
     pub memory: DeviceMemory,
     /// Offset of the first row.
@@ -92,7 +97,7 @@ pub struct Place {
     pub pitch: u64,
 }
 
-impl Place {
+impl RowPlacement {
     fn row(self, row: u64) -> u64 {
         self.offset.saturating_add(row.saturating_mul(self.pitch))
     }
@@ -105,7 +110,7 @@ const STREAMED: u64 = 8 << 20;
 
 /// Copies rows of a transfer of `all` bytes. A row that is not wholly inside of its memory is
 /// skipped.
-pub fn copy_rows(to: Place, from: Place, row_bytes: u64, rows: Range<u64>, all: u64) {
+pub fn copy_rows(to: RowPlacement, from: RowPlacement, row_bytes: u64, rows: Range<u64>, all: u64) {
     let copy = |row: u64, bytes: u64| {
         let (to_at, from_at) = (to.row(row), from.row(row));
         if all > STREAMED {
@@ -124,7 +129,7 @@ pub fn copy_rows(to: Place, from: Place, row_bytes: u64, rows: Range<u64>, all: 
 }
 
 /// Fills rows with a texel.
-pub fn fill_rows(to: Place, texel: &[u8], width: u64, rows: Range<u64>) {
+pub fn fill_rows(to: RowPlacement, texel: &[u8], width: u64, rows: Range<u64>) {
     let count = rows.end - rows.start;
     if to.pitch == width * texel.len() as u64 {
         to.memory.fill(to.row(rows.start), texel, width * count);

@@ -343,7 +343,7 @@ fn blits_of_volumes_weigh_eight_texels() {
 #[test]
 fn small_regions_are_done_in_their_order_by_any_number_of_threads() {
     let mut rng = Rng(29);
-    let team = execution::team::Team::new(3);
+    let work_sharing = execution::work_sharing::WorkSharingPool::new(3);
     for (dim, layers) in [(Dim::D2, 3), (Dim::D3, 1)] {
         let extent = [64, 61, if dim == Dim::D3 { 3 } else { 1 }];
         let [a, one, many] = core::array::from_fn(|_| image(RGBA8, dim, extent, 3, layers, 1));
@@ -362,7 +362,7 @@ fn small_regions_are_done_in_their_order_by_any_number_of_threads() {
         for region in &regions {
             copy_image(None, &a.image, &one.image, region);
         }
-        copy_image_regions(Some(&team), &a.image, &many.image, &regions);
+        copy_image_regions(Some(&work_sharing), &a.image, &many.image, &regions);
         assert!(bytes_of(&one) == bytes_of(&many), "{dim:?}");
     }
     let bytes: Vec<u8> = (0..10_000).map(|_| rng.next() as u8).collect();
@@ -375,7 +375,7 @@ fn small_regions_are_done_in_their_order_by_any_number_of_threads() {
     for (from, to) in pairs(&mut from, &mut one) {
         to.copy_from(0, from, 0, to.len());
     }
-    copy_buffer_regions(Some(&team), &pairs(&mut from, &mut many));
+    copy_buffer_regions(Some(&work_sharing), &pairs(&mut from, &mut many));
     assert!(one == many && one.iter().any(|&b| b != 0));
 }
 

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::conversion::{self, Conversion};
+use super::conversion::{self, RowConversion};
 use super::kernels;
 use base::format::{self, ChannelType, Format};
 use base::mem::DeviceMemory;
@@ -12,43 +12,43 @@ pub use base::format::Texel;
 
 /// Conversion between the texels of a format and words.
 #[derive(Clone, Copy, Debug)]
-enum Coding {
+enum RowCoding {
     /// A conversion of rows, after an exchange of the first and third byte if `swapped`.
-    Row { conversion: Conversion, swapped: bool },
+    Row { conversion: RowConversion, swapped: bool },
     /// The format's kernels, with four words per texel.
     Lanes,
 }
 
-impl Coding {
+impl RowCoding {
     /// Returns the coding with the fewest words, and their number.
-    fn of(format: Format) -> (Coding, usize) {
+    fn from_format(format: Format) -> (RowCoding, usize) {
         use ChannelType::{Sfloat, Sint, Srgb, Uint, Unorm};
         let info = format.info();
         let channels = &info.channels[..usize::from(info.channel_count)];
         let row = [
-            (Conversion::Unorm8, Unorm, 8),
-            (Conversion::Srgb, Srgb, 8),
-            (Conversion::Half, Sfloat, 16),
-            (Conversion::Words, Sfloat, 32),
-            (Conversion::Words, Uint, 32),
-            (Conversion::Words, Sint, 32),
+            (RowConversion::Unorm8, Unorm, 8),
+            (RowConversion::Srgb, Srgb, 8),
+            (RowConversion::Half, Sfloat, 16),
+            (RowConversion::Words, Sfloat, 32),
+            (RowConversion::Words, Uint, 32),
+            (RowConversion::Words, Sint, 32),
         ]
         .into_iter()
         .find(|&(_, ty, bits)| channels.iter().take(3).all(|c| c.ty == ty && c.bits == bits))
         .map(|(conversion, ..)| conversion);
         match (row, order(format), channels.len()) {
-            (Some(Conversion::Srgb), _, 1..=3) | (_, _, 3) => (Coding::Lanes, 4),
-            (Some(conversion), Some(order), components) if order == Order::Rgba || info.block_bytes == 4 => {
-                (Coding::Row { conversion, swapped: order == Order::Bgra }, components)
+            (Some(RowConversion::Srgb), _, 1..=3) | (_, _, 3) => (RowCoding::Lanes, 4),
+            (Some(conversion), Some(order), components) if order == ComponentOrder::Rgba || info.block_bytes == 4 => {
+                (RowCoding::Row { conversion, swapped: order == ComponentOrder::Bgra }, components)
             }
-            _ => (Coding::Lanes, 4),
+            _ => (RowCoding::Lanes, 4),
         }
     }
 }
 
 /// Order in memory of components of equal size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum ComponentOrder {
     /// The order of their names.
     Rgba,
     /// The order with the first and third of four components exchanged.
@@ -56,7 +56,7 @@ pub enum Order {
 }
 
 /// Returns the order of a format's components; `None` if it is neither.
-pub fn order(format: Format) -> Option<Order> {
+pub fn order(format: Format) -> Option<ComponentOrder> {
     use format::ChannelName::{A, B, G, R};
     let info = format.info();
     let channels = &info.channels[..usize::from(info.channel_count)];
@@ -65,23 +65,23 @@ pub fn order(format: Format) -> Option<Order> {
         all.all(|((i, c), &name)| c.name == name && c.bits == channels[0].bits && c.shift == i * c.bits)
     };
     match channels.len() {
-        1..=4 if ordered(&[R, G, B, A]) => Some(Order::Rgba),
-        4 if ordered(&[B, G, R, A]) => Some(Order::Bgra),
+        1..=4 if ordered(&[R, G, B, A]) => Some(ComponentOrder::Rgba),
+        4 if ordered(&[B, G, R, A]) => Some(ComponentOrder::Bgra),
         _ => None,
     }
 }
 
 /// Returns the number of words of a texel in a conversion from one format to another.
 pub fn components(src: Format, dst: Format) -> usize {
-    let (a, b) = (Coding::of(src).1, Coding::of(dst).1);
+    let (a, b) = (RowCoding::from_format(src).1, RowCoding::from_format(dst).1);
     if a == b { a } else { 4 }
 }
 
 /// A reader or writer of rows of one format, with its byte buffer. A row is the words of its
 /// texels.
-pub struct Rows {
+pub struct RowCodec {
     format: Format,
-    coding: Coding,
+    coding: RowCoding,
     components: usize,
     bytes_per_texel: usize,
     bytes: Vec<u8>,
@@ -91,12 +91,14 @@ pub struct Rows {
     blocks: Vec<Texel>,
 }
 
-impl Rows {
+impl RowCodec {
     /// Makes a reader or writer for a colour format and texels of as many words as [`components`]
-    /// returns. (Only [`Rows::read_blocks`] reads block-compressed formats; nothing writes them.)
-    pub fn new(format: Format, components: usize) -> Rows {
-        let coding = Some(Coding::of(format)).filter(|c| c.1 == components).map_or(Coding::Lanes, |c| c.0);
-        Rows {
+    /// returns. (Only [`RowCodec::read_blocks`] reads block-compressed formats; nothing writes
+    /// them.)
+    pub fn new(format: Format, components: usize) -> RowCodec {
+        let coding =
+            Some(RowCoding::from_format(format)).filter(|c| c.1 == components).map_or(RowCoding::Lanes, |c| c.0);
+        RowCodec {
             format,
             coding,
             components,
@@ -120,7 +122,7 @@ impl Rows {
     /// Returns the bytes of texels from `offset` on whose four components are 8-bit unsigned
     /// normalised ones, in the order of their words; `None` for other formats.
     pub fn read_unorm8(&mut self, memory: DeviceMemory, offset: u64, texels: usize) -> Option<&[u8]> {
-        let Coding::Row { conversion: Conversion::Unorm8, swapped } = self.coding else { return None };
+        let RowCoding::Row { conversion: RowConversion::Unorm8, swapped } = self.coding else { return None };
         if self.components != 4 {
             return None;
         }
@@ -168,8 +170,8 @@ impl Rows {
     pub fn write(&mut self, memory: DeviceMemory, offset: u64, words: &[u32]) {
         self.bytes.resize(words.len() / self.components * self.bytes_per_texel, 0);
         match self.coding {
-            Coding::Row { conversion, .. } => conversion.pack(words, &mut self.bytes),
-            Coding::Lanes => conversion::pack(format::kernels(self.format), words.as_chunks().0, &mut self.bytes),
+            RowCoding::Row { conversion, .. } => conversion.pack(words, &mut self.bytes),
+            RowCoding::Lanes => conversion::pack(format::kernels(self.format), words.as_chunks().0, &mut self.bytes),
         }
         self.write_bytes(memory, offset);
     }
@@ -183,7 +185,7 @@ impl Rows {
         weight: f32,
         scratch: &mut [u32],
     ) {
-        if let Coding::Row { conversion: Conversion::Unorm8, .. } = self.coding {
+        if let RowCoding::Row { conversion: RowConversion::Unorm8, .. } = self.coding {
             self.bytes.resize(a.len() / self.components * self.bytes_per_texel, 0);
             kernels::lerp_to_unorm8(a, b, weight, &mut self.bytes);
             self.write_bytes(memory, offset);
@@ -194,22 +196,22 @@ impl Rows {
     }
 
     fn write_bytes(&mut self, memory: DeviceMemory, offset: u64) {
-        if let Coding::Row { swapped: true, .. } = self.coding {
+        if let RowCoding::Row { swapped: true, .. } = self.coding {
             conversion::swap_bytes(&mut self.bytes);
         }
         memory.write(offset, &self.bytes);
     }
 }
 
-fn unpack(format: Format, coding: Coding, bytes: &mut [u8], out: &mut [u32]) {
+fn unpack(format: Format, coding: RowCoding, bytes: &mut [u8], out: &mut [u32]) {
     match coding {
-        Coding::Row { conversion, swapped } => {
+        RowCoding::Row { conversion, swapped } => {
             if swapped {
                 conversion::swap_bytes(bytes);
             }
             conversion.unpack(bytes, out);
         }
-        Coding::Lanes => conversion::unpack(format::kernels(format), bytes, out.as_chunks_mut().0),
+        RowCoding::Lanes => conversion::unpack(format::kernels(format), bytes, out.as_chunks_mut().0),
     }
 }
 

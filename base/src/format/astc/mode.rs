@@ -3,11 +3,11 @@
 
 #![forbid(unsafe_code)]
 
-use super::sequence::{FIRST_COLOUR, MAX_COUNT, RANGES};
+use super::integer_sequence::{FIRST_COLOUR, MAX_COUNT, RANGES};
 
 /// The layout of the weights of a block.
 #[derive(Clone, Copy)]
-pub struct Mode {
+pub struct BlockMode {
     /// Width of the grid.
     pub width: u8,
     /// Height of the grid.
@@ -21,10 +21,10 @@ pub struct Mode {
     pub bits: u8,
 }
 
-const ILLEGAL: Mode = Mode { width: 0, height: 0, planes: 1, range: 0, bits: 0 };
+const ILLEGAL: BlockMode = BlockMode { width: 0, height: 0, planes: 1, range: 0, bits: 0 };
 
 /// Modes by the first 11 bits of a block.
-pub static MODES: [Mode; 2048] = {
+pub static MODES: [BlockMode; 2048] = {
     let mut all = [ILLEGAL; 2048];
     let mut i = 0;
     while i < 2048 {
@@ -34,7 +34,7 @@ pub static MODES: [Mode; 2048] = {
     all
 };
 
-const fn mode(bits: u32) -> Mode {
+const fn mode(bits: u32) -> BlockMode {
     let (a, b, seventh) = (bits >> 5 & 3, bits >> 7 & 3, bits >> 7 & 1);
     let mut precise = bits >> 9 & 1;
     let mut planes = (bits >> 10 & 1) + 1;
@@ -72,7 +72,7 @@ const fn mode(bits: u32) -> Mode {
     if count > MAX_COUNT as u32 || bits < 24 || bits > 96 {
         return ILLEGAL;
     }
-    Mode { width: width as u8, height: height as u8, planes: planes as u8, range: range as u8, bits: bits as u8 }
+    BlockMode { width: width as u8, height: height as u8, planes: planes as u8, range: range as u8, bits: bits as u8 }
 }
 
 /// Largest number of values that the colours of a block have.

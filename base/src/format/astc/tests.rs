@@ -8,7 +8,7 @@
 use super::texels::texels;
 use super::*;
 use crate::format::{Format, TABLE, decode_block, decode_tiles};
-use crate::host::Level;
+use crate::host::SimdLevel;
 use crate::random::Rng;
 
 fn named(name: &str) -> Format {
@@ -107,7 +107,7 @@ fn what_is_illegal_is_magenta() {
 
 /// Returns random bits after a mode that some block has, and sometimes any bits.
 fn random_block(random: &mut Rng) -> u128 {
-    let block = u128::from(random.wide()) << 64 | u128::from(random.wide());
+    let block = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
     match random.below(32) {
         0 => block,
         1 => block & !0x1ff | 0xdfc,
@@ -237,9 +237,9 @@ fn bytes_are_the_upper_ones_and_levels_agree() {
             }
         });
         let size = [row.block.0, row.block.1].map(usize::from);
-        for target in [Target::Ldr, Target::Hdr, Target::Bytes, Target::Srgb] {
+        for target in [DecodeMode::Ldr, DecodeMode::Hdr, DecodeMode::Bytes, DecodeMode::Srgb] {
             let Some(block) = Block::parse(block, size, target) else { continue };
-            let mut all = Level::all_here().map(|level| {
+            let mut all = SimdLevel::all_supported().map(|level| {
                 let mut tiles = vec![];
                 // SAFETY: the host has the level.
                 unsafe { texels(level)(&block, size, target, &mut |tile, words| tiles.push((tile, *words))) };

@@ -4,9 +4,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::{Block, Target};
-use crate::format::row::BlockWords;
-use crate::host::Level;
+use super::{Block, DecodeMode};
+use crate::format::row::DecodedTile;
+use crate::host::SimdLevel;
 
 /// Number of texels of a tile.
 const N: usize = 16;
@@ -20,14 +20,14 @@ const ROW: usize = 16;
 const TILES: usize = 12;
 
 /// Passes on a block's tiles (`blocks::decode_tiles`).
-pub fn of(block: &Block, size: [usize; 2], target: Target, give: &mut dyn FnMut(usize, &BlockWords)) {
+pub fn of(block: &Block, size: [usize; 2], target: DecodeMode, give: &mut dyn FnMut(usize, &DecodedTile)) {
     // SAFETY: the level is the host's own.
-    unsafe { texels(Level::here())(block, size, target, give) }
+    unsafe { texels(SimdLevel::detect())(block, size, target, give) }
 }
 
-crate::compiled! {
+crate::multiversion! {
     /// Passes on a block's tiles, compiled for a level (see [`of`]).
-    pub(super) unsafe fn texels (block: &Block, size: [usize; 2], target: Target, give: &mut dyn FnMut(usize, &BlockWords)) {
+    pub(super) unsafe fn texels (block: &Block, size: [usize; 2], target: DecodeMode, give: &mut dyn FnMut(usize, &DecodedTile)) {
         block.texels(size, target, give);
     }
 }
@@ -62,7 +62,7 @@ fn half_of_logarithm(log: u32) -> u32 {
 
 impl Block {
     #[inline(always)]
-    fn texels(&self, size: [usize; 2], target: Target, give: &mut dyn FnMut(usize, &BlockWords)) {
+    fn texels(&self, size: [usize; 2], target: DecodeMode, give: &mut dyn FnMut(usize, &DecodedTile)) {
         let planes = usize::from(self.mode.planes);
         let first = self.weights(0, size);
         let second = if planes == 2 { self.weights(1, size) } else { [[0; N]; TILES] };
@@ -135,7 +135,14 @@ impl Block {
 
     /// Computes a component of a tile's texels in packed form.
     #[inline(always)]
-    fn component(&self, c: usize, target: Target, weights: &Lanes<i16>, partition: &Lanes<i16>, out: &mut Lanes<u32>) {
+    fn component(
+        &self,
+        c: usize,
+        target: DecodeMode,
+        weights: &Lanes<i16>,
+        partition: &Lanes<i16>,
+        out: &mut Lanes<u32>,
+    ) {
         let (mut low, mut high, mut log) = ([0; N], [0; N], [0; N]);
         let (mut logs, mut numbers) = (false, false);
         for (p, ends) in (0..).zip(&self.ends[..self.partitions]) {
@@ -148,8 +155,8 @@ impl Block {
         }
         match target {
             // This is (256 * sum + 64 * 128 + 32) >> 14.
-            Target::Srgb => between_bytes(&low, &high, weights, out, |sum| (sum + 32) >> 6),
-            Target::Bytes => between_bytes(&low, &high, weights, out, |sum| (257 * sum + 32) >> 14),
+            DecodeMode::Srgb => between_bytes(&low, &high, weights, out, |sum| (sum + 32) >> 6),
+            DecodeMode::Bytes => between_bytes(&low, &high, weights, out, |sum| (257 * sum + 32) >> 14),
             _ if numbers => between_bytes(&low, &high, weights, out, |sum| half((257 * sum + 32) >> 6 & 0xffff)),
             _ => {}
         }

@@ -1,9 +1,9 @@
 //! Atomics and descriptors that differ between lanes: one word for all invocations, a list to which
 //! all append, a table of many words, and buffers that differ between invocations.
 
-use super::{Kernel, Made, Unit, between, job, spirv, storage, storage_of, zero};
+use super::{Kernel, SetupResult, Unit, between, job, spirv, storage, storage_of, zero};
 use crate::bench::check::{Random, equal};
-use crate::bench::figure::Wrong;
+use crate::bench::figure::CheckError;
 use crate::bench::recording::need_limit;
 use crate::vk::{Buffer, Error, Gpu, Resource};
 
@@ -20,8 +20,8 @@ fn atomics(
     code: &[u32],
     x: &[u32],
     output: Buffer,
-    check: impl Fn(&[u32]) -> Result<(), Wrong> + 'static,
-) -> Made {
+    check: impl Fn(&[u32]) -> Result<(), CheckError> + 'static,
+) -> SetupResult {
     let input = storage_of(gpu, x)?;
     let kernel = Kernel::new(gpu, code, &[input.handle, output.handle].map(Resource::Storage), 0)?;
     let work = |d: &ash::Device, cmd| {
@@ -33,7 +33,7 @@ fn atomics(
 }
 
 /// Makes a workload in which all invocations change the same two words.
-pub fn contended(gpu: &Gpu) -> Made {
+pub fn contended(gpu: &Gpu) -> SetupResult {
     let x = Random::new(31).words(WORDS);
     let sum = x.iter().fold(0u32, |sum, v| sum.wrapping_add(v & 255));
     let most = x.iter().copied().max().unwrap_or(0);
@@ -42,7 +42,7 @@ pub fn contended(gpu: &Gpu) -> Made {
 }
 
 /// Makes a workload that appends to a list whose length is an atomic.
-pub fn append(gpu: &Gpu) -> Made {
+pub fn append(gpu: &Gpu) -> SetupResult {
     let x = Random::new(32).words(WORDS);
     let mut expected: Vec<u32> = x.iter().copied().filter(|v| v & 3 == 0).collect();
     expected.sort_unstable();
@@ -56,7 +56,7 @@ pub fn append(gpu: &Gpu) -> Made {
 }
 
 /// Makes a workload in which each lane changes its own word, in two branches.
-pub fn divergent(gpu: &Gpu) -> Made {
+pub fn divergent(gpu: &Gpu) -> SetupResult {
     let x = Random::new(33).words(WORDS);
     let mut expected = vec![0u32; 2 * TABLE];
     for &value in &x {
@@ -71,7 +71,7 @@ pub fn divergent(gpu: &Gpu) -> Made {
 }
 
 /// Makes a workload that loads from an array of buffers, with a different buffer for each lane.
-pub fn buffers(gpu: &Gpu) -> Made {
+pub fn buffers(gpu: &Gpu) -> SetupResult {
     if !gpu.optional.divergent_buffers {
         return Err(Error::Missing("shaderStorageBufferArrayNonUniformIndexing".into()).into());
     }

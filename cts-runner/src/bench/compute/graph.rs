@@ -1,6 +1,6 @@
 //! Gathers over a random graph in compressed rows: a step of page rank, and breadth-first search.
 
-use super::{Kernel, Made, Unit, between, job, spirv, storage, storage_of, storage_of_floats};
+use super::{Kernel, SetupResult, Unit, between, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close, equal};
 use crate::vk::{Gpu, Resource};
 
@@ -39,7 +39,7 @@ impl Graph {
 }
 
 /// Makes a step of page rank.
-pub fn gather(gpu: &Gpu) -> Made {
+pub fn gather(gpu: &Gpu) -> SetupResult {
     let graph = Graph::new();
     let rank = Random::new(19).floats(NODES, 0.0, 1.0);
     let next = storage(gpu, NODES * 4)?;
@@ -56,7 +56,7 @@ pub fn gather(gpu: &Gpu) -> Made {
 }
 
 /// Makes a breadth-first search from node 0, with one dispatch per level.
-pub fn breadth_first(gpu: &Gpu) -> Made {
+pub fn breadth_first(gpu: &Gpu) -> SetupResult {
     let graph = Graph::new();
     let distances = storage(gpu, NODES * 4)?;
     let [rows, edges] = graph.resources(gpu)?;

@@ -1,8 +1,8 @@
 //! A 5×5 convolution from a storage image, through a sampler, and in shared memory over a buffer.
 
-use super::{Kernel, Made, Unit, job, spirv, storage, storage_of, storage_of_floats};
+use super::{Kernel, SetupResult, Unit, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
-use crate::bench::figure::Wrong;
+use crate::bench::figure::CheckError;
 use crate::vk::{Error, Gpu, Image, ImageDesc, Resource, image_barrier};
 use ash::vk;
 
@@ -30,13 +30,13 @@ fn image(gpu: &Gpu, usage: vk::ImageUsageFlags) -> Result<Image, Error> {
 }
 
 /// Makes a convolution that reads a storage image.
-pub fn convolve_storage(gpu: &Gpu) -> Made {
+pub fn convolve_storage(gpu: &Gpu) -> SetupResult {
     let source = image(gpu, vk::ImageUsageFlags::STORAGE)?;
     convolve(gpu, &spirv!("compute/convolve_storage.comp"), source, Resource::StorageImage(source.view), GENERAL)
 }
 
 /// Makes a convolution that reads through a bilinear sampler.
-pub fn convolve_sampled(gpu: &Gpu) -> Made {
+pub fn convolve_sampled(gpu: &Gpu) -> SetupResult {
     let source = image(gpu, vk::ImageUsageFlags::SAMPLED)?;
     let clamp = vk::SamplerAddressMode::CLAMP_TO_EDGE;
     let info = vk::SamplerCreateInfo::default()
@@ -50,7 +50,7 @@ pub fn convolve_sampled(gpu: &Gpu) -> Made {
     convolve(gpu, &spirv!("compute/convolve_sampled.comp"), source, texture, layout)
 }
 
-fn convolve(gpu: &Gpu, code: &[u32], source: Image, resource: Resource, layout: vk::ImageLayout) -> Made {
+fn convolve(gpu: &Gpu, code: &[u32], source: Image, resource: Resource, layout: vk::ImageLayout) -> SetupResult {
     let pixels = Random::new(20).words(N * N);
     gpu.upload(&storage_of(gpu, &pixels)?, &source, 4, layout)?;
     let target = image(gpu, vk::ImageUsageFlags::STORAGE)?;
@@ -70,7 +70,7 @@ fn convolve(gpu: &Gpu, code: &[u32], source: Image, resource: Resource, layout: 
     })
 }
 
-fn check_pixels(bytes: &[u8], pixels: &[u32]) -> Result<(), Wrong> {
+fn check_pixels(bytes: &[u8], pixels: &[u32]) -> Result<(), CheckError> {
     for i in (0..N * N).step_by(11).chain(0..N) {
         for channel in 0..4 {
             let at = |x: usize, y: usize| f32::from((pixels[y * N + x] >> (8 * channel)) as u8);
@@ -78,7 +78,7 @@ fn check_pixels(bytes: &[u8], pixels: &[u32]) -> Result<(), Wrong> {
             // A bilinear sampler at texel centres may be off by 1/256 of its neighbours per tap.
             if (actual - expected).abs() > 1.6 {
                 let place = (i % N, i / N, channel);
-                return Err(Wrong::Output(format!("pixel and channel {place:?} are {actual}, not {expected}")));
+                return Err(CheckError::Output(format!("pixel and channel {place:?} are {actual}, not {expected}")));
             }
         }
     }
@@ -86,7 +86,7 @@ fn check_pixels(bytes: &[u8], pixels: &[u32]) -> Result<(), Wrong> {
 }
 
 /// Makes a convolution with tiles in shared memory.
-pub fn convolve_shared(gpu: &Gpu) -> Made {
+pub fn convolve_shared(gpu: &Gpu) -> SetupResult {
     let x = Random::new(21).floats(N * N, -1.0, 1.0);
     let y = storage(gpu, N * N * 4)?;
     let buffers = [storage_of_floats(gpu, &x)?, y, storage_of_floats(gpu, &weights())?];

@@ -1,9 +1,9 @@
 //! Cost of dispatches that do nothing: one per submission, and a thousand with barriers between
 //! them.
 
-use super::{Kernel, Made, Unit, between, job, spirv, storage};
+use super::{Kernel, SetupResult, Unit, between, job, spirv, storage};
 use crate::bench::check::equal;
-use crate::bench::figure::{Amount, Wrong};
+use crate::bench::figure::{Amount, CheckError};
 use crate::bench::workload::Workload;
 use crate::vk::{Buffer, Error, Gpu, Recorded, Resource, memory_barrier};
 
@@ -25,13 +25,13 @@ impl Workload for Latency {
         (0..iterations).try_for_each(|_| gpu.submit(&self.recorded, 1).map(|_| ()))
     }
 
-    fn check(&mut self, _gpu: &Gpu) -> Result<(), Wrong> {
+    fn check(&mut self, _gpu: &Gpu) -> Result<(), CheckError> {
         equal(&self.output.read(), &[WORD])
     }
 }
 
 /// Makes an empty dispatch, which is timed from submission to fence.
-pub fn empty_dispatch(gpu: &Gpu) -> Made {
+pub fn empty_dispatch(gpu: &Gpu) -> SetupResult {
     let output = storage(gpu, 4)?;
     let kernel = Kernel::new(gpu, &spirv!("compute/empty.comp"), &[Resource::Storage(output.handle)], 1)?;
     let recorded = gpu.record(|d, cmd| {
@@ -45,7 +45,7 @@ const DISPATCHES: u32 = 1000;
 const WORDS: usize = 1024;
 
 /// Makes a thousand small dispatches, each of which depends on the previous one.
-pub fn many_dispatches(gpu: &Gpu) -> Made {
+pub fn many_dispatches(gpu: &Gpu) -> SetupResult {
     let data = storage(gpu, WORDS * 4)?;
     let kernel = Kernel::new(gpu, &spirv!("compute/increment.comp"), &[Resource::Storage(data.handle)], 0)?;
     let work = |d: &ash::Device, cmd| {

@@ -1,6 +1,6 @@
 //! Dense linear algebra in f32: saxpy and four kinds of matrix multiplication.
 
-use super::{Kernel, Made, Unit, job, spirv, storage, storage_of_floats};
+use super::{Kernel, SetupResult, Unit, job, spirv, storage, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::vk::{Error, Gpu, Resource};
 
@@ -9,16 +9,16 @@ const SAXPY: usize = 4 << 20;
 const N: usize = 256;
 
 /// Makes a saxpy with one element per invocation.
-pub fn saxpy(gpu: &Gpu) -> Made {
+pub fn saxpy(gpu: &Gpu) -> SetupResult {
     saxpy_with(gpu, &spirv!("compute/saxpy.comp"), SAXPY as u32 / 256)
 }
 
 /// Makes a saxpy with four elements per invocation.
-pub fn saxpy_vec4(gpu: &Gpu) -> Made {
+pub fn saxpy_vec4(gpu: &Gpu) -> SetupResult {
     saxpy_with(gpu, &spirv!("compute/saxpy_vec4.comp"), SAXPY as u32 / 256)
 }
 
-fn saxpy_with(gpu: &Gpu, code: &[u32], groups: u32) -> Made {
+fn saxpy_with(gpu: &Gpu, code: &[u32], groups: u32) -> SetupResult {
     const A: f32 = 1.5;
     let mut random = Random::new(1);
     // The values are multiples of 2⁻¹² below 8, so products and sums are exact with or without
@@ -38,22 +38,22 @@ fn saxpy_with(gpu: &Gpu, code: &[u32], groups: u32) -> Made {
 }
 
 /// Makes a multiplication with one element per invocation and no reuse.
-pub fn matmul_naive(gpu: &Gpu) -> Made {
+pub fn matmul_naive(gpu: &Gpu) -> SetupResult {
     matmul(gpu, &spirv!("compute/matmul_naive.comp"), [16, 16])
 }
 
 /// Makes a multiplication with tiles in shared memory.
-pub fn matmul_tiled(gpu: &Gpu) -> Made {
+pub fn matmul_tiled(gpu: &Gpu) -> SetupResult {
     matmul(gpu, &spirv!("compute/matmul_tiled.comp"), [16, 16])
 }
 
 /// Makes a multiplication with tiles in shared memory and 4×4 elements in registers.
-pub fn matmul_blocked(gpu: &Gpu) -> Made {
+pub fn matmul_blocked(gpu: &Gpu) -> SetupResult {
     matmul(gpu, &spirv!("compute/matmul_blocked.comp"), [64, 64])
 }
 
 /// Makes a multiplication with cooperative matrices, eight for each subgroup.
-pub fn matmul_cooperative(gpu: &Gpu) -> Made {
+pub fn matmul_cooperative(gpu: &Gpu) -> SetupResult {
     if !gpu.optional.cooperative {
         return Err(Error::Missing("cooperativeMatrix".into()).into());
     }
@@ -62,7 +62,7 @@ pub fn matmul_cooperative(gpu: &Gpu) -> Made {
 
 /// Makes a matrix multiplication. `tile` is the number of columns and rows of the result that a
 /// workgroup computes.
-fn matmul(gpu: &Gpu, code: &[u32], tile: [u32; 2]) -> Made {
+fn matmul(gpu: &Gpu, code: &[u32], tile: [u32; 2]) -> SetupResult {
     let mut random = Random::new(2);
     let (a, b) = (random.floats(N * N, -1.0, 1.0), random.floats(N * N, -1.0, 1.0));
     let c = storage(gpu, N * N * 4)?;

@@ -3,7 +3,7 @@
 //! kernels read words and need no feature.
 
 use super::matvec::{exact_halves, half, pack_halves};
-use super::{Kernel, Made, Unit, job, spirv, storage, storage_of, storage_of_floats};
+use super::{Kernel, SetupResult, Unit, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::vk::{Buffer, Gpu, Resource};
 
@@ -90,7 +90,7 @@ fn spot_check(
     actual: Buffer,
     tolerance: f32,
     expected: impl Fn(usize) -> f64,
-) -> Result<(), super::super::figure::Wrong> {
+) -> Result<(), super::super::figure::CheckError> {
     let all = as_floats(&actual.read());
     let picks = (0..all.len()).step_by(CHECKED);
     let found: Vec<f32> = picks.clone().map(|i| all[i]).collect();
@@ -98,7 +98,7 @@ fn spot_check(
 }
 
 /// Multiplies a matrix by a vector.
-fn product(gpu: &Gpu, code: &[u32], weights: Weights) -> Made {
+fn product(gpu: &Gpu, code: &[u32], weights: Weights) -> SetupResult {
     let x = Random::new(63).floats(COLUMNS, -1.0, 1.0);
     let y = storage(gpu, ROWS * 4)?;
     let buffers = [storage_of(gpu, &weights.words)?, storage_of_floats(gpu, &x)?, y];
@@ -111,22 +111,22 @@ fn product(gpu: &Gpu, code: &[u32], weights: Weights) -> Made {
 }
 
 /// Multiplies a Q8_0 matrix by the vector of a token.
-pub fn q8_0_vector(gpu: &Gpu) -> Made {
+pub fn q8_0_vector(gpu: &Gpu) -> SetupResult {
     product(gpu, &spirv!("compute/llm_q8_0.comp"), q8_0())
 }
 
 /// Multiplies a Q4_K matrix by the vector of a token.
-pub fn q4_k_vector(gpu: &Gpu) -> Made {
+pub fn q4_k_vector(gpu: &Gpu) -> SetupResult {
     product(gpu, &spirv!("compute/llm_q4_k.comp"), q4_k())
 }
 
 /// Multiplies an f16 matrix by the vector of a token.
-pub fn f16_vector(gpu: &Gpu) -> Made {
+pub fn f16_vector(gpu: &Gpu) -> SetupResult {
     product(gpu, &spirv!("compute/llm_f16.comp"), f16())
 }
 
 /// Multiplies an f16 matrix by the matrix of a prompt.
-pub fn f16_matrix(gpu: &Gpu) -> Made {
+pub fn f16_matrix(gpu: &Gpu) -> SetupResult {
     const M: usize = 256;
     const K: usize = 512;
     const TOKENS: usize = 128;
@@ -146,7 +146,7 @@ pub fn f16_matrix(gpu: &Gpu) -> Made {
 }
 
 /// Applies rotary positions.
-pub fn rope(gpu: &Gpu) -> Made {
+pub fn rope(gpu: &Gpu) -> SetupResult {
     const HEAD: usize = 128;
     const HEADS: usize = 32;
     const TOKENS: usize = 128;
@@ -174,7 +174,7 @@ const KEYS: usize = 256;
 const DIM: usize = 64;
 
 /// Computes attention.
-pub fn flash_attention(gpu: &Gpu) -> Made {
+pub fn flash_attention(gpu: &Gpu) -> SetupResult {
     let q = Random::new(66).floats(HEADS * QUERIES * DIM, -2.0, 2.0);
     // The values use other multiples of 2⁻¹⁰ than the keys.
     let k = exact_halves(HEADS * KEYS * DIM);

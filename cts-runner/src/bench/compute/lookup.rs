@@ -1,9 +1,9 @@
 //! Tables that are looked up with a linear filter: one of one dimension, in divergent control flow,
 //! and one of three.
 
-use super::{Kernel, Made, Unit, job, spirv, storage, storage_of, storage_of_floats};
+use super::{Kernel, SetupResult, Unit, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
-use crate::bench::figure::Wrong;
+use crate::bench::figure::CheckError;
 use crate::vk::{Error, Gpu, ImageDesc, Resource};
 use ash::vk;
 
@@ -47,7 +47,7 @@ fn weight(away: f32) -> f32 {
 }
 
 /// A polar scaler.
-pub fn one_dimension(gpu: &Gpu) -> Made {
+pub fn one_dimension(gpu: &Gpu) -> SetupResult {
     let weights: Vec<u32> = (0..WEIGHTS).map(|i| weight((i as f32 + 0.5) / WEIGHTS as f32).to_bits()).collect();
     let extent = [WEIGHTS as u32, 1, 1];
     let table = table(gpu, vk::ImageViewType::TYPE_1D, vk::Format::R32_SFLOAT, extent, &weights)?;
@@ -90,7 +90,7 @@ fn graded(r: f32, g: f32, b: f32) -> [f32; 4] {
 }
 
 /// Colour grading.
-pub fn three_dimensions(gpu: &Gpu) -> Made {
+pub fn three_dimensions(gpu: &Gpu) -> SetupResult {
     let at = |i: usize| (i % SIDE) as f32 / (SIDE - 1) as f32;
     let entry = |i: usize| {
         let bytes = graded(at(i), at(i / SIDE), at(i / SIDE / SIDE)).map(|c| (c * 255.0).round() as u8);
@@ -112,7 +112,7 @@ pub fn three_dimensions(gpu: &Gpu) -> Made {
             let expected = graded(r, g, b).map(|c| c * 255.0);
             let actual = to.to_le_bytes().map(f32::from);
             if actual.iter().zip(expected).any(|(a, e)| (a - e).abs() > 2.0) {
-                return Err(Wrong::Output(format!("colour {i} is {actual:?}, not {expected:?}")));
+                return Err(CheckError::Output(format!("colour {i} is {actual:?}, not {expected:?}")));
             }
         }
         Ok(())

@@ -4,9 +4,9 @@
 //! The packed variants need no feature beyond Vulkan 1.0. The variants in 16- and 8-bit storage
 //! report a missing feature if a device does not support it.
 
-use super::{Kernel, Made, Unit, job, spirv, storage, storage_of, storage_of_floats};
+use super::{Kernel, SetupResult, Unit, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
-use crate::bench::figure::MakeError;
+use crate::bench::figure::SetupError;
 use crate::vk::{Error, Gpu, Resource};
 
 /// Number of rows and of columns.
@@ -94,7 +94,7 @@ fn q8_blocks_of() -> Weights {
     weights
 }
 
-fn product(gpu: &Gpu, code: &[u32], weights: Weights) -> Made {
+fn product(gpu: &Gpu, code: &[u32], weights: Weights) -> SetupResult {
     let x = Random::new(7).floats(N, -1.0, 1.0);
     let y = storage(gpu, N * 4)?;
     let mut buffers = vec![storage_of(gpu, &weights.words)?, storage_of_floats(gpu, &x)?, y];
@@ -114,40 +114,40 @@ fn product(gpu: &Gpu, code: &[u32], weights: Weights) -> Made {
     })
 }
 
-fn need(has: bool, what: &str) -> Result<(), MakeError> {
+fn need(has: bool, what: &str) -> Result<(), SetupError> {
     if has { Ok(()) } else { Err(Error::Missing(what.into()).into()) }
 }
 
 /// Multiplies by f32 weights.
-pub fn f32_weights(gpu: &Gpu) -> Made {
+pub fn f32_weights(gpu: &Gpu) -> SetupResult {
     product(gpu, &spirv!("compute/matvec_f32.comp"), f32_of())
 }
 
 /// Multiplies by f16 weights, two in a word.
-pub fn f16_weights(gpu: &Gpu) -> Made {
+pub fn f16_weights(gpu: &Gpu) -> SetupResult {
     product(gpu, &spirv!("compute/matvec_f16.comp"), f16_of())
 }
 
 /// Multiplies by f16 weights in 16-bit storage.
-pub fn f16_storage(gpu: &Gpu) -> Made {
+pub fn f16_storage(gpu: &Gpu) -> SetupResult {
     need(gpu.optional.storage16, "storageBuffer16BitAccess")?;
     product(gpu, &spirv!("compute/matvec_f16_storage.comp"), f16_of())
 }
 
 /// Multiplies by 8-bit weights, four in a word.
-pub fn q8_weights(gpu: &Gpu) -> Made {
+pub fn q8_weights(gpu: &Gpu) -> SetupResult {
     product(gpu, &spirv!("compute/matvec_q8.comp"), q8_of())
 }
 
 /// Multiplies by 8-bit weights in 8-bit storage.
-pub fn q8_storage(gpu: &Gpu) -> Made {
+pub fn q8_storage(gpu: &Gpu) -> SetupResult {
     need(gpu.optional.storage16, "storageBuffer16BitAccess")?;
     need(gpu.optional.storage8, "storageBuffer8BitAccess")?;
     product(gpu, &spirv!("compute/matvec_q8_storage.comp"), q8_blocks_of())
 }
 
 /// Multiplies by 4-bit weights, eight in a word.
-pub fn q4_weights(gpu: &Gpu) -> Made {
+pub fn q4_weights(gpu: &Gpu) -> SetupResult {
     product(gpu, &spirv!("compute/matvec_q4.comp"), q4_of())
 }
 

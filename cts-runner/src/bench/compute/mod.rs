@@ -14,8 +14,8 @@ mod rows;
 mod words;
 
 use super::figure::Unit;
-use super::kit::{Kernel, between, job, storage, storage_of, storage_of_floats, zero};
-use super::recording::Made;
+use super::kernel::{Kernel, between, job, storage, storage_of, storage_of_floats, zero};
+use super::recording::SetupResult;
 use super::workload::{Family, Spec, spirv};
 
 const C: Family = Family::Compute;

@@ -1,8 +1,8 @@
 //! Simulations: n-body, Mandelbrot, FFT, particles in two layouts.
 
-use super::{Kernel, Made, Unit, job, spirv, storage, storage_of_floats};
+use super::{Kernel, SetupResult, Unit, job, spirv, storage, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
-use crate::bench::figure::Wrong;
+use crate::bench::figure::CheckError;
 use crate::vk::{Gpu, Resource};
 use std::f64::consts::PI;
 
@@ -11,7 +11,7 @@ const BODIES: usize = 2048;
 const PAIR: f64 = 20.0;
 
 /// Makes an n-body simulation over all pairs.
-pub fn nbody(gpu: &Gpu) -> Made {
+pub fn nbody(gpu: &Gpu) -> SetupResult {
     let mut random = Random::new(15);
     let bodies: Vec<f32> = (0..BODIES)
         .flat_map(|_| {
@@ -48,7 +48,7 @@ const WIDTH: usize = 1024;
 const HEIGHT: usize = 512;
 
 /// Makes a Mandelbrot set, as the number of iterations until escape.
-pub fn mandelbrot(gpu: &Gpu) -> Made {
+pub fn mandelbrot(gpu: &Gpu) -> SetupResult {
     let output = storage(gpu, WIDTH * HEIGHT * 4)?;
     let kernel = Kernel::new(gpu, &spirv!("compute/mandelbrot.comp"), &[Resource::Storage(output.handle)], 2)?;
     let push = [WIDTH as u32, HEIGHT as u32];
@@ -58,7 +58,11 @@ pub fn mandelbrot(gpu: &Gpu) -> Made {
         let counts = output.read();
         let far = (0..WIDTH * HEIGHT).step_by(3).filter(|&i| counts[i] != escape(i % WIDTH, i / WIDTH)).count();
         let share = far as f64 / (WIDTH * HEIGHT / 3) as f64;
-        if share < 0.02 { Ok(()) } else { Err(Wrong::Output(format!("{:.1}% of the counts differ", share * 100.0))) }
+        if share < 0.02 {
+            Ok(())
+        } else {
+            Err(CheckError::Output(format!("{:.1}% of the counts differ", share * 100.0)))
+        }
     })
 }
 
@@ -76,7 +80,7 @@ const POINTS: usize = 1024;
 const TRANSFORMS: usize = 1024;
 
 /// Makes many transforms of 1024 points.
-pub fn fft(gpu: &Gpu) -> Made {
+pub fn fft(gpu: &Gpu) -> SetupResult {
     let x = Random::new(16).floats(POINTS * TRANSFORMS * 2, -1.0, 1.0);
     let turn = |i: usize| -2.0 * PI * i as f64 / POINTS as f64;
     let twiddles: Vec<f32> = (0..POINTS).flat_map(|i| [turn(i).cos() as f32, turn(i).sin() as f32]).collect();
@@ -115,16 +119,16 @@ const FIELDS: usize = 8;
 const DT: f32 = 0.01;
 
 /// Makes a particle step over an array of structures.
-pub fn particles_aos(gpu: &Gpu) -> Made {
+pub fn particles_aos(gpu: &Gpu) -> SetupResult {
     particles(gpu, &spirv!("compute/particles_aos.comp"), |particle, field| particle * FIELDS + field)
 }
 
 /// Makes a particle step over a structure of arrays.
-pub fn particles_soa(gpu: &Gpu) -> Made {
+pub fn particles_soa(gpu: &Gpu) -> SetupResult {
     particles(gpu, &spirv!("compute/particles_soa.comp"), |particle, field| field * PARTICLES + particle)
 }
 
-fn particles(gpu: &Gpu, code: &[u32], place: fn(usize, usize) -> usize) -> Made {
+fn particles(gpu: &Gpu, code: &[u32], place: fn(usize, usize) -> usize) -> SetupResult {
     // The fields of a particle are position, mass, velocity and age.
     let before = Random::new(17).floats(PARTICLES * FIELDS, 0.0, 1.0);
     let (input, output) = (storage_of_floats(gpu, &before)?, storage(gpu, before.len() * 4)?);

@@ -1,8 +1,8 @@
 //! Reduction and scan, through shared memory and by subgroup operations.
 
-use super::{Kernel, Made, Unit, between, job, spirv, storage, storage_of, storage_of_floats};
+use super::{Kernel, SetupResult, Unit, between, job, spirv, storage, storage_of, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close, equal};
-use crate::bench::figure::MakeError;
+use crate::bench::figure::SetupError;
 use crate::vk::{Error, Gpu, Resource};
 use ash::vk;
 
@@ -12,22 +12,22 @@ const SCANNED: usize = 1 << 20;
 const BLOCK: usize = 1024;
 
 /// Makes a reduction by a tree in shared memory.
-pub fn reduce_shared(gpu: &Gpu) -> Made {
+pub fn reduce_shared(gpu: &Gpu) -> SetupResult {
     reduce(gpu, &spirv!("compute/reduce_shared.comp"))
 }
 
 /// Makes a reduction by subgroup operations.
-pub fn reduce_subgroup(gpu: &Gpu) -> Made {
+pub fn reduce_subgroup(gpu: &Gpu) -> SetupResult {
     need_arithmetic(gpu)?;
     reduce(gpu, &spirv!("compute/reduce_subgroup.comp"))
 }
 
-fn need_arithmetic(gpu: &Gpu) -> Result<(), MakeError> {
+fn need_arithmetic(gpu: &Gpu) -> Result<(), SetupError> {
     let has = gpu.optional.subgroup_operations.contains(vk::SubgroupFeatureFlags::ARITHMETIC);
     if has { Ok(()) } else { Err(Error::Missing("subgroup arithmetic in compute shaders".into()).into()) }
 }
 
-fn reduce(gpu: &Gpu, code: &[u32]) -> Made {
+fn reduce(gpu: &Gpu, code: &[u32]) -> SetupResult {
     // The values are small multiples of 1/8, so every order of summation is exact.
     let mut random = Random::new(10);
     let x: Vec<f32> = (0..REDUCED).map(|_| (random.word() >> 29) as f32 / 8.0).collect();
@@ -50,17 +50,17 @@ fn reduce(gpu: &Gpu, code: &[u32]) -> Made {
 }
 
 /// Makes a scan of blocks by the method of Hillis and Steele in shared memory.
-pub fn scan_shared(gpu: &Gpu) -> Made {
+pub fn scan_shared(gpu: &Gpu) -> SetupResult {
     scan(gpu, &spirv!("compute/scan_shared.comp"))
 }
 
 /// Makes a scan of blocks by subgroup operations.
-pub fn scan_subgroup(gpu: &Gpu) -> Made {
+pub fn scan_subgroup(gpu: &Gpu) -> SetupResult {
     need_arithmetic(gpu)?;
     scan(gpu, &spirv!("compute/scan_subgroup.comp"))
 }
 
-fn scan(gpu: &Gpu, code: &[u32]) -> Made {
+fn scan(gpu: &Gpu, code: &[u32]) -> SetupResult {
     let x = Random::new(11).words(SCANNED);
     let blocks = SCANNED / BLOCK;
     let input = storage_of(gpu, &x)?;

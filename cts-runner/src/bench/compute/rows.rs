@@ -1,6 +1,6 @@
 //! Softmax and layer norm over the rows of a matrix.
 
-use super::{Kernel, Made, Unit, job, spirv, storage, storage_of_floats};
+use super::{Kernel, SetupResult, Unit, job, spirv, storage, storage_of_floats};
 use crate::bench::check::{Random, as_floats, close};
 use crate::vk::{Buffer, Gpu, Resource};
 
@@ -13,7 +13,7 @@ const STRIDE: usize = 37;
 /// to about 1, because the tolerance of `close` is relative from there.
 type Reference = Box<dyn Fn(&[f32]) -> Vec<f32>>;
 
-fn rows(gpu: &Gpu, code: &[u32], more: Option<Buffer>, scale: f32, reference: Reference) -> Made {
+fn rows(gpu: &Gpu, code: &[u32], more: Option<Buffer>, scale: f32, reference: Reference) -> SetupResult {
     let x = Random::new(8).floats(ROWS * COLUMNS, -4.0, 4.0);
     let y = storage(gpu, ROWS * COLUMNS * 4)?;
     let mut buffers = vec![storage_of_floats(gpu, &x)?, y];
@@ -33,7 +33,7 @@ fn rows(gpu: &Gpu, code: &[u32], more: Option<Buffer>, scale: f32, reference: Re
 }
 
 /// Makes a softmax.
-pub fn softmax(gpu: &Gpu) -> Made {
+pub fn softmax(gpu: &Gpu) -> SetupResult {
     let reference = |row: &[f32]| {
         let most = row.iter().copied().fold(f32::MIN, f32::max);
         let powers: Vec<f64> = row.iter().map(|v| f64::from(v - most).exp()).collect();
@@ -44,7 +44,7 @@ pub fn softmax(gpu: &Gpu) -> Made {
 }
 
 /// Makes a layer norm with gain and bias.
-pub fn layer_norm(gpu: &Gpu) -> Made {
+pub fn layer_norm(gpu: &Gpu) -> SetupResult {
     let gain_bias = Random::new(9).floats(COLUMNS * 2, -2.0, 2.0);
     let buffer = storage_of_floats(gpu, &gain_bias)?;
     let reference = move |row: &[f32]| {

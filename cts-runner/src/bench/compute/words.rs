@@ -1,6 +1,6 @@
 //! Integer work: histograms, SHA-256, bitonic sort.
 
-use super::{Kernel, Made, Unit, between, job, spirv, storage, storage_of};
+use super::{Kernel, SetupResult, Unit, between, job, spirv, storage, storage_of};
 use crate::bench::check::{Random, equal};
 use crate::vk::{Gpu, Resource};
 
@@ -11,17 +11,17 @@ const SORTED: usize = 1 << 17;
 const LOCAL: u32 = 512;
 
 /// Makes a histogram with atomics in shared memory first.
-pub fn histogram_shared(gpu: &Gpu) -> Made {
+pub fn histogram_shared(gpu: &Gpu) -> SetupResult {
     histogram(gpu, &spirv!("compute/histogram_shared.comp"), COUNTED / 4096)
 }
 
 /// Makes a histogram with atomics in device memory only. It uses 65535 workgroups, which is the
 /// maximum per dimension that every device supports.
-pub fn histogram_global(gpu: &Gpu) -> Made {
+pub fn histogram_global(gpu: &Gpu) -> SetupResult {
     histogram(gpu, &spirv!("compute/histogram_global.comp"), COUNTED / 256)
 }
 
-fn histogram(gpu: &Gpu, code: &[u32], groups: usize) -> Made {
+fn histogram(gpu: &Gpu, code: &[u32], groups: usize) -> SetupResult {
     let x = Random::new(12).words(COUNTED);
     let (input, bins) = (storage_of(gpu, &x)?, storage(gpu, 256 * 4)?);
     let kernel = Kernel::new(gpu, code, &[input.handle, bins.handle].map(Resource::Storage), 0)?;
@@ -39,7 +39,7 @@ fn histogram(gpu: &Gpu, code: &[u32], groups: usize) -> Made {
 }
 
 /// Makes one SHA-256 digest per invocation.
-pub fn sha256(gpu: &Gpu) -> Made {
+pub fn sha256(gpu: &Gpu) -> SetupResult {
     let messages = Random::new(13).words(MESSAGES * 16);
     let (input, output) = (storage_of(gpu, &messages)?, storage(gpu, MESSAGES * 32)?);
     let resources = [input.handle, output.handle].map(Resource::Storage);
@@ -89,7 +89,7 @@ fn digest(message: &[u32]) -> Vec<u32> {
 
 /// Makes a bitonic sort. It copies the unsorted words, sorts steps of small distance in shared
 /// memory, and uses one dispatch for each other step.
-pub fn bitonic_sort(gpu: &Gpu) -> Made {
+pub fn bitonic_sort(gpu: &Gpu) -> SetupResult {
     let x = Random::new(14).words(SORTED);
     let (input, data) = (storage_of(gpu, &x)?, storage(gpu, SORTED * 4)?);
     let resources = [Resource::Storage(data.handle)];

@@ -3,22 +3,22 @@
 //! A capability without a row counts as unsupported on every driver.
 
 use super::module::Module;
-use crate::bench::figure::MakeError;
+use crate::bench::figure::SetupError;
 use crate::vk::{Core, Gpu};
 use ash::vk::{self, Bool32, PhysicalDeviceFeatures as F, SubgroupFeatureFlags as S, TRUE};
 
 /// Condition under which a device has a capability.
-enum By {
+enum Support {
     Always,
     Vulkan10(fn(&F) -> Bool32),
     Core(fn(&Core) -> Bool32),
     Subgroups(S),
 }
 
-use By::{Always, Core as C, Subgroups, Vulkan10 as V};
+use Support::{Always, Core as C, Subgroups, Vulkan10 as V};
 
 /// Conditions by the number of the capability.
-const ROWS: &[(u32, By)] = &[
+const ROWS: &[(u32, Support)] = &[
     (0, Always),
     (1, Always),
     (9, C(|c| c.v12.shader_float16)),
@@ -89,7 +89,7 @@ const ROWS: &[(u32, By)] = &[
 ];
 
 /// Returns an error if a module needs a capability that the device lacks.
-pub fn check(gpu: &Gpu, module: &Module) -> Result<(), MakeError> {
+pub fn check(gpu: &Gpu, module: &Module) -> Result<(), SetupError> {
     let version = module.words.get(1).copied().unwrap_or(0);
     let newest = match vk::api_version_minor(gpu.properties.api_version) {
         0 => 0x1_0000,
@@ -98,7 +98,7 @@ pub fn check(gpu: &Gpu, module: &Module) -> Result<(), MakeError> {
         _ => 0x1_0600,
     };
     if version > newest {
-        return Err(MakeError::Unsupported(format!("SPIR-V of version {version:#x}")));
+        return Err(SetupError::Unsupported(format!("SPIR-V of version {version:#x}")));
     }
     let has = |capability: u32| match ROWS.iter().find(|(c, _)| *c == capability) {
         Some((_, Always)) => true,
@@ -108,7 +108,7 @@ pub fn check(gpu: &Gpu, module: &Module) -> Result<(), MakeError> {
         None => false,
     };
     match module.capabilities.iter().find(|c| !has(**c)) {
-        Some(lacking) => Err(MakeError::Unsupported(format!("capability {lacking}"))),
+        Some(lacking) => Err(SetupError::Unsupported(format!("capability {lacking}"))),
         None => Ok(()),
     }
 }

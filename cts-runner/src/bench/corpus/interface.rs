@@ -20,7 +20,7 @@ pub type Slots = BTreeMap<(u32, u32), (Number, u32)>;
 
 /// Kind and content of a descriptor.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum DescriptorContent {
     /// A uniform buffer with this content.
     Uniform(Vec<u8>),
     /// A storage buffer with this content.
@@ -37,7 +37,7 @@ pub struct Descriptor {
     /// Set and binding number.
     pub place: (u32, u32),
     /// Kind of the descriptor.
-    pub kind: Kind,
+    pub kind: DescriptorContent,
     /// Number of elements of the array, or 1.
     pub count: u32,
     /// True if the image is sampled with a comparison.
@@ -62,14 +62,14 @@ const UNBOUNDED: u32 = 4;
 /// Minimum number of bytes of a buffer.
 const BYTES: u64 = 4 << 10;
 /// Maximum number of bytes of a buffer, beyond which a module is refused.
-const MOST_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 64 << 20;
 /// Maximum number of descriptors, beyond which a module is refused.
-const MOST_DESCRIPTORS: u32 = 4096;
+const MAX_DESCRIPTORS: u32 = 4096;
 
 impl Interface {
     /// Returns the requirements of an entry point. An error names what no resources can be made
     /// for.
-    pub fn of(module: &Module, entry: &Entry) -> Result<Self, String> {
+    pub fn from_module(module: &Module, entry: &Entry) -> Result<Self, String> {
         let mut interface = Self::default();
         for variable in module.variables_of(entry) {
             match variable.class {
@@ -96,13 +96,16 @@ impl Interface {
             return Ok(());
         };
         old.kind = match (old.kind.clone(), new.kind) {
-            (Kind::Uniform(a), Kind::Uniform(b)) => Kind::Uniform(longer(a, b)),
-            (Kind::Storage(a), Kind::Storage(b)) => Kind::Storage(longer(a, b)),
+            (DescriptorContent::Uniform(a), DescriptorContent::Uniform(b)) => DescriptorContent::Uniform(longer(a, b)),
+            (DescriptorContent::Storage(a), DescriptorContent::Storage(b)) => DescriptorContent::Storage(longer(a, b)),
             // An image and its sampler in one binding are a combined image sampler.
-            (Kind::Image(image, _, texel), Kind::Sampler) | (Kind::Sampler, Kind::Image(image, _, texel)) => {
-                Kind::Image(image, true, texel)
+            (DescriptorContent::Image(image, _, texel), DescriptorContent::Sampler)
+            | (DescriptorContent::Sampler, DescriptorContent::Image(image, _, texel)) => {
+                DescriptorContent::Image(image, true, texel)
             }
-            (Kind::Image(a, one, texel), Kind::Image(b, other, _)) if a == b => Kind::Image(a, one || other, texel),
+            (DescriptorContent::Image(a, one, texel), DescriptorContent::Image(b, other, _)) if a == b => {
+                DescriptorContent::Image(a, one || other, texel)
+            }
             (a, b) if a == b => a,
             _ => return Err("two kinds of descriptors in one binding".into()),
         };
@@ -126,7 +129,7 @@ fn longer(a: Vec<u8>, b: Vec<u8>) -> Vec<u8> {
 /// the data are therefore short, and no division is by 0.
 fn content(module: &Module, id: u32, least: u64) -> Result<Vec<u8>, String> {
     let bytes = module.bytes(id).max(least);
-    if bytes > MOST_BYTES {
+    if bytes > MAX_BYTES {
         return Err(format!("a buffer of {bytes} bytes"));
     }
     let mut content: Vec<u8> = std::iter::repeat_n(1u32.to_ne_bytes(), bytes.div_ceil(4) as usize).flatten().collect();
@@ -149,22 +152,24 @@ fn descriptor(module: &Module, variable: &Variable) -> Result<Descriptor, String
     let (id, count) = element(module, variable.holds);
     let decorated = |what| module.decorated(variable.id, what);
     let place = (decorated(spirv::DESCRIPTOR_SET).unwrap_or(0), decorated(spirv::BINDING).unwrap_or(0));
-    if count > MOST_DESCRIPTORS {
+    if count > MAX_DESCRIPTORS {
         return Err(format!("{count} descriptors in a binding"));
     }
     let image = |id: u32, sampler| match module.types.get(&id) {
         Some(&Type::Image(image)) if image.dim == spirv::DIM_SUBPASS => Err("an input attachment".to_owned()),
         Some(&Type::Image(image)) => {
             let texel = number(module, image.texel).ok_or("an image of unknown texels")?;
-            Ok(Kind::Image(image, sampler, texel))
+            Ok(DescriptorContent::Image(image, sampler, texel))
         }
         _ => Err("an unknown image".into()),
     };
     let is_storage = variable.class == spirv::STORAGE_BUFFER || module.decorated(id, spirv::BUFFER_BLOCK).is_some();
     let kind = match (variable.class, module.types.get(&id)) {
-        (spirv::STORAGE_BUFFER | spirv::UNIFORM, _) if is_storage => Kind::Storage(content(module, id, BYTES)?),
-        (spirv::UNIFORM, _) => Kind::Uniform(content(module, id, BYTES)?),
-        (_, Some(Type::Sampler)) => Kind::Sampler,
+        (spirv::STORAGE_BUFFER | spirv::UNIFORM, _) if is_storage => {
+            DescriptorContent::Storage(content(module, id, BYTES)?)
+        }
+        (spirv::UNIFORM, _) => DescriptorContent::Uniform(content(module, id, BYTES)?),
+        (_, Some(Type::Sampler)) => DescriptorContent::Sampler,
         (_, Some(&Type::SampledImage(id))) => image(id, true)?,
         (_, Some(Type::Image(_))) => image(id, false)?,
         _ => return Err("a descriptor of another kind".into()),
@@ -234,7 +239,7 @@ mod tests {
 
     fn interface(code: Vec<u32>) -> (Module, Interface) {
         let module = Module::read(code).expect("SPIR-V");
-        let interface = Interface::of(&module, &module.entries[0]).expect("resources");
+        let interface = Interface::from_module(&module, &module.entries[0]).expect("resources");
         (module, interface)
     }
 
@@ -243,9 +248,9 @@ mod tests {
         let (module, found) = interface(spirv!("compute/convolve_sampled.comp"));
         let places: Vec<_> = found.descriptors.iter().map(|d| (d.place, d.count)).collect();
         assert_eq!(places, [((0, 0), 1), ((0, 1), 1), ((0, 2), 1)]);
-        assert!(matches!(found.descriptors[0].kind, Kind::Image(_, true, Number::Float(32))));
-        assert!(matches!(found.descriptors[1].kind, Kind::Image(ImageType { sampled: 2, .. }, false, _)));
-        assert!(matches!(found.descriptors[2].kind, Kind::Storage(_)));
+        assert!(matches!(found.descriptors[0].kind, DescriptorContent::Image(_, true, Number::Float(32))));
+        assert!(matches!(found.descriptors[1].kind, DescriptorContent::Image(ImageType { sampled: 2, .. }, false, _)));
+        assert!(matches!(found.descriptors[2].kind, DescriptorContent::Storage(_)));
         assert!(found.push.is_empty());
         assert_eq!(module.workgroup(&module.entries[0]), [8, 8, 1]);
         // The push constants are a factor and a number of elements.
@@ -262,7 +267,7 @@ mod tests {
         assert!(!found.outputs.is_empty(), "gl_PerVertex alone has none");
         let ones = 1.0f32.to_ne_bytes().repeat(4 * 16);
         assert!(
-            matches!(&found.descriptors[..], [Descriptor { kind: Kind::Uniform(all), .. }] if all.starts_with(&ones))
+            matches!(&found.descriptors[..], [Descriptor { kind: DescriptorContent::Uniform(all), .. }] if all.starts_with(&ones))
         );
     }
 }

@@ -6,7 +6,7 @@
 //! smallest draw or dispatch up to its fence. The driver has made and used another pipeline before,
 //! so that its one-time work in a process is not measured.
 //!
-//! Layouts and resources follow from the module (`interface.rs`, `rig.rs`). `NAME.vert.spv` and
+//! Layouts and resources follow from the module (`interface.rs`, `fixture.rs`). `NAME.vert.spv` and
 //! `NAME.frag.spv` form one pipeline if they match. Otherwise a stage gets a partner that is made
 //! for its interface (`partner.rs`).
 //!
@@ -14,18 +14,18 @@
 //! have no meaning.
 
 mod capability;
+mod fixture;
 mod interface;
 mod module;
 mod partner;
-mod rig;
 
-use super::figure::{Figure, MakeError};
+use super::figure::{Figure, SetupError};
 use super::workload::{Case, Family, Fresh, FreshError, Make, Spec, spirv};
 use crate::vk::{Error, Gpu, GpuOptions, Result, spirv_words};
 use ash::vk::ShaderStageFlags as Flags;
+use fixture::{PipelineFixture, Stage};
 use interface::Interface;
 use module::{Entry, Module};
-use rig::{Rig, Stage};
 use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,8 @@ fn flags(entry: &Entry) -> Option<Flags> {
 /// ones of their modules.
 fn fit(vertex: &Module, fragment: &Module) -> bool {
     let stages = [vertex, fragment].map(|m| flags(&m.entries[0]));
-    let (Ok(from), Ok(to)) = (Interface::of(vertex, &vertex.entries[0]), Interface::of(fragment, &fragment.entries[0]))
+    let (Ok(from), Ok(to)) =
+        (Interface::from_module(vertex, &vertex.entries[0]), Interface::from_module(fragment, &fragment.entries[0]))
     else {
         return false;
     };
@@ -118,7 +119,7 @@ fn fit(vertex: &Module, fragment: &Module) -> bool {
 }
 
 /// Returns the stages of a pipeline. A single graphics stage gets a partner.
-fn stages(gpu: &Gpu, case: &Case) -> std::result::Result<Vec<Stage>, MakeError> {
+fn stages(gpu: &Gpu, case: &Case) -> std::result::Result<Vec<Stage>, SetupError> {
     let mut stages = Vec::new();
     for (path, index) in &case.stages {
         let module = read(path)?;
@@ -140,25 +141,25 @@ fn stages(gpu: &Gpu, case: &Case) -> std::result::Result<Vec<Stage>, MakeError> 
     }
     stages.sort_by_key(|s| s.stage.as_raw());
     let lone = stages.len() == 1 && stages[0].stage != Flags::COMPUTE;
-    if lone { Err(MakeError::Unsupported("no partner for this stage".into())) } else { Ok(stages) }
+    if lone { Err(SetupError::Unsupported("no partner for this stage".into())) } else { Ok(stages) }
 }
 
-fn stage(module: Module, entry: &Entry) -> std::result::Result<Stage, MakeError> {
-    let interface = Interface::of(&module, entry).map_err(MakeError::Unsupported)?;
+fn stage(module: Module, entry: &Entry) -> std::result::Result<Stage, SetupError> {
+    let interface = Interface::from_module(&module, entry).map_err(SetupError::Unsupported)?;
     let name = CString::new(entry.name.clone()).unwrap_or_default();
-    let stage = flags(entry).ok_or_else(|| MakeError::Unsupported("a stage of another kind".into()))?;
+    let stage = flags(entry).ok_or_else(|| SetupError::Unsupported("a stage of another kind".into()))?;
     Ok(Stage { stage, code: module.words, name, interface })
 }
 
-fn check_size(gpu: &Gpu, size: [u32; 3]) -> std::result::Result<(), MakeError> {
+fn check_size(gpu: &Gpu, size: [u32; 3]) -> std::result::Result<(), SetupError> {
     let limits = &gpu.properties.limits;
     let fits = size.iter().zip(limits.max_compute_work_group_size).all(|(s, most)| *s <= most)
         && size.iter().product::<u32>() <= limits.max_compute_work_group_invocations;
-    if fits { Ok(()) } else { Err(MakeError::Unsupported(format!("a workgroup of {size:?}"))) }
+    if fits { Ok(()) } else { Err(SetupError::Unsupported(format!("a workgroup of {size:?}"))) }
 }
 
 /// Returns a stage from a shader of the benchmark itself.
-fn known(stage: Flags, code: Vec<u32>) -> std::result::Result<Stage, MakeError> {
+fn builtin_stage(stage: Flags, code: Vec<u32>) -> std::result::Result<Stage, SetupError> {
     let module = Module::read(code).ok_or_else(|| Error::Missing("SPIR-V".into()))?;
     let entry = module.entries.first().ok_or_else(|| Error::Missing("an entry point".into()))?.clone();
     debug_assert_eq!(flags(&entry), Some(stage));
@@ -166,12 +167,14 @@ fn known(stage: Flags, code: Vec<u32>) -> std::result::Result<Stage, MakeError> 
 }
 
 /// Makes and uses a graphics and a compute pipeline that do not belong to the corpus.
-fn warm_up(gpu: &Gpu) -> std::result::Result<(), MakeError> {
-    let draw =
-        [known(Flags::VERTEX, spirv!("create/screen.vert"))?, known(Flags::FRAGMENT, spirv!("create/solid.frag"))?];
-    for stages in [&draw[..], &[known(Flags::COMPUTE, spirv!("compute/empty.comp"))?]] {
-        let rig = Rig::new(gpu, stages)?;
-        rig.run(rig.pipeline()?)?;
+fn warm_up(gpu: &Gpu) -> std::result::Result<(), SetupError> {
+    let draw = [
+        builtin_stage(Flags::VERTEX, spirv!("create/screen.vert"))?,
+        builtin_stage(Flags::FRAGMENT, spirv!("create/solid.frag"))?,
+    ];
+    for stages in [&draw[..], &[builtin_stage(Flags::COMPUTE, spirv!("compute/empty.comp"))?]] {
+        let fixture = PipelineFixture::new(gpu, stages)?;
+        fixture.run(fixture.pipeline()?)?;
     }
     Ok(())
 }
@@ -181,11 +184,11 @@ pub fn measure(fresh: &Fresh<'_>, case: &Case) -> std::result::Result<Vec<Figure
     let gpu = Gpu::new(fresh.api, &GpuOptions { core: true, ..fresh.options.robust() })?;
     warm_up(&gpu).map_err(FreshError::Make)?;
     let stages = stages(&gpu, case).map_err(FreshError::Make)?;
-    let rig = Rig::new(&gpu, &stages).map_err(FreshError::Make)?;
+    let fixture = PipelineFixture::new(&gpu, &stages).map_err(FreshError::Make)?;
     let start = Instant::now();
-    let pipeline = rig.pipeline()?;
+    let pipeline = fixture.pipeline()?;
     let created = start.elapsed();
-    rig.run(pipeline)?;
+    fixture.run(pipeline)?;
     let used = start.elapsed();
     fresh.close(gpu)?;
     Ok(vec![Figure::seconds("create", created), Figure::seconds("first-use", used)])

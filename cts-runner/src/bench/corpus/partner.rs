@@ -39,7 +39,7 @@ struct Assembler<'a> {
     globals: Vec<u32>,
     body: Vec<u32>,
     /// Ids of types and constants, which may not be declared twice.
-    known: HashMap<Vec<u32>, u32>,
+    ids: HashMap<Vec<u32>, u32>,
     /// Ids in this module of types of the source.
     copies: HashMap<u32, u32>,
     interface: Vec<u32>,
@@ -53,7 +53,7 @@ fn instruction(to: &mut Vec<u32>, opcode: u32, operands: &[u32]) {
 impl<'a> Assembler<'a> {
     fn new(source: &'a Module) -> Self {
         let (names, globals, body, interface) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { source, next: 1, names, globals, body, known: HashMap::new(), copies: HashMap::new(), interface }
+        Self { source, next: 1, names, globals, body, ids: HashMap::new(), copies: HashMap::new(), interface }
     }
 
     fn id(&mut self) -> u32 {
@@ -64,12 +64,12 @@ impl<'a> Assembler<'a> {
     /// Returns the id of a type. The operands exclude the result.
     fn kind(&mut self, opcode: u32, operands: &[u32]) -> u32 {
         let key = [&[opcode], operands].concat();
-        if let Some(&id) = self.known.get(&key) {
+        if let Some(&id) = self.ids.get(&key) {
             return id;
         }
         let id = self.id();
         instruction(&mut self.globals, opcode, &[&[id], operands].concat());
-        self.known.insert(key, id);
+        self.ids.insert(key, id);
         id
     }
 
@@ -92,12 +92,12 @@ impl<'a> Assembler<'a> {
 
     fn constant(&mut self, kind: u32, word: u32) -> u32 {
         let key = vec![43, kind, word];
-        if let Some(&id) = self.known.get(&key) {
+        if let Some(&id) = self.ids.get(&key) {
             return id;
         }
         let id = self.id();
         instruction(&mut self.globals, 43, &[kind, id, word]);
-        self.known.insert(key, id);
+        self.ids.insert(key, id);
         id
     }
 
@@ -343,17 +343,17 @@ mod tests {
     fn partners_have_the_counterpart_of_every_location() {
         for code in [spirv!("graphics/forward.frag"), spirv!("graphics/gbuffer.frag"), spirv!("create/solid.frag")] {
             let module = Module::read(code).expect("SPIR-V");
-            let own = Interface::of(&module, &module.entries[0]).expect("resources");
+            let own = Interface::from_module(&module, &module.entries[0]).expect("resources");
             let partner = Module::read(vertex_for(&module, &module.entries[0]).expect("a partner")).expect("SPIR-V");
-            let other = Interface::of(&partner, &partner.entries[0]).expect("resources");
+            let other = Interface::from_module(&partner, &partner.entries[0]).expect("resources");
             assert_eq!(own.inputs, other.outputs);
             assert_eq!(partner.entries[0].name, "main");
         }
         for code in [spirv!("graphics/forward.vert"), spirv!("create/skinning.vert")] {
             let module = Module::read(code).expect("SPIR-V");
-            let own = Interface::of(&module, &module.entries[0]).expect("resources");
+            let own = Interface::from_module(&module, &module.entries[0]).expect("resources");
             let partner = Module::read(fragment_for(&module, &module.entries[0]).expect("a partner")).expect("SPIR-V");
-            let other = Interface::of(&partner, &partner.entries[0]).expect("resources");
+            let other = Interface::from_module(&partner, &partner.entries[0]).expect("resources");
             assert_eq!(own.outputs, other.inputs);
             assert!(!other.outputs.is_empty());
         }

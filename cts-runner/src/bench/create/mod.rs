@@ -7,16 +7,16 @@
 //! Each pipeline draws a picture, which is compared with the committed one (`expected.png`, a
 //! contact sheet).
 
+mod fixture;
 mod modules;
 mod picture;
 mod reflect;
-mod rig;
 
 use super::figure::Figure;
 use super::workload::{Fresh, FreshError, Spec};
 use crate::vk::{Error, Gpu};
+use fixture::{PipelineFixture, Program};
 pub use modules::{MODULES, Module};
-use rig::{Program, Rig};
 use std::time::Instant;
 
 /// Workloads of the family.
@@ -54,11 +54,11 @@ fn one(
 ) -> Result<(Vec<Figure>, Vec<u8>), FreshError> {
     // The cache is made first, as engines do when they make their device.
     let cache = gpu.pipeline_cache(data)?;
-    let rig = Rig::new(gpu, program).map_err(FreshError::Make)?;
+    let fixture = PipelineFixture::new(gpu, program).map_err(FreshError::Make)?;
     let start = Instant::now();
-    let pipeline = rig.pipeline(cache)?;
+    let pipeline = fixture.pipeline(cache)?;
     let created = start.elapsed();
-    let picture = rig.picture(pipeline)?;
+    let picture = fixture.picture(pipeline)?;
     let used = start.elapsed();
     picture::check(&picture, index)?;
     let data = gpu.pipeline_cache_data(cache)?;
@@ -67,11 +67,11 @@ fn one(
 
 /// Draws the picture of a module on a device. It is used to record the contact sheet and by
 /// programs that use many pipelines.
-pub fn draw(gpu: &Gpu, module: &Module) -> Result<Vec<u8>, super::MakeError> {
+pub fn draw(gpu: &Gpu, module: &Module) -> Result<Vec<u8>, super::SetupError> {
     let program = module.program();
-    let rig = Rig::new(gpu, &program)?;
-    let pipeline = rig.pipeline(ash::vk::PipelineCache::null())?;
-    Ok(rig.picture(pipeline)?)
+    let fixture = PipelineFixture::new(gpu, &program)?;
+    let pipeline = fixture.pipeline(ash::vk::PipelineCache::null())?;
+    Ok(fixture.picture(pipeline)?)
 }
 
 pub use picture::write_sheet;

@@ -1,6 +1,6 @@
 //! List of the modules, with name, source and topology of each.
 
-use super::rig::{Program, SIDE};
+use super::fixture::{Program, SIDE};
 use crate::bench::workload::{Family, Make, Spec, spirv};
 use crate::vk::raw::{PrimitiveTopology as Topology, ShaderStageFlags as Stage};
 

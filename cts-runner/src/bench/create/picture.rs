@@ -4,9 +4,9 @@
 //! them). Drivers may round differently, so a picture may differ slightly everywhere and strongly
 //! in a few pixels.
 
+use super::fixture::{PICTURE, SIDE};
 use super::modules::MODULES;
-use super::rig::{PICTURE, SIDE};
-use crate::bench::figure::Wrong;
+use crate::bench::figure::CheckError;
 use crate::vk::{Error, Result};
 use std::path::Path;
 
@@ -19,13 +19,14 @@ const NEAR: u8 = 4;
 const EDGES: f32 = 0.06;
 
 /// Checks that a picture is the expected one.
-pub fn check(picture: &[u8], index: usize) -> std::result::Result<(), Wrong> {
+pub fn check(picture: &[u8], index: usize) -> std::result::Result<(), CheckError> {
     let sheet = sheet(EXPECTED)?;
-    let expected = sheet.get(index).ok_or_else(|| Wrong::Output("the contact sheet has no such picture".into()))?;
+    let expected =
+        sheet.get(index).ok_or_else(|| CheckError::Output("the contact sheet has no such picture".into()))?;
     compare(picture, expected)
 }
 
-fn compare(actual: &[u8], expected: &[u8]) -> std::result::Result<(), Wrong> {
+fn compare(actual: &[u8], expected: &[u8]) -> std::result::Result<(), CheckError> {
     let far = |a: &[u8], b: &[u8]| a.iter().zip(b).any(|(a, b)| a.abs_diff(*b) > NEAR);
     let pixels = || actual.chunks_exact(4).zip(expected.chunks_exact(4));
     let count = pixels().filter(|(a, b)| far(a, b)).count();
@@ -36,7 +37,10 @@ fn compare(actual: &[u8], expected: &[u8]) -> std::result::Result<(), Wrong> {
     let at = first * 4..first * 4 + 4;
     let (x, y) = (first as u32 % SIDE, first as u32 / SIDE);
     let (is, should) = (actual.get(at.clone()), expected.get(at));
-    Err(Wrong::Output(format!("{count} of {} pixels differ, first ({x}, {y}): {is:?}, not {should:?}", SIDE * SIDE)))
+    Err(CheckError::Output(format!(
+        "{count} of {} pixels differ, first ({x}, {y}): {is:?}, not {should:?}",
+        SIDE * SIDE
+    )))
 }
 
 /// Returns the pictures of a sheet.

@@ -109,7 +109,7 @@ impl Parsed {
 
 impl Interface {
     /// Reads the interface of a module.
-    pub fn of(code: &[u32]) -> Self {
+    pub fn from_module(code: &[u32]) -> Self {
         let parsed = Parsed::new(code);
         let mut interface = Self::default();
         for &(pointer, id, class) in &parsed.variables {
@@ -155,16 +155,16 @@ mod tests {
 
     #[test]
     fn descriptors_and_push_constants_are_found() {
-        let interface = Interface::of(&spirv!("compute/convolve_sampled.comp"));
+        let interface = Interface::from_module(&spirv!("compute/convolve_sampled.comp"));
         let expected = [(0, D::COMBINED_IMAGE_SAMPLER), (1, D::STORAGE_IMAGE), (2, D::STORAGE_BUFFER)];
         assert_eq!(interface.descriptors, expected);
         assert!(!interface.push);
-        assert!(Interface::of(&spirv!("compute/saxpy.comp")).push);
+        assert!(Interface::from_module(&spirv!("compute/saxpy.comp")).push);
     }
 
     #[test]
     fn vertex_inputs_are_found() {
-        let interface = Interface::of(&spirv!("create/skinning.vert"));
+        let interface = Interface::from_module(&spirv!("create/skinning.vert"));
         assert_eq!(interface.inputs, [(0, 3), (1, 3), (2, 4), (3, 4)]);
         assert_eq!(interface.descriptors, [(0, D::UNIFORM_BUFFER)]);
     }

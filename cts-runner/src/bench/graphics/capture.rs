@@ -2,7 +2,7 @@
 
 use super::super::check::{Random, as_floats, close};
 use super::super::figure::{Amount, Unit};
-use super::super::recording::{Made, Recording, need};
+use super::super::recording::{Recording, SetupResult, need};
 use super::super::workload::{Family, Spec, spirv};
 use super::target::{Target, float_vertices};
 use crate::vk::{Gpu, ProgramDesc, Recorder, Stream};
@@ -15,7 +15,7 @@ const VERTICES: u32 = 1 << 20;
 /// Number of floats of a vertex, both of the input and of the captured output.
 const FLOATS: usize = 8;
 
-fn transform_feedback(gpu: &Gpu) -> Made {
+fn transform_feedback(gpu: &Gpu) -> SetupResult {
     need(gpu.optional.transform_feedback.into(), "transformFeedback")?;
     let target = Target::covered(gpu, 16)?;
     // The values are chosen so that sums of products are exact, with or without fused

@@ -4,8 +4,8 @@
 
 use super::super::check::Random;
 use super::super::figure::{Amount, Unit};
-use super::super::kit::{Kernel, storage, storage_of};
-use super::super::recording::{Made, Recording, need, need_limit};
+use super::super::kernel::{Kernel, storage, storage_of};
+use super::super::recording::{Recording, SetupResult, need, need_limit};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::hash;
@@ -55,7 +55,7 @@ fn draws() -> Vec<u32> {
     (0..MESHES).flat_map(|mesh| [4, 0, 0, mesh * (OBJECTS / MESHES)]).collect()
 }
 
-fn culled(gpu: &Gpu) -> Made {
+fn culled(gpu: &Gpu) -> SetupResult {
     need(gpu.features.multi_draw_indirect, "multiDrawIndirect")?;
     need(gpu.features.draw_indirect_first_instance, "drawIndirectFirstInstance")?;
     need_limit(gpu.properties.limits.max_draw_indirect_count >= MESHES, "maxDrawIndirectCount")?;
@@ -100,7 +100,7 @@ fn culled(gpu: &Gpu) -> Made {
     Recording::make(gpu, Amount::new(SIZE * SIZE, Unit::Pixel), record, move |gpu| {
         let nearest = nearest(&objects);
         // Lights are summed in an unspecified order.
-        Picture::read(gpu, &color)?.near(3, Tolerance::of(1.5), |x, y| {
+        Picture::read(gpu, &color)?.near(3, Tolerance::without_outliers(1.5), |x, y| {
             nearest[y * SIZE as usize + x].map_or([0.0, 0.0, 0.0, 1.0], |object| lit(&lights, object, x, y))
         })
     })

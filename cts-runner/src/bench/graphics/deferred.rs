@@ -1,8 +1,8 @@
 //! Deferred shading: a G-buffer of four attachments, and a pass that lights it.
 
 use super::super::check::Random;
-use super::super::figure::{Amount, MakeError, Unit};
-use super::super::recording::{Made, Recording, need_format, need_limit};
+use super::super::figure::{Amount, SetupError, Unit};
+use super::super::recording::{Recording, SetupResult, need_format, need_limit};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{dot, normalize, wave};
@@ -33,7 +33,7 @@ struct GBuffer {
 
 impl GBuffer {
     /// Makes the G-buffer. The pass leaves the images in the layout `leave`.
-    fn new(gpu: &Gpu, leave: vk::ImageLayout) -> Result<Self, MakeError> {
+    fn new(gpu: &Gpu, leave: vk::ImageLayout) -> Result<Self, SetupError> {
         need_limit(gpu.properties.limits.max_color_attachments >= 4, "maxColorAttachments")?;
         for format in FORMATS {
             need_format(gpu, format, vk::FormatFeatureFlags::COLOR_ATTACHMENT)?;
@@ -92,7 +92,7 @@ fn surface(x: usize, y: usize) -> Surface {
     }
 }
 
-fn gbuffer_alone(gpu: &Gpu) -> Made {
+fn gbuffer_alone(gpu: &Gpu) -> SetupResult {
     let buffer = GBuffer::new(gpu, vk::ImageLayout::TRANSFER_SRC_OPTIMAL)?;
     let [albedo, _, material, _] = buffer.images;
     let amount = Amount::new(LAYERS * SIZE * SIZE, Unit::Pixel);
@@ -101,8 +101,8 @@ fn gbuffer_alone(gpu: &Gpu) -> Made {
         amount,
         |r| buffer.record(r),
         move |gpu| {
-            Picture::read(gpu, &albedo)?.near(5, Tolerance::of(1.0), |x, y| surface(x, y).albedo)?;
-            Picture::read(gpu, &material)?.near(5, Tolerance::of(1.0), |x, y| surface(x, y).material)
+            Picture::read(gpu, &albedo)?.near(5, Tolerance::without_outliers(1.0), |x, y| surface(x, y).albedo)?;
+            Picture::read(gpu, &material)?.near(5, Tolerance::without_outliers(1.0), |x, y| surface(x, y).material)
         },
     )
 }
@@ -118,7 +118,7 @@ fn lights(gpu: &Gpu) -> Result<(Buffer, Vec<[f32; 4]>), Error> {
     Ok((gpu.buffer_with(&words, vk::BufferUsageFlags::UNIFORM_BUFFER)?, lights))
 }
 
-fn both(gpu: &Gpu) -> Made {
+fn both(gpu: &Gpu) -> SetupResult {
     let buffer = GBuffer::new(gpu, vk::ImageLayout::SHADER_READ_ONLY_OPTIMAL)?;
     let (uniforms, lights) = lights(gpu)?;
     let target = Target::covered(gpu, SIZE)?;
@@ -143,7 +143,7 @@ fn both(gpu: &Gpu) -> Made {
     let color = target.color;
     let amount = Amount::new((LAYERS + 1) * SIZE * SIZE, Unit::Pixel);
     Recording::make(gpu, amount, record, move |gpu| {
-        Picture::read(gpu, &color)?.near(5, Tolerance::of(3.0), |x, y| lit(x, y, &lights))
+        Picture::read(gpu, &color)?.near(5, Tolerance::without_outliers(3.0), |x, y| lit(x, y, &lights))
     })
 }
 

@@ -1,8 +1,8 @@
 //! A depth-only shadow map, and rendering with four samples per pixel and a resolve.
 
 use super::super::check::Random;
-use super::super::figure::{Amount, Unit, Wrong};
-use super::super::recording::{Made, Recording, need_format, need_limit};
+use super::super::figure::{Amount, CheckError, Unit};
+use super::super::recording::{Recording, SetupResult, need_format, need_limit};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{hash, wave};
@@ -26,7 +26,7 @@ fn depth_of(i: u32, j: u32, instance: u32) -> f32 {
     wave(z + instance as f32 * 0.3125)
 }
 
-fn shadow_map(gpu: &Gpu) -> Made {
+fn shadow_map(gpu: &Gpu) -> SetupResult {
     need_format(gpu, DEPTH, vk::FormatFeatureFlags::DEPTH_STENCIL_ATTACHMENT)?;
     let usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::SAMPLED;
     let image = attachment(gpu, DEPTH, SIZE, usage)?;
@@ -59,13 +59,13 @@ fn shadow_map(gpu: &Gpu) -> Made {
 }
 
 /// Checks that every texel is the minimum of the depths of the fields.
-fn compare_depths(gpu: &Gpu, image: &Image) -> Result<(), Wrong> {
+fn compare_depths(gpu: &Gpu, image: &Image) -> Result<(), CheckError> {
     let words = gpu.read_image(image, 4, vk::ImageLayout::TRANSFER_SRC_OPTIMAL)?.read();
     for (at, word) in (0u32..).zip(words) {
         let (x, y, depth) = (at % SIZE, at / SIZE, f32::from_bits(word));
         let expected = (0..FIELDS).map(|field| field_depth(x, y, field)).fold(1.0, f32::min);
         if depth.is_nan() || (depth - expected).abs() >= 1e-5 {
-            return Err(Wrong::Output(format!("depth at ({x}, {y}) is {depth}, not {expected}")));
+            return Err(CheckError::Output(format!("depth at ({x}, {y}) is {depth}, not {expected}")));
         }
     }
     Ok(())
@@ -118,7 +118,7 @@ fn instance_buffer(gpu: &Gpu, all: &[Rectangle]) -> Result<Buffer, Error> {
     gpu.buffer_with(&words, vk::BufferUsageFlags::VERTEX_BUFFER)
 }
 
-fn msaa(gpu: &Gpu) -> Made {
+fn msaa(gpu: &Gpu) -> SetupResult {
     let limits = &gpu.properties.limits;
     let four = vk::SampleCountFlags::TYPE_4;
     let both = limits.framebuffer_color_sample_counts & limits.framebuffer_depth_sample_counts;
@@ -165,7 +165,7 @@ fn msaa(gpu: &Gpu) -> Made {
     let covered: u32 = all.iter().map(|r| r.width * r.height / 4).sum();
     Recording::make(gpu, Amount::new(covered, Unit::Pixel), record, move |gpu| {
         let expected = resolved_picture(&all);
-        Picture::read(gpu, &resolved)?.near(1, Tolerance::of(1.0), |x, y| expected[y * SIZE as usize + x])
+        Picture::read(gpu, &resolved)?.near(1, Tolerance::without_outliers(1.0), |x, y| expected[y * SIZE as usize + x])
     })
 }
 

@@ -3,7 +3,7 @@
 //! other.
 
 use super::super::figure::{Amount, Unit};
-use super::super::recording::{Made, Recording};
+use super::super::recording::{Recording, SetupResult};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::post::blurred;
@@ -63,7 +63,7 @@ struct Programs {
     window: Program,
 }
 
-fn desktop(gpu: &Gpu) -> Made {
+fn desktop(gpu: &Gpu) -> SetupResult {
     let target = Target::covered(gpu, SIZE)?;
     let paper = picture_of(gpu, [SIZE; 2], paper_texel)?;
     let content = picture_of(gpu, [CONTENT; 2], content_texel)?;

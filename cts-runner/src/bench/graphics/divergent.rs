@@ -2,7 +2,7 @@
 //! indexing.
 
 use super::super::figure::{Amount, Unit};
-use super::super::recording::{Made, Recording, need_limit};
+use super::super::recording::{Recording, SetupResult, need_limit};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{Wrap, hash};
@@ -24,7 +24,7 @@ fn texel(texture: u32, x: u32, y: u32) -> [u8; 4] {
     [r, g, b, (texture * 17) as u8]
 }
 
-fn divergent(gpu: &Gpu) -> Made {
+fn divergent(gpu: &Gpu) -> SetupResult {
     if !gpu.optional.divergent_images {
         return Err(Error::Missing("shaderSampledImageArrayNonUniformIndexing".into()).into());
     }
@@ -54,7 +54,7 @@ fn divergent(gpu: &Gpu) -> Made {
     let color = target.color;
     Recording::make(gpu, Amount::new(SIZE * SIZE, Unit::Sample), record, move |gpu| {
         let levels: Vec<_> = (0..TEXTURES).map(|i| level_of([TEXTURE; 2], |x, y| texel(i, x, y))).collect();
-        Picture::read(gpu, &color)?.near(1, Tolerance::of(2.5), |x, y| {
+        Picture::read(gpu, &color)?.near(1, Tolerance::without_outliers(2.5), |x, y| {
             let index = hash(x as u32 / 2 + y as u32 / 2 * 512) & 15;
             let [u, v] = [x, y].map(|n| (n as f64 + 0.5) * 1.03 / f64::from(TEXTURE));
             levels[index as usize].bilinear(u, v, Wrap::Repeat)

@@ -1,7 +1,7 @@
 //! Fills of whole targets: opaque, with a gradient, blended, and several layers with a depth test.
 
-use super::super::figure::{Amount, Unit, Wrong};
-use super::super::recording::{Made, Recording};
+use super::super::figure::{Amount, CheckError, Unit};
+use super::super::recording::{Recording, SetupResult};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::hash;
@@ -46,8 +46,8 @@ fn fill<const N: usize>(
     (vertex, fragment): Shaders,
     colors: [[u8; 4]; N],
     blend: Blend,
-    check: impl Fn(&Picture) -> Result<(), Wrong> + 'static,
-) -> Made {
+    check: impl Fn(&Picture) -> Result<(), CheckError> + 'static,
+) -> SetupResult {
     let target = Target::flat(gpu, [0.0; 4])?;
     let words: Vec<u32> = colors.map(packed).into();
     let instances = gpu.buffer_with(&words, vk::BufferUsageFlags::VERTEX_BUFFER)?;
@@ -83,7 +83,7 @@ fn colors<const N: usize>(alpha: u8) -> [[u8; 4]; N] {
     })
 }
 
-fn opaque<const N: usize>(gpu: &Gpu) -> Made {
+fn opaque<const N: usize>(gpu: &Gpu) -> SetupResult {
     let colors = colors::<N>(255);
     fill(gpu, flat(), colors, None, move |picture| picture.exact(|_, _| colors[colors.len() - 1]))
 }
@@ -95,14 +95,14 @@ fn gradient_of(color: [u8; 4], x: usize, y: usize) -> [f32; 4] {
     [r * u, g * v, b * (1.0 - u), a]
 }
 
-fn gradient<const N: usize>(gpu: &Gpu) -> Made {
+fn gradient<const N: usize>(gpu: &Gpu) -> SetupResult {
     let colors = colors::<N>(255);
     fill(gpu, smooth(), colors, None, move |picture| {
-        picture.near(1, Tolerance::of(1.0), |x, y| gradient_of(colors[colors.len() - 1], x, y))
+        picture.near(1, Tolerance::without_outliers(1.0), |x, y| gradient_of(colors[colors.len() - 1], x, y))
     })
 }
 
-fn blended<const N: usize>(gpu: &Gpu) -> Made {
+fn blended<const N: usize>(gpu: &Gpu) -> SetupResult {
     let colors = colors::<N>(64);
     let over = Some((vk::BlendFactor::SRC_ALPHA, vk::BlendFactor::ONE_MINUS_SRC_ALPHA));
     let expected = move |x, y| {
@@ -113,11 +113,11 @@ fn blended<const N: usize>(gpu: &Gpu) -> Made {
     };
     // Each layer is rounded to 8 bits, by up to one step, and a quarter of the error below it is
     // lost: 1 + 3/4 + 9/16 + ….
-    let tolerance = Tolerance::of((0..N as i32).map(|i| 0.75f32.powi(i)).sum());
+    let tolerance = Tolerance::without_outliers((0..N as i32).map(|i| 0.75f32.powi(i)).sum());
     fill(gpu, smooth(), colors, over, move |picture| picture.near(3, tolerance, expected))
 }
 
-fn additive(gpu: &Gpu) -> Made {
+fn additive(gpu: &Gpu) -> SetupResult {
     let colors: [[u8; 4]; LAYERS] = std::array::from_fn(|i| [i as u8, 15 - i as u8, (i % 3) as u8, 1]);
     let sum = colors.iter().fold([0u8; 4], |sum, c| std::array::from_fn(|i| sum[i] + c[i]));
     let add = Some((vk::BlendFactor::ONE, vk::BlendFactor::ONE));
@@ -127,7 +127,7 @@ fn additive(gpu: &Gpu) -> Made {
 const DEEP: u32 = 32;
 
 /// Makes layers with a depth test. `nearest` is the layer that must be visible.
-fn overdraw(gpu: &Gpu, first: f32, next: f32, nearest: u32) -> Made {
+fn overdraw(gpu: &Gpu, first: f32, next: f32, nearest: u32) -> SetupResult {
     let target = Target::deep(gpu, [0.0; 4])?;
     let program = gpu.program(
         &target.pass,
@@ -156,10 +156,10 @@ fn overdraw(gpu: &Gpu, first: f32, next: f32, nearest: u32) -> Made {
     Recording::make(gpu, amount, record, move |gpu| Picture::read(gpu, &color)?.exact(expected))
 }
 
-fn front_to_back(gpu: &Gpu) -> Made {
+fn front_to_back(gpu: &Gpu) -> SetupResult {
     overdraw(gpu, 0.125, 1.0 / 64.0, 0)
 }
 
-fn back_to_front(gpu: &Gpu) -> Made {
+fn back_to_front(gpu: &Gpu) -> SetupResult {
     overdraw(gpu, 0.875, -1.0 / 64.0, DEEP - 1)
 }

@@ -2,7 +2,7 @@
 //! half the size, tone mapping, sharpening.
 
 use super::super::figure::{Amount, Unit};
-use super::super::recording::{Made, Recording};
+use super::super::recording::{Recording, SetupResult};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::post::blurred;
@@ -28,7 +28,7 @@ fn frame_texel(x: u32, y: u32) -> [u8; 4] {
     [dim(r), dim(g), dim(b), 255]
 }
 
-fn film(gpu: &Gpu) -> Made {
+fn film(gpu: &Gpu) -> SetupResult {
     need_bright(gpu)?;
     let frame = picture_of(gpu, FULL, frame_texel)?;
     let sampler = linear_sampler(gpu)?;
@@ -65,7 +65,7 @@ fn film(gpu: &Gpu) -> Made {
             let graded = graded_level();
             // The graded picture is rounded to 8 bits, and the sharpening mask amplifies the error
             // by at most 2.6.
-            Picture::read(gpu, &shown)?.near(3, Tolerance::of(3.0), |x, y| sharpened(&graded, x, y))
+            Picture::read(gpu, &shown)?.near(3, Tolerance::without_outliers(3.0), |x, y| sharpened(&graded, x, y))
         },
     )
 }

@@ -3,7 +3,7 @@
 
 use super::super::check::Random;
 use super::super::figure::{Amount, Unit};
-use super::super::recording::{Made, Recording};
+use super::super::recording::{Recording, SetupResult};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{dot, normalize};
@@ -111,7 +111,7 @@ fn materials(gpu: &Gpu, target: &Target) -> Result<Vec<Program>, Error> {
     Ok(programs)
 }
 
-fn forward(gpu: &Gpu) -> Made {
+fn forward(gpu: &Gpu) -> SetupResult {
     let target = Target::deep(gpu, CLEAR)?;
     let programs = materials(gpu, &target)?;
     let row = CELLS + 1;

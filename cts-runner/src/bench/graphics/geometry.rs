@@ -1,8 +1,8 @@
 //! Geometry: a million small triangles, an expensive vertex shader, point sprites.
 
 use super::super::check::Random;
-use super::super::figure::{Amount, Unit, Wrong};
-use super::super::recording::{Made, Recording, need, need_limit};
+use super::super::figure::{Amount, CheckError, Unit};
+use super::super::recording::{Recording, SetupResult, need, need_limit};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance, within};
 use super::reference::{dot, hash, mix, normalize, unit};
@@ -25,7 +25,7 @@ const CELLS: u32 = 356;
 const CELL: u32 = 46;
 const LAYERS: u32 = 4;
 
-fn million_triangles(gpu: &Gpu) -> Made {
+fn million_triangles(gpu: &Gpu) -> SetupResult {
     let target = Target::flat(gpu, [0.0; 4])?;
     let row = CELLS + 1;
     let place = |i: u32| (1 + i * CELL) as f32 / 16.0;
@@ -71,7 +71,7 @@ const HEAVY_CELL: u32 = 52;
 const BONES: usize = 64;
 const LIGHTS: usize = 8;
 
-fn heavy_vertex(gpu: &Gpu) -> Made {
+fn heavy_vertex(gpu: &Gpu) -> SetupResult {
     let target = Target::flat(gpu, [0.0; 4])?;
     let mut random = Random::new(11);
     let mut scene = Vec::new();
@@ -180,7 +180,7 @@ pub fn sprites() -> Vec<[u32; 3]> {
     (0..SPRITES).map(|_| one()).collect()
 }
 
-fn point_sprites(gpu: &Gpu) -> Made {
+fn point_sprites(gpu: &Gpu) -> SetupResult {
     need(gpu.features.large_points, "largePoints")?;
     need_limit(gpu.properties.limits.point_size_range[1] >= 16.0, "pointSizeRange")?;
     let target = Target::flat(gpu, [0.0; 4])?;
@@ -211,7 +211,7 @@ fn point_sprites(gpu: &Gpu) -> Made {
 }
 
 /// Checks the counts of a picture of sprites, which are exact.
-pub fn compare_sprites(gpu: &Gpu, color: &crate::vk::Image, sprites: &[[u32; 3]]) -> Result<(), Wrong> {
+pub fn compare_sprites(gpu: &Gpu, color: &crate::vk::Image, sprites: &[[u32; 3]]) -> Result<(), CheckError> {
     let mut expected = vec![[0u8; 4]; (SIZE * SIZE) as usize];
     for &[x, y, size] in sprites {
         for i in 0..size * size {

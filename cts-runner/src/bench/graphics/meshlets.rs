@@ -2,7 +2,7 @@
 //! triangles of the others.
 
 use super::super::figure::{Amount, Unit};
-use super::super::recording::{Made, Recording, need};
+use super::super::recording::{Recording, SetupResult, need};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::Picture;
 use super::reference::hash;
@@ -23,7 +23,7 @@ const CELL: u32 = 46;
 /// Number of meshlets in a row that begin inside the picture.
 const SEEN: u32 = (16 * 1024 - 1_u32).div_ceil(CELLS * CELL);
 
-fn meshlets(gpu: &Gpu) -> Made {
+fn meshlets(gpu: &Gpu) -> SetupResult {
     need(gpu.optional.mesh_shader.into(), "meshShader")?;
     let target = Target::flat(gpu, [0.0; 4])?;
     let program = gpu.program(

@@ -3,7 +3,7 @@
 
 use super::super::check::Random;
 use super::super::figure::{Amount, Unit};
-use super::super::recording::{Made, Recording};
+use super::super::recording::{Recording, SetupResult};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance, within};
 use super::reference::{cross, hash};
@@ -71,7 +71,7 @@ fn turned(q: [f32; 4], v: [f32; 3]) -> [f32; 3] {
     std::array::from_fn(|i| v[i] + 2.0 * outer[i])
 }
 
-fn instances(gpu: &Gpu) -> Made {
+fn instances(gpu: &Gpu) -> SetupResult {
     let target = Target::deep(gpu, [0.0; 4])?;
     let scene = scene();
     let vertices = float_vertices(gpu, &cube())?;
@@ -137,7 +137,7 @@ const DRAWS: u32 = 5_000;
 const ROW: u32 = 72;
 const STEP: u32 = 14;
 
-fn dynamic_uniforms(gpu: &Gpu) -> Made {
+fn dynamic_uniforms(gpu: &Gpu) -> SetupResult {
     let target = Target::flat(gpu, [0.0, 0.0, 0.0, 1.0])?;
     let stride = (gpu.properties.limits.min_uniform_buffer_offset_alignment as usize).max(32);
     let color_of = |i: u32| (hash(i) | 0xff00_0000).to_le_bytes();

@@ -1,6 +1,6 @@
 //! Reads a target back and compares it with the expected content.
 
-use super::super::figure::Wrong;
+use super::super::figure::CheckError;
 use crate::vk::{Gpu, Image};
 use ash::vk;
 
@@ -23,14 +23,14 @@ pub struct Tolerance {
 
 impl Tolerance {
     /// Returns a tolerance without outliers.
-    pub fn of(component: f32) -> Self {
+    pub fn without_outliers(component: f32) -> Self {
         Self { component, outliers: 0.0 }
     }
 }
 
 impl Picture {
     /// Reads an image of four bytes per texel that a pass left in `TRANSFER_SRC_OPTIMAL`.
-    pub fn read(gpu: &Gpu, image: &Image) -> Result<Self, Wrong> {
+    pub fn read(gpu: &Gpu, image: &Image) -> Result<Self, CheckError> {
         let buffer = gpu.read_image(image, 4, vk::ImageLayout::TRANSFER_SRC_OPTIMAL)?;
         let pixels = buffer.read().into_iter().map(u32::to_le_bytes).collect();
         Ok(Self { width: image.desc.extent[0] as usize, pixels })
@@ -42,12 +42,12 @@ impl Picture {
     }
 
     /// Checks that every pixel has its expected value.
-    pub fn exact(&self, expected: impl Fn(usize, usize) -> [u8; 4]) -> Result<(), Wrong> {
+    pub fn exact(&self, expected: impl Fn(usize, usize) -> [u8; 4]) -> Result<(), CheckError> {
         for (i, &pixel) in self.pixels.iter().enumerate() {
             let (x, y) = (i % self.width, i / self.width);
             let expected = expected(x, y);
             if pixel != expected {
-                return Err(Wrong::Output(format!("pixel ({x}, {y}) is {pixel:?}, not {expected:?}")));
+                return Err(CheckError::Output(format!("pixel ({x}, {y}) is {pixel:?}, not {expected:?}")));
             }
         }
         Ok(())
@@ -60,7 +60,7 @@ impl Picture {
         step: usize,
         tolerance: Tolerance,
         expected: impl Fn(usize, usize) -> [f32; 4],
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), CheckError> {
         let height = self.pixels.len() / self.width.max(1);
         let places = (0..height).step_by(step).flat_map(|y| (0..self.width).step_by(step).map(move |x| (x, y)));
         self.near_at(places, tolerance, expected)
@@ -72,7 +72,7 @@ impl Picture {
         places: impl Iterator<Item = (usize, usize)>,
         tolerance: Tolerance,
         expected: impl Fn(usize, usize) -> [f32; 4],
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), CheckError> {
         let (mut seen, mut far, mut first) = (0usize, 0usize, None);
         for (x, y) in places {
             let (pixel, expected) = (self.at(x, y), expected(x, y).map(|v| v * 255.0));
@@ -85,7 +85,7 @@ impl Picture {
         }
         match first {
             Some(first) if far as f64 > tolerance.outliers * seen as f64 => {
-                Err(Wrong::Output(format!("{far} of {seen} pixels are off; {first}")))
+                Err(CheckError::Output(format!("{far} of {seen} pixels are off; {first}")))
             }
             _ => Ok(()),
         }
@@ -98,11 +98,11 @@ impl Picture {
 }
 
 /// Checks that a count lies in a range.
-pub fn within(what: &str, count: usize, range: std::ops::RangeInclusive<usize>) -> Result<(), Wrong> {
+pub fn within(what: &str, count: usize, range: std::ops::RangeInclusive<usize>) -> Result<(), CheckError> {
     if range.contains(&count) {
         return Ok(());
     }
-    Err(Wrong::Output(format!("{count} {what}, not {} to {}", range.start(), range.end())))
+    Err(CheckError::Output(format!("{count} {what}, not {} to {}", range.start(), range.end())))
 }
 
 #[cfg(test)]
@@ -116,15 +116,15 @@ mod tests {
     #[test]
     fn exact_names_the_first_difference() {
         assert!(picture().exact(|x, y| [(x * 10 + y * 20) as u8, 0, 0, 255]).is_ok());
-        let Err(Wrong::Output(what)) = picture().exact(|_, _| [0, 0, 0, 255]) else { panic!("a difference") };
+        let Err(CheckError::Output(what)) = picture().exact(|_, _| [0, 0, 0, 255]) else { panic!("a difference") };
         assert_eq!(what, "pixel (1, 0) is [10, 0, 0, 255], not [0, 0, 0, 255]");
     }
 
     #[test]
     fn near_counts_outliers() {
         let expected = |x: usize, y: usize| [(x * 10 + y * 20 + 1) as f32 / 255.0, 0.0, 0.0, 1.0];
-        assert!(picture().near(1, Tolerance::of(1.01), expected).is_ok());
-        assert!(picture().near(1, Tolerance::of(0.5), expected).is_err());
+        assert!(picture().near(1, Tolerance::without_outliers(1.01), expected).is_ok());
+        assert!(picture().near(1, Tolerance::without_outliers(0.5), expected).is_err());
         let one_off = |x: usize, y: usize| if (x, y) == (0, 0) { [1.0; 4] } else { expected(x, y) };
         assert!(picture().near(1, Tolerance { component: 1.01, outliers: 0.25 }, one_off).is_ok());
         assert!(picture().near(1, Tolerance { component: 1.01, outliers: 0.24 }, one_off).is_err());

@@ -1,8 +1,8 @@
 //! Post-processing: a separable blur, and a bloom chain of bright pass, smaller sizes, blurs and
 //! their sum.
 
-use super::super::figure::{Amount, MakeError, Unit};
-use super::super::recording::{Made, Recording};
+use super::super::figure::{Amount, SetupError, Unit};
+use super::super::recording::{Recording, SetupResult};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{Level, Wrap, add, hash, scale};
@@ -37,7 +37,7 @@ fn source_level() -> Level {
 const GAUSS: [f32; 7] =
     [0.225_585_94, 0.193_359_38, 0.120_849_61, 0.053_710_94, 0.016_113_281, 0.002_929_687_5, 0.000_244_140_63];
 
-fn blur(gpu: &Gpu) -> Made {
+fn blur(gpu: &Gpu) -> SetupResult {
     let source = source(gpu)?;
     let sampler = gpu.sampler(&vk::SamplerCreateInfo::default())?;
     let target = Target::covered(gpu, SIZE)?;
@@ -58,7 +58,8 @@ fn blur(gpu: &Gpu) -> Made {
             let across = gauss(&source_level(), 1, 0);
             let both = gauss(&across, 0, 1);
             // The intermediate picture is rounded to 8 bits.
-            Picture::read(gpu, &color)?.near(1, Tolerance::of(1.6), |x, y| both.texels[y * both.width + x])
+            Picture::read(gpu, &color)?
+                .near(1, Tolerance::without_outliers(1.6), |x, y| both.texels[y * both.width + x])
         },
     )
 }
@@ -76,7 +77,7 @@ fn gauss(level: &Level, dx: i64, dy: i64) -> Level {
 const LEVELS: u32 = 4;
 const THRESHOLD: f32 = 0.5;
 
-fn bloom(gpu: &Gpu) -> Made {
+fn bloom(gpu: &Gpu) -> SetupResult {
     need_bright(gpu)?;
     let source = source(gpu)?;
     let target = Target::covered(gpu, SIZE)?;
@@ -88,13 +89,14 @@ fn bloom(gpu: &Gpu) -> Made {
         |r| steps.iter().for_each(|s| s.record(r)),
         move |gpu| {
             let expected = bloomed();
-            Picture::read(gpu, &color)?.near(1, Tolerance::of(2.0), |x, y| expected.texels[y * expected.width + x])
+            Picture::read(gpu, &color)?
+                .near(1, Tolerance::without_outliers(2.0), |x, y| expected.texels[y * expected.width + x])
         },
     )
 }
 
 /// Returns the passes and the number of pixels that they write.
-fn bloom_steps(gpu: &Gpu, source: Image, target: &Target) -> Result<(Vec<Step>, u32), MakeError> {
+fn bloom_steps(gpu: &Gpu, source: Image, target: &Target) -> Result<(Vec<Step>, u32), SetupError> {
     let sampler = linear_sampler(gpu)?;
     let full = spirv!("graphics/full.vert");
     let fragments = [spirv!("graphics/down.frag"), spirv!("graphics/blur.frag"), spirv!("graphics/combine.frag")];

@@ -2,8 +2,8 @@
 //! particles, shadow volumes and a cube shadow map by geometry shaders.
 
 use super::super::check::{Random, as_floats};
-use super::super::figure::{Amount, Unit, Wrong};
-use super::super::recording::{Made, Recording, need, need_format};
+use super::super::figure::{Amount, CheckError, Unit};
+use super::super::recording::{Recording, SetupResult, need, need_format};
 use super::super::workload::{Family, Spec, spirv};
 use super::geometry::{SPRITES, compare_sprites, sprites};
 use super::picture::{Picture, Tolerance, within};
@@ -28,11 +28,11 @@ pub const SPECS: &[Spec] = &[
 const TWO: Stream<'_> = Stream { stride: 8, per_instance: false, attributes: &[(vk::Format::R32G32_SFLOAT, 0)] };
 const THREE: Stream<'_> = Stream { stride: 12, per_instance: false, attributes: &[(vk::Format::R32G32B32_SFLOAT, 0)] };
 
-fn need_tessellation(gpu: &Gpu) -> Result<(), super::super::figure::MakeError> {
+fn need_tessellation(gpu: &Gpu) -> Result<(), super::super::figure::SetupError> {
     need(gpu.features.tessellation_shader, "tessellationShader")
 }
 
-fn need_geometry(gpu: &Gpu) -> Result<(), super::super::figure::MakeError> {
+fn need_geometry(gpu: &Gpu) -> Result<(), super::super::figure::SetupError> {
     need(gpu.features.geometry_shader, "geometryShader")
 }
 
@@ -61,19 +61,19 @@ impl Levels {
     }
 }
 
-fn terrain_factors(gpu: &Gpu) -> Made {
+fn terrain_factors(gpu: &Gpu) -> SetupResult {
     terrain(gpu, &Levels::Factors)
 }
 
-fn terrain_isotropic(gpu: &Gpu) -> Made {
+fn terrain_isotropic(gpu: &Gpu) -> SetupResult {
     terrain(gpu, &Levels::Same(16))
 }
 
-fn terrain_64_levels(gpu: &Gpu) -> Made {
+fn terrain_64_levels(gpu: &Gpu) -> SetupResult {
     terrain(gpu, &Levels::Same(64))
 }
 
-fn terrain(gpu: &Gpu, levels: &Levels) -> Made {
+fn terrain(gpu: &Gpu, levels: &Levels) -> SetupResult {
     need_tessellation(gpu)?;
     let target = Target::deep(gpu, [0.0; 4])?;
     let origins = (0..PATCHES * PATCHES).map(|i| [i % PATCHES, i / PATCHES].map(|c| c * PATCH));
@@ -110,7 +110,7 @@ fn terrain(gpu: &Gpu, levels: &Levels) -> Made {
     let color = target.color;
     Recording::make(gpu, Amount::new(triangles, Unit::Triangle), record, move |gpu| {
         // Colours are interpolated in triangles of up to eight pixels.
-        Picture::read(gpu, &color)?.near(1, Tolerance::of(4.0), terrain_color)
+        Picture::read(gpu, &color)?.near(1, Tolerance::without_outliers(4.0), terrain_color)
     })
 }
 
@@ -144,7 +144,7 @@ const CURVES_PER_DRAW: usize = 128;
 /// Number of times that each curve is drawn.
 const TIMES: u32 = 8;
 
-fn curves(gpu: &Gpu) -> Made {
+fn curves(gpu: &Gpu) -> SetupResult {
     need_tessellation(gpu)?;
     let target = Target::flat(gpu, [0.0; 4])?;
     let mut random = Random::new(3);
@@ -187,7 +187,7 @@ fn curves(gpu: &Gpu) -> Made {
 
 /// Checks that pixels along the curves have the colours of the curves, and that no other pixels
 /// have.
-fn compare_curves(picture: &Picture, points: &[[f32; 2]]) -> Result<(), Wrong> {
+fn compare_curves(picture: &Picture, points: &[[f32; 2]]) -> Result<(), CheckError> {
     let size = SIZE as i32;
     let mut near = vec![None; (SIZE * SIZE) as usize];
     for (curve, points) in points.chunks_exact(4).enumerate() {
@@ -204,18 +204,20 @@ fn compare_curves(picture: &Picture, points: &[[f32; 2]]) -> Result<(), Wrong> {
                 found |= picture.at(x, y) == color;
             }
             if !found {
-                return Err(Wrong::Output(format!("no line of curve {curve} near ({x}, {y})")));
+                return Err(CheckError::Output(format!("no line of curve {curve} near ({x}, {y})")));
             }
         }
     }
     let lines = |(&pixel, &near): (&[u8; 4], &Option<[u8; 4]>)| pixel == [0; 4] || near == Some(pixel);
     match picture.pixels.iter().zip(&near).position(|pair| !lines(pair)) {
         None => Ok(()),
-        Some(i) => Err(Wrong::Output(format!("pixel {i} is {:?}, not {:?} or nothing", picture.pixels[i], near[i]))),
+        Some(i) => {
+            Err(CheckError::Output(format!("pixel {i} is {:?}, not {:?} or nothing", picture.pixels[i], near[i])))
+        }
     }
 }
 
-fn particles(gpu: &Gpu) -> Made {
+fn particles(gpu: &Gpu) -> SetupResult {
     need_geometry(gpu)?;
     let target = Target::flat(gpu, [0.0; 4])?;
     let sprites = sprites();
@@ -251,7 +253,7 @@ const MESHES: u32 = 256;
 /// Number of times that the triangles of an octahedron are divided into four.
 const CUTS: u32 = 3;
 
-fn volumes(gpu: &Gpu) -> Made {
+fn volumes(gpu: &Gpu) -> SetupResult {
     need_geometry(gpu)?;
     let target = Target::flat(gpu, [0.0; 4])?;
     let (positions, indices) = ball();
@@ -284,7 +286,7 @@ fn volumes(gpu: &Gpu) -> Made {
         let picture = Picture::read(gpu, &color)?;
         let open = picture.pixels.iter().position(|[front, back, ..]| front != back);
         if let Some(i) = open {
-            return Err(Wrong::Output(format!("pixel {i} sees {:?} front and back faces", picture.pixels[i])));
+            return Err(CheckError::Output(format!("pixel {i} sees {:?} front and back faces", picture.pixels[i])));
         }
         // A ball and its shadow have a radius of 24 pixels and a length of 57 pixels. Some occlude
         // others.
@@ -335,7 +337,7 @@ const BOXES: usize = 2000;
 /// A box, given by its lower and its upper corner.
 type Bounds = [[f32; 3]; 2];
 
-fn cube_shadow(gpu: &Gpu) -> Made {
+fn cube_shadow(gpu: &Gpu) -> SetupResult {
     need_geometry(gpu)?;
     need_format(gpu, DEPTH, vk::FormatFeatureFlags::DEPTH_STENCIL_ATTACHMENT)?;
     let usage = vk::ImageUsageFlags::DEPTH_STENCIL_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC;
@@ -390,7 +392,7 @@ fn box_triangles(bounds: &Bounds) -> Vec<[f32; 3]> {
 }
 
 /// Checks that depths are those of the nearest boxes, except at the edges of boxes.
-fn compare_cube(gpu: &Gpu, image: &Image, boxes: &[Bounds]) -> Result<(), Wrong> {
+fn compare_cube(gpu: &Gpu, image: &Image, boxes: &[Bounds]) -> Result<(), CheckError> {
     const STEP: u32 = 16;
     let depths = as_floats(&gpu.read_image(image, 4, vk::ImageLayout::TRANSFER_SRC_OPTIMAL)?.read());
     let (mut seen, mut far, mut first) = (0, 0, None);
@@ -414,7 +416,7 @@ fn compare_cube(gpu: &Gpu, image: &Image, boxes: &[Bounds]) -> Result<(), Wrong>
         }
     }
     match first {
-        Some(first) if far * 200 > seen => Err(Wrong::Output(format!("{far} of {seen} depths are off; {first}"))),
+        Some(first) if far * 200 > seen => Err(CheckError::Output(format!("{far} of {seen} depths are off; {first}"))),
         _ => Ok(()),
     }
 }

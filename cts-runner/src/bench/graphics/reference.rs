@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn linear_filter_meets_texels_at_their_middle() {
+    fn linear_filter_equals_texels_at_their_centres() {
         let level = Level::new(4, 2, |x, y| [x as f32, y as f32, 0.0, 1.0]);
         assert_eq!(level.bilinear(1.5 / 4.0, 0.25, Wrap::Clamp), [1.0, 0.0, 0.0, 1.0]);
         assert_eq!(level.bilinear(2.0 / 4.0, 0.5, Wrap::Clamp), [1.5, 0.5, 0.0, 1.0]);

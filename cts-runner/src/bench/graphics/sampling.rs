@@ -2,7 +2,7 @@
 //! any size.
 
 use super::super::figure::{Amount, Unit};
-use super::super::recording::{Made, Recording, need, need_limit};
+use super::super::recording::{Recording, SetupResult, need, need_limit};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{Level, Wrap, add, lerp, scale};
@@ -123,7 +123,7 @@ const MODES: [Mode; 4] = [
 
 const TAPS: u32 = 4;
 
-fn sampled<const MODE: usize, const FORMAT: usize>(gpu: &Gpu) -> Made {
+fn sampled<const MODE: usize, const FORMAT: usize>(gpu: &Gpu) -> SetupResult {
     let (mode, encoding) = (&MODES[MODE], &ENCODINGS[FORMAT]);
     if mode.anisotropy > 1.0 {
         need(gpu.features.sampler_anisotropy, "samplerAnisotropy")?;
@@ -190,7 +190,7 @@ fn chroma_at(x: f64, y: f64) -> [f64; 2] {
 
 /// Stretches a 1080p frame in NV12 over the target, with four samples per pixel, as for the other
 /// textures.
-fn converted(gpu: &Gpu) -> Made {
+fn converted(gpu: &Gpu) -> SetupResult {
     need(gpu.optional.conversion.into(), "samplerYcbcrConversion")?;
     let [width, height] = FRAME.map(|n| n as usize);
     let luma: Vec<u8> = (0..width * height).map(|i| luma_at((i % width) as f64, (i / width) as f64) as u8).collect();
@@ -243,7 +243,7 @@ fn converted(gpu: &Gpu) -> Made {
 const PICTURE: [u32; 2] = [800, 600];
 
 /// Detects edges of a picture that is repeated, in linear light: sRGB texels, and an sRGB target.
-fn edges(gpu: &Gpu) -> Made {
+fn edges(gpu: &Gpu) -> SetupResult {
     const FORMAT: vk::Format = vk::Format::R8G8B8A8_SRGB;
     let (image, level) = picture(gpu, PICTURE)?;
     let filter = vk::Filter::LINEAR;

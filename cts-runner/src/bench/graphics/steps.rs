@@ -1,6 +1,6 @@
 //! Consecutive passes over whole targets, and the images between them.
 
-use super::super::figure::MakeError;
+use super::super::figure::SetupError;
 use super::super::recording::need_format;
 use super::reference::Level;
 use super::target::{COLOR, packed};
@@ -11,7 +11,7 @@ use ash::vk;
 pub const BRIGHT: vk::Format = vk::Format::R16G16B16A16_SFLOAT;
 
 /// Returns an error if [`BRIGHT`] cannot be rendered to or filtered.
-pub fn need_bright(gpu: &Gpu) -> Result<(), MakeError> {
+pub fn need_bright(gpu: &Gpu) -> Result<(), SetupError> {
     let features = vk::FormatFeatureFlags::COLOR_ATTACHMENT | vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR;
     need_format(gpu, BRIGHT, features)
 }

@@ -4,7 +4,7 @@
 //! encoded for colours that lie approximately on a line. The decoded texels must be known, but need
 //! not be close to the source.
 
-use super::super::figure::MakeError;
+use super::super::figure::SetupError;
 use super::super::recording::need_format;
 use super::reference::Level;
 use crate::vk::{Gpu, Image, ImageDesc};
@@ -213,7 +213,7 @@ fn sources() -> Vec<(usize, Vec<[u8; 4]>)> {
 }
 
 /// Makes the texture in a format. Also returns the decoded levels.
-pub fn texture(gpu: &Gpu, encoding: &Encoding) -> Result<(Image, Vec<Level>), MakeError> {
+pub fn texture(gpu: &Gpu, encoding: &Encoding) -> Result<(Image, Vec<Level>), SetupError> {
     need_format(gpu, encoding.format, vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)?;
     let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;
     let image = gpu.image(&ImageDesc { levels: LEVELS, ..ImageDesc::d2(encoding.format, TEXTURE, TEXTURE, usage) })?;
@@ -240,7 +240,7 @@ pub fn texture(gpu: &Gpu, encoding: &Encoding) -> Result<(Image, Vec<Level>), Ma
 
 /// Makes a picture in sRGB without mip levels, with the waves of the first level as parabolas. Also
 /// returns the decoded level.
-pub fn picture(gpu: &Gpu, [width, height]: [u32; 2]) -> Result<(Image, Level), MakeError> {
+pub fn picture(gpu: &Gpu, [width, height]: [u32; 2]) -> Result<(Image, Level), SetupError> {
     let format = ENCODINGS[SRGB].format;
     need_format(gpu, format, vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)?;
     let usage = vk::ImageUsageFlags::SAMPLED | vk::ImageUsageFlags::TRANSFER_DST;

@@ -2,7 +2,7 @@
 
 use super::super::check::Random;
 use super::super::figure::{Amount, Unit};
-use super::super::recording::{Made, Recording};
+use super::super::recording::{Recording, SetupResult};
 use super::super::workload::{Family, Spec, spirv};
 use super::picture::{Picture, Tolerance};
 use super::reference::{hash, mix};
@@ -83,7 +83,7 @@ fn atlas(gpu: &Gpu) -> Result<Image, Error> {
     Ok(image)
 }
 
-fn text(gpu: &Gpu) -> Made {
+fn text(gpu: &Gpu) -> SetupResult {
     let target = Target::flat(gpu, PAPER)?;
     let image = atlas(gpu)?;
     let linear = vk::Filter::LINEAR;
@@ -122,7 +122,7 @@ fn text(gpu: &Gpu) -> Made {
     Recording::make(gpu, amount, record, move |gpu| {
         let expected = drawn(&page);
         // Neighbouring glyphs share a column, and each blend is rounded to 8 bits.
-        Picture::read(gpu, &color)?.near(1, Tolerance::of(2.5), |x, y| expected[y * SIZE as usize + x])
+        Picture::read(gpu, &color)?.near(1, Tolerance::without_outliers(2.5), |x, y| expected[y * SIZE as usize + x])
     })
 }
 

@@ -2,7 +2,7 @@
 //! takes.
 
 use super::create::{self, MODULES};
-use super::figure::{Figure, MakeError, Wrong};
+use super::figure::{CheckError, Figure, SetupError};
 use super::process::peak_memory;
 use super::workload::{Family, Fresh, FreshError, Make, Spec};
 use crate::vk::{Error, Gpu, ImageDesc, image_barrier, memory_barrier};
@@ -34,7 +34,7 @@ fn trivial(fresh: &Fresh<'_>) -> Result<Vec<Figure>, FreshError> {
     let picture = create::draw(&gpu, solid).map_err(FreshError::Make)?;
     let pixel = start.elapsed();
     if picture[..4] != [51, 102, 153, 255] {
-        return Err(Wrong::Output(format!("the first pixel is {:?}", &picture[..4])).into());
+        return Err(CheckError::Output(format!("the first pixel is {:?}", &picture[..4])).into());
     }
     let peak = peak_memory();
     fresh.close(gpu)?;
@@ -62,7 +62,7 @@ fn heavy(fresh: &Fresh<'_>) -> Result<Vec<Figure>, FreshError> {
     let gpu = Gpu::new(fresh.api, &fresh.options)?;
     for module in MODULES {
         match create::draw(&gpu, module) {
-            Ok(_) | Err(MakeError::Unsupported(_)) => {}
+            Ok(_) | Err(SetupError::Unsupported(_)) => {}
             Err(error) => return Err(FreshError::Make(error)),
         }
     }

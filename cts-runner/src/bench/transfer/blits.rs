@@ -1,9 +1,9 @@
 //! Blits: at the same size, scaled, to another format, and the chain of mip levels.
 
 use super::super::check::equal;
-use super::super::figure::{Amount, MakeError, Unit, Wrong};
+use super::super::figure::{Amount, CheckError, SetupError, Unit};
 use super::super::graphics::{Level, Wrap};
-use super::super::recording::{Made, Recording, need_format};
+use super::super::recording::{Recording, SetupResult, need_format};
 use super::super::workload::{Family, Spec};
 use super::{RGBA8, SIZE, image, near, noise, soft, soft_texel, source, staging, words_of, written};
 use crate::vk::{Gpu, Image, ImageDesc, Recorder};
@@ -43,8 +43,8 @@ fn blit(
     (format, size): (vk::Format, u32),
     filter: vk::Filter,
     texel: u32,
-    check: impl Fn(&[u32]) -> Result<(), Wrong> + 'static,
-) -> Made {
+    check: impl Fn(&[u32]) -> Result<(), CheckError> + 'static,
+) -> SetupResult {
     need_format(gpu, from.desc.format, vk::FormatFeatureFlags::BLIT_SRC)?;
     need_format(gpu, format, vk::FormatFeatureFlags::BLIT_DST)?;
     let to = image(gpu, format, size)?;
@@ -55,13 +55,13 @@ fn blit(
     Recording::make(gpu, amount, record, move |gpu| check(&words_of(gpu, &to, texel as usize)?))
 }
 
-fn same_size(gpu: &Gpu) -> Made {
+fn same_size(gpu: &Gpu) -> SetupResult {
     let words = noise(SIZE * SIZE);
     let from = source(gpu, RGBA8, SIZE, &words)?;
     blit(gpu, from, (RGBA8, SIZE), vk::Filter::NEAREST, 4, move |w| equal(w, &words))
 }
 
-fn to_bgra(gpu: &Gpu) -> Made {
+fn to_bgra(gpu: &Gpu) -> SetupResult {
     let words = noise(SIZE * SIZE);
     let from = source(gpu, RGBA8, SIZE, &words)?;
     blit(gpu, from, (vk::Format::B8G8R8A8_UNORM, SIZE), vk::Filter::NEAREST, 4, move |w| {
@@ -73,7 +73,7 @@ fn to_bgra(gpu: &Gpu) -> Made {
     })
 }
 
-fn to_half(gpu: &Gpu) -> Made {
+fn to_half(gpu: &Gpu) -> SetupResult {
     let words = noise(SIZE * SIZE);
     let from = source(gpu, RGBA8, SIZE, &words)?;
     blit(gpu, from, (vk::Format::R16G16B16A16_SFLOAT, SIZE), vk::Filter::NEAREST, 8, move |w| {
@@ -85,7 +85,7 @@ fn to_half(gpu: &Gpu) -> Made {
                 let exact = f32::from(byte) / 255.0;
                 let found = positive_half(half);
                 if found.is_nan() || (found - exact).abs() > exact / 1024.0 {
-                    return Err(Wrong::Output(format!("texel {i} holds the half {half:#06x}, not about {exact}")));
+                    return Err(CheckError::Output(format!("texel {i} holds the half {half:#06x}, not about {exact}")));
                 }
             }
         }
@@ -102,7 +102,7 @@ fn level_of(size: u32) -> Level {
     Level::new(size as usize, size as usize, |x, y| soft_texel(x as u32, y as u32).map(f32::from))
 }
 
-fn scaled(gpu: &Gpu, from_size: u32, size: u32, filter: vk::Filter) -> Made {
+fn scaled(gpu: &Gpu, from_size: u32, size: u32, filter: vk::Filter) -> SetupResult {
     need_linear(gpu)?;
     let from = source(gpu, RGBA8, from_size, &soft(from_size))?;
     blit(gpu, from, (RGBA8, size), filter, 4, move |words| {
@@ -115,14 +115,14 @@ fn scaled(gpu: &Gpu, from_size: u32, size: u32, filter: vk::Filter) -> Made {
     })
 }
 
-fn need_linear(gpu: &Gpu) -> Result<(), MakeError> {
+fn need_linear(gpu: &Gpu) -> Result<(), SetupError> {
     need_format(gpu, RGBA8, vk::FormatFeatureFlags::SAMPLED_IMAGE_FILTER_LINEAR)
 }
 
 /// Number of levels, with sizes from 2048 to 1.
 const LEVELS: u32 = 12;
 
-fn mip_chain(gpu: &Gpu) -> Made {
+fn mip_chain(gpu: &Gpu) -> SetupResult {
     need_linear(gpu)?;
     let usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
     let chain = gpu.image(&ImageDesc { levels: LEVELS, ..ImageDesc::d2(RGBA8, SIZE, SIZE, usage) })?;
@@ -149,7 +149,7 @@ fn mip_chain(gpu: &Gpu) -> Made {
 }
 
 /// Checks that each level is the mean of four texels of the level above, rounded again.
-fn check_chain(gpu: &Gpu, chain: &Image) -> Result<(), Wrong> {
+fn check_chain(gpu: &Gpu, chain: &Image) -> Result<(), CheckError> {
     let mut expected = level_of(SIZE);
     for level in 1..LEVELS {
         let size = SIZE >> level;
@@ -170,9 +170,9 @@ fn check_chain(gpu: &Gpu, chain: &Image) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn name_level(level: u32, wrong: Wrong) -> Wrong {
+fn name_level(level: u32, wrong: CheckError) -> CheckError {
     match wrong {
-        Wrong::Output(what) => Wrong::Output(format!("level {level}: {what}")),
-        failed @ Wrong::Failed(_) => failed,
+        CheckError::Output(what) => CheckError::Output(format!("level {level}: {what}")),
+        failed @ CheckError::Failed(_) => failed,
     }
 }

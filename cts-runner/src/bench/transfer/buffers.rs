@@ -2,7 +2,7 @@
 
 use super::super::check::equal;
 use super::super::figure::{Amount, Unit};
-use super::super::recording::{Made, Recording};
+use super::super::recording::{Recording, SetupResult};
 use super::super::workload::{Family, Spec};
 use super::{noise, staging};
 use crate::vk::{Gpu, Recorder};
@@ -21,7 +21,7 @@ pub const SPECS: &[Spec] = &[
 /// Number of words of a buffer, which has 32 MiB.
 const WORDS: u32 = 8 << 20;
 
-fn copy(gpu: &Gpu) -> Made {
+fn copy(gpu: &Gpu) -> SetupResult {
     let words = noise(WORDS);
     let (from, to) = (staging(gpu, &words)?, staging(gpu, &vec![0; words.len()])?);
     let record = |r: Recorder<'_>| {
@@ -40,7 +40,7 @@ fn place(region: u32) -> u32 {
     region * 1031 % REGIONS
 }
 
-fn copy_regions(gpu: &Gpu) -> Made {
+fn copy_regions(gpu: &Gpu) -> SetupResult {
     let words = noise(REGION * REGIONS);
     let (from, to) = (staging(gpu, &words)?, staging(gpu, &vec![0; words.len()])?);
     let bytes = u64::from(REGION) * 4;
@@ -62,7 +62,7 @@ fn copy_regions(gpu: &Gpu) -> Made {
     })
 }
 
-fn fill(gpu: &Gpu) -> Made {
+fn fill(gpu: &Gpu) -> SetupResult {
     const WORD: u32 = 0x1234_5678;
     let to = staging(gpu, &vec![0; WORDS as usize])?;
     let record = |r: Recorder<'_>| {
@@ -79,7 +79,7 @@ fn fill(gpu: &Gpu) -> Made {
 const UPDATE: u32 = 65_536 / 4;
 const UPDATES: u32 = 128;
 
-fn update(gpu: &Gpu) -> Made {
+fn update(gpu: &Gpu) -> SetupResult {
     let words = noise(UPDATE * UPDATES);
     let to = staging(gpu, &vec![0; words.len()])?;
     let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();

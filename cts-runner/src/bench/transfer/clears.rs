@@ -3,7 +3,7 @@
 use super::super::check::equal;
 use super::super::figure::{Amount, Unit};
 use super::super::graphics::hash;
-use super::super::recording::{Made, Recording, need_format, need_limit};
+use super::super::recording::{Recording, SetupResult, need_format, need_limit};
 use super::super::workload::{Family, Spec, spirv};
 use super::{RGBA8, SIZE, image, near, words_of, written};
 use crate::vk::{Attachment, Gpu, ImageDesc, ProgramDesc, Recorder, Stream};
@@ -20,7 +20,7 @@ pub const SPECS: &[Spec] = &[
     Spec::quick("transfer/resolve-4", FAMILY, resolve),
 ];
 
-fn color(gpu: &Gpu) -> Made {
+fn color(gpu: &Gpu) -> SetupResult {
     let to = image(gpu, RGBA8, SIZE)?;
     let [r, g, b, a] = [51u8, 102, 153, 204].map(|c| f32::from(c) / 255.0);
     let value = vk::ClearColorValue { float32: [r, g, b, a] };
@@ -30,7 +30,7 @@ fn color(gpu: &Gpu) -> Made {
     })
 }
 
-fn color_half(gpu: &Gpu) -> Made {
+fn color_half(gpu: &Gpu) -> SetupResult {
     let to = image(gpu, vk::Format::R16G16B16A16_SFLOAT, SIZE)?;
     let value = vk::ClearColorValue { float32: [0.5, 2.0, -1.0, 1.0] };
     let record = |r: Recorder<'_>| written(r, &to, || r.clear_color(&to, value));
@@ -39,7 +39,7 @@ fn color_half(gpu: &Gpu) -> Made {
     })
 }
 
-fn depth(gpu: &Gpu) -> Made {
+fn depth(gpu: &Gpu) -> SetupResult {
     need_format(gpu, vk::Format::D32_SFLOAT, vk::FormatFeatureFlags::DEPTH_STENCIL_ATTACHMENT)?;
     let to = image(gpu, vk::Format::D32_SFLOAT, SIZE)?;
     let record = |r: Recorder<'_>| written(r, &to, || r.clear_depth(&to, 0.625));
@@ -49,7 +49,7 @@ fn depth(gpu: &Gpu) -> Made {
 }
 
 /// Makes a render pass that only clears.
-fn attachment(gpu: &Gpu) -> Made {
+fn attachment(gpu: &Gpu) -> SetupResult {
     let usage = vk::ImageUsageFlags::COLOR_ATTACHMENT | vk::ImageUsageFlags::TRANSFER_SRC;
     let to = gpu.image(&ImageDesc::d2(RGBA8, SIZE, SIZE, usage))?;
     let pass = gpu.pass(&[Attachment::color(to, [0.2, 0.4, 0.6, 0.8])])?;
@@ -71,7 +71,7 @@ fn stripe_color(stripe: u32) -> [u8; 4] {
     (hash(stripe) | 0xff00_0000).to_le_bytes()
 }
 
-fn resolve(gpu: &Gpu) -> Made {
+fn resolve(gpu: &Gpu) -> SetupResult {
     let four = vk::SampleCountFlags::TYPE_4;
     let limits = &gpu.properties.limits;
     need_limit(limits.framebuffer_color_sample_counts.contains(four), "4 samples")?;

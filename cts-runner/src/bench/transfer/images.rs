@@ -2,7 +2,7 @@
 
 use super::super::check::equal;
 use super::super::figure::{Amount, Unit};
-use super::super::recording::{Made, Recording};
+use super::super::recording::{Recording, SetupResult};
 use super::super::workload::{Family, Spec};
 use super::{RGBA8, SIZE, image, noise, source, staging, words_of, written};
 use crate::vk::{Gpu, Image, Recorder};
@@ -21,7 +21,7 @@ pub const SPECS: &[Spec] = &[
     Spec::full("transfer/buffer-to-image-rows", FAMILY, rows_to_image),
 ];
 
-fn copy(gpu: &Gpu, format: vk::Format, texel: u32) -> Made {
+fn copy(gpu: &Gpu, format: vk::Format, texel: u32) -> SetupResult {
     let bytes = SIZE * SIZE * texel;
     let words = noise(bytes / 4);
     // A copy through floats may change halves that are NaN. A copy of texels must not, but this
@@ -47,7 +47,7 @@ fn place(tile: u32) -> u32 {
     tile * 421 % (TILES * TILES)
 }
 
-fn copy_regions(gpu: &Gpu) -> Made {
+fn copy_regions(gpu: &Gpu) -> SetupResult {
     let words = noise(SIZE * SIZE);
     let (from, to) = (source(gpu, RGBA8, SIZE, &words)?, image(gpu, RGBA8, SIZE)?);
     let corner = |tile: u32| {
@@ -82,7 +82,7 @@ fn whole(image: &Image) -> vk::BufferImageCopy {
     vk::BufferImageCopy::default().image_subresource(image.layers_of(0)).image_extent(image.level_extent(0))
 }
 
-fn buffer_to_image(gpu: &Gpu) -> Made {
+fn buffer_to_image(gpu: &Gpu) -> SetupResult {
     let words = noise(SIZE * SIZE);
     let (from, to) = (staging(gpu, &words)?, image(gpu, RGBA8, SIZE)?);
     let region = whole(&to);
@@ -92,7 +92,7 @@ fn buffer_to_image(gpu: &Gpu) -> Made {
     })
 }
 
-fn image_to_buffer(gpu: &Gpu) -> Made {
+fn image_to_buffer(gpu: &Gpu) -> SetupResult {
     let words = noise(SIZE * SIZE);
     let (from, to) = (source(gpu, RGBA8, SIZE, &words)?, staging(gpu, &vec![0; words.len()])?);
     let region = whole(&from);
@@ -107,7 +107,7 @@ fn image_to_buffer(gpu: &Gpu) -> Made {
 /// Number of texels of a row in the buffer, which exceeds that of the image.
 const PITCH: u32 = SIZE + 100;
 
-fn rows_to_image(gpu: &Gpu) -> Made {
+fn rows_to_image(gpu: &Gpu) -> SetupResult {
     let words = noise(PITCH * SIZE);
     let (from, to) = (staging(gpu, &words)?, image(gpu, RGBA8, SIZE)?);
     let region = whole(&to).buffer_row_length(PITCH).buffer_image_height(SIZE);

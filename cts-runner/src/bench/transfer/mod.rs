@@ -13,7 +13,7 @@ mod buffers;
 mod clears;
 mod images;
 
-use super::figure::Wrong;
+use super::figure::CheckError;
 use super::graphics::hash;
 use super::workload::Spec;
 use crate::vk::{Buffer, Error, Gpu, Image, ImageDesc, Recorder};
@@ -76,12 +76,12 @@ fn words_of(gpu: &Gpu, image: &Image, texel: usize) -> Result<Vec<u32>, Error> {
 }
 
 /// Checks that texels of 8 bits are near their expected values (in 0..255).
-fn near(words: &[u32], width: u32, tolerance: f32, expected: impl Fn(u32, u32) -> [f32; 4]) -> Result<(), Wrong> {
+fn near(words: &[u32], width: u32, tolerance: f32, expected: impl Fn(u32, u32) -> [f32; 4]) -> Result<(), CheckError> {
     for (i, texel) in (0u32..).zip(words.iter().map(|w| w.to_le_bytes())) {
         let (x, y) = (i % width, i / width);
         let expected = expected(x, y);
         if texel.iter().zip(&expected).any(|(&t, e)| e.is_nan() || (f32::from(t) - e).abs() > tolerance) {
-            return Err(Wrong::Output(format!("texel ({x}, {y}) is {texel:?}, not about {expected:.1?}")));
+            return Err(CheckError::Output(format!("texel ({x}, {y}) is {texel:?}, not about {expected:.1?}")));
         }
     }
     Ok(())

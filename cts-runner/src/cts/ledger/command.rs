@@ -108,16 +108,17 @@ fn run(options: &Options) -> Result<bool> {
 }
 
 fn json_of(ledger: &Ledger, summary: &Summary) -> Value {
-    let tally = |tally: &super::Tally| {
+    let tally = |tally: &super::StatusCounts| {
         let of = |(name, count): (&&str, u64)| (name.to_string(), Value::from(count));
-        Value::Object(super::Tally::NAMES.iter().zip(tally.0).map(of).collect())
+        Value::Object(super::StatusCounts::NAMES.iter().zip(tally.0).map(of).collect())
     };
-    let named = |named: &super::summary::Named| json!({ "case": named.name, "outcome": named.outcome.name(), "why": named.finding.message, "reason": named.reason });
+    let named = |named: &super::summary::NamedCase| json!({ "case": named.name, "outcome": named.outcome.name(), "why": named.finding.message, "reason": named.reason });
     let group = |group: &super::summary::Group| json!({ "group": group.name, "listed": group.listed, "run": group.tally.total(), "outcomes": tally(&group.tally) });
     let missing = |(portions, groups): (String, Vec<&str>)| json!({ "portions": portions, "groups": groups });
-    let kind = |kind: &super::summary::Kind| json!({ "text": kind.text, "cases": kind.cases, "example": kind.example });
+    let kind =
+        |kind: &super::summary::WarningKind| json!({ "text": kind.text, "cases": kind.cases, "example": kind.example });
     let slow =
-        |named: &super::summary::Named| json!({ "case": named.name, "seconds": named.finding.millis as f64 / 1e3 });
+        |named: &super::summary::NamedCase| json!({ "case": named.name, "seconds": named.finding.millis as f64 / 1e3 });
     let build = &ledger.build;
     json!({
         "build": { "cts": build.cts, "driver": build.driver, "api": build.api, "build": build.id },
@@ -126,8 +127,8 @@ fn json_of(ledger: &Ledger, summary: &Summary) -> Value {
         "groups": summary.groups.iter().map(group).collect::<Vec<_>>(),
         "missing": summary.missing().into_iter().map(missing).collect::<Vec<_>>(),
         "failures": summary.failures.iter().map(named).collect::<Vec<_>>(),
-        "mended": summary.mended.iter().map(|(name, _)| name).collect::<Vec<_>>(),
+        "mended": summary.fixed.iter().map(|(name, _)| name).collect::<Vec<_>>(),
         "warnings": summary.warnings.iter().map(kind).collect::<Vec<_>>(),
-        "slow": summary.slow.iter().map(slow).collect::<Vec<_>>(), "odd": summary.odd,
+        "slow": summary.slow.iter().map(slow).collect::<Vec<_>>(), "odd": summary.inconsistencies,
     })
 }

@@ -106,7 +106,7 @@ mod tests {
         texts.iter().map(|text| Portion::parse(text).unwrap()).collect()
     }
 
-    fn told(texts: &[&str]) -> (Vec<String>, String) {
+    fn bases_and_gaps(texts: &[&str]) -> (Vec<String>, String) {
         let portions = portions(texts);
         let cover = cover(&portions);
         let mut bases: Vec<String> = cover.bases.iter().map(|&at| portions[at].to_string()).collect();
@@ -115,26 +115,29 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_told_as_coarsely_as_possible() {
-        assert_eq!(told(&[]).1, "1/1");
-        assert_eq!(told(&["1/1"]).1, "");
-        assert_eq!(told(&["1/16", "2/16", "5/16"]).1, "3-4/16 6-16/16");
-        assert_eq!(told(&["1/2", "2/4"]).1, "4/4");
-        assert_eq!(told(&["1/2", "2/4", "8/8"]).1, "4/8");
-        assert_eq!(told(&["7/2000"]).1, "1-6/2000 8-2000/2000");
-        assert_eq!(told(&["1/2", "2/4", "4/4"]), (vec!["1/2".into(), "2/4".into(), "4/4".into()], String::new()));
+    fn gaps_are_as_coarse_as_possible() {
+        assert_eq!(bases_and_gaps(&[]).1, "1/1");
+        assert_eq!(bases_and_gaps(&["1/1"]).1, "");
+        assert_eq!(bases_and_gaps(&["1/16", "2/16", "5/16"]).1, "3-4/16 6-16/16");
+        assert_eq!(bases_and_gaps(&["1/2", "2/4"]).1, "4/4");
+        assert_eq!(bases_and_gaps(&["1/2", "2/4", "8/8"]).1, "4/8");
+        assert_eq!(bases_and_gaps(&["7/2000"]).1, "1-6/2000 8-2000/2000");
+        assert_eq!(
+            bases_and_gaps(&["1/2", "2/4", "4/4"]),
+            (vec!["1/2".into(), "2/4".into(), "4/4".into()], String::new())
+        );
     }
 
     #[test]
-    fn fine_portions_inside_of_coarse_ones_do_not_count_again() {
-        assert_eq!(told(&["1/16", "1/2", "17/32", "2/2"]), (vec!["1/2".into(), "2/2".into()], String::new()));
+    fn portions_inside_coarser_ones_count_once() {
+        assert_eq!(bases_and_gaps(&["1/16", "1/2", "17/32", "2/2"]), (vec!["1/2".into(), "2/2".into()], String::new()));
         // The later of two runs of one portion counts.
         assert_eq!(cover(&portions(&["1/2", "2/2", "1/2"])).bases, [2, 1]);
         // Portions that overlap without containing each other do not combine, so the larger share
         // counts.
-        assert_eq!(told(&["1/3", "1/16", "2/16", "3/16", "4/16", "5/16", "6/16"]).0.len(), 6);
-        assert_eq!(told(&["1/3", "1/16"]).0, ["1/3"]);
-        assert_eq!(told(&["1/4", "2/6"]), (vec!["1/4".into(), "2/6".into()], "3/4 4/6 6/6".into()));
+        assert_eq!(bases_and_gaps(&["1/3", "1/16", "2/16", "3/16", "4/16", "5/16", "6/16"]).0.len(), 6);
+        assert_eq!(bases_and_gaps(&["1/3", "1/16"]).0, ["1/3"]);
+        assert_eq!(bases_and_gaps(&["1/4", "2/6"]), (vec!["1/4".into(), "2/6".into()], "3/4 4/6 6/6".into()));
     }
 
     #[test]

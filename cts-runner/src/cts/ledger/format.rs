@@ -6,7 +6,7 @@
 //! - `total`: group, number of cases that deqp lists in it.
 //! - `run`: id, start (RFC 3339, UTC), portion, scope, seconds, seconds of all cases, resumed
 //!   cases, device, host, build of deqp.
-//! - `count`: id of the run, group, a number for each of [`Tally::NAMES`].
+//! - `count`: id of the run, group, a number for each of [`StatusCounts::NAMES`].
 //! - `case`: id of the run, statuses of its executions between commas (`-` when it did not run),
 //!   seconds, name, message.
 //! - `end`: number of runs; the last line.
@@ -20,7 +20,7 @@
 
 use super::super::portion::Portion;
 use super::super::status::Status;
-use super::{Build, Finding, Ledger, Run, Scope, Tally};
+use super::{Build, Finding, Ledger, Run, Scope, StatusCounts};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -28,7 +28,7 @@ use std::fmt::Write;
 pub const VERSION: &str = "1";
 
 /// A fault: the number of its line, from 1, and its description.
-pub type Fault = (usize, String);
+pub type FormatError = (usize, String);
 
 /// Returns the text of a ledger.
 pub fn write(ledger: &Ledger) -> String {
@@ -42,7 +42,7 @@ pub fn write(ledger: &Ledger) -> String {
         let _ = writeln!(out, "total\t{group}\t{total}");
     }
     out += "# run: id, start, portion, scope, seconds, seconds of all cases, resumed cases, device, host, deqp\n";
-    let _ = writeln!(out, "# count: run, group, {}", Tally::NAMES.join(", "));
+    let _ = writeln!(out, "# count: run, group, {}", StatusCounts::NAMES.join(", "));
     out += "# case: run, statuses, seconds, name, message\n";
     ledger.runs.iter().for_each(|run| write_run(&mut out, run));
     let _ = writeln!(out, "end\t{}", ledger.runs.len());
@@ -84,14 +84,14 @@ fn seconds(millis: u64) -> String {
 
 fn write_scope(scope: &Scope) -> String {
     let words =
-        |key: &str, of: &[String]| -> Vec<String> { of.iter().map(|text| format!("{key}={}", hide(text))).collect() };
+        |key: &str, of: &[String]| -> Vec<String> { of.iter().map(|text| format!("{key}={}", escape(text))).collect() };
     let mut all = words("group", &scope.groups);
     all.extend(words("case", &scope.cases));
     all.extend(scope.listed.then(|| "list".to_string()));
     if all.is_empty() { "all".into() } else { all.join(",") }
 }
 
-fn hide(text: &str) -> String {
+fn escape(text: &str) -> String {
     let special = |c: char| c.is_whitespace() || c.is_control() || matches!(c, ',' | '%');
     let mut out = String::new();
     for c in text.chars() {
@@ -105,7 +105,7 @@ fn hide(text: &str) -> String {
     out
 }
 
-fn show(text: &str) -> Option<String> {
+fn unescape(text: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -127,8 +127,8 @@ fn read_scope(text: &str) -> Option<Scope> {
     }
     for word in text.split(',') {
         match word.split_once('=') {
-            Some(("group", group)) => scope.groups.push(show(group)?),
-            Some(("case", pattern)) => scope.cases.push(show(pattern)?),
+            Some(("group", group)) => scope.groups.push(unescape(group)?),
+            Some(("case", pattern)) => scope.cases.push(unescape(pattern)?),
             None if word == "list" => scope.listed = true,
             _ => return None,
         }
@@ -137,7 +137,7 @@ fn read_scope(text: &str) -> Option<Scope> {
 }
 
 /// Parses a ledger.
-pub fn read(bytes: &[u8]) -> Result<Ledger, Fault> {
+pub fn read(bytes: &[u8]) -> Result<Ledger, FormatError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         (before.iter().filter(|&&byte| byte == b'\n').count() + 1, "not UTF-8".to_string())
@@ -160,10 +160,10 @@ struct Reader {
     ended: bool,
 }
 
-type Read<T> = Result<T, String>;
+type ParseResult<T> = Result<T, String>;
 
 impl Reader {
-    fn line(&mut self, line: &str) -> Read<()> {
+    fn line(&mut self, line: &str) -> ParseResult<()> {
         let fields: Vec<&str> = line.split('\t').collect();
         if !self.version {
             return match fields[..] {
@@ -186,8 +186,8 @@ impl Reader {
         match fields[..] {
             [key @ ("cts" | "driver" | "api" | "build"), text] => self.text(key, text),
             ["total", group, total] => {
-                let total = whole(total, "a number of cases")?;
-                once(self.ledger.totals.insert(name(group)?, total), group)
+                let total = parse_number(total, "a number of cases")?;
+                check_new(self.ledger.totals.insert(name(group)?, total), group)
             }
             ["run", id, start, portion, scope, wall, busy, resumed, device, host, deqp] => {
                 let texts = [device, host, deqp].map(str::to_owned);
@@ -198,35 +198,39 @@ impl Reader {
                 let finding =
                     Finding { statuses: read_statuses(statuses)?, millis: millis(seconds)?, message: message.into() };
                 let name = name(case)?;
-                let run = self.of(id)?;
-                if !run.portion.holds(&name) || !(run.scope.listed || run.scope.chosen(&name)) {
+                let run = self.run_mut(id)?;
+                if !run.portion.contains_case(&name) || !(run.scope.listed || run.scope.is_selected(&name)) {
                     return Err(format!("{name} is not in portion and scope of run {id}"));
                 }
-                once(run.findings.insert(name, finding), case)
+                check_new(run.findings.insert(name, finding), case)
             }
             ["end", runs] => {
                 self.ended = true;
-                let (told, found) = (whole(runs, "a number of runs")?, self.ledger.runs.len() as u64);
-                if told == found { Ok(()) } else { Err(format!("{told} runs are announced and {found} are here")) }
+                let (announced, found) = (parse_number(runs, "a number of runs")?, self.ledger.runs.len() as u64);
+                if announced == found {
+                    Ok(())
+                } else {
+                    Err(format!("{announced} runs are announced and {found} are here"))
+                }
             }
             [key, ..] => Err(format!("not a line of a ledger: {key:?} with {} fields", fields.len() - 1)),
             [] => Ok(()),
         }
     }
 
-    fn text(&mut self, key: &str, text: &str) -> Read<()> {
+    fn text(&mut self, key: &str, text: &str) -> ParseResult<()> {
         let known = header(&Build::default()).map(|(key, _)| key);
         let key = known.into_iter().find(|known| *known == key).ok_or("an unknown key")?;
-        once(self.header.insert(key, text.into()), key)
+        check_new(self.header.insert(key, text.into()), key)
     }
 
-    fn run(&mut self, words: [&str; 4], numbers: [&str; 3], texts: [String; 3]) -> Read<()> {
+    fn run(&mut self, words: [&str; 4], numbers: [&str; 3], texts: [String; 3]) -> ParseResult<()> {
         let [id, start, portion, scope] = words;
         let [wall, busy, resumed] = numbers;
         if id.is_empty() || !id.bytes().all(|c| c.is_ascii_alphanumeric()) {
             return Err(format!("{id:?} is no id of a run"));
         }
-        once(self.places.insert(id.into(), self.ledger.runs.len()), id)?;
+        check_new(self.places.insert(id.into(), self.ledger.runs.len()), id)?;
         let [device, host, deqp] = texts;
         self.ledger.runs.push(Run {
             id: id.into(),
@@ -235,7 +239,7 @@ impl Reader {
             scope: read_scope(scope).ok_or_else(|| format!("{scope} is no scope"))?,
             wall: millis(wall)?,
             busy: millis(busy)?,
-            resumed: whole(resumed, "a number of cases")?,
+            resumed: parse_number(resumed, "a number of cases")?,
             device,
             host,
             deqp,
@@ -245,20 +249,21 @@ impl Reader {
         Ok(())
     }
 
-    fn of(&mut self, id: &str) -> Read<&mut Run> {
+    fn run_mut(&mut self, id: &str) -> ParseResult<&mut Run> {
         let place = self.places.get(id).ok_or_else(|| format!("no run is called {id} so far"))?;
         self.ledger.runs.get_mut(*place).ok_or_else(|| format!("run {id} is not whole"))
     }
 
-    fn count(&mut self, id: &str, group: &str, numbers: &[&str]) -> Read<()> {
-        let wanted = Tally::NAMES.len();
-        let numbers: Vec<u64> = numbers.iter().map(|text| whole(text, "a number of cases")).collect::<Read<_>>()?;
-        let tally = Tally(numbers.try_into().map_err(|_| format!("a count has {wanted} numbers"))?);
+    fn count(&mut self, id: &str, group: &str, numbers: &[&str]) -> ParseResult<()> {
+        let wanted = StatusCounts::NAMES.len();
+        let numbers: Vec<u64> =
+            numbers.iter().map(|text| parse_number(text, "a number of cases")).collect::<ParseResult<_>>()?;
+        let tally = StatusCounts(numbers.try_into().map_err(|_| format!("a count has {wanted} numbers"))?);
         let name = name(group)?;
-        once(self.of(id)?.counts.insert(name, tally), group)
+        check_new(self.run_mut(id)?.counts.insert(name, tally), group)
     }
 
-    fn done(mut self) -> Read<Ledger> {
+    fn done(mut self) -> ParseResult<Ledger> {
         if !self.version {
             return Err("not a ledger: it is empty".into());
         }
@@ -276,11 +281,11 @@ impl Reader {
 }
 
 /// Checks that the numbers and names of a run agree.
-fn check(run: &Run) -> Read<()> {
-    let mut named: BTreeMap<&str, Tally> = BTreeMap::new();
+fn check(run: &Run) -> ParseResult<()> {
+    let mut named: BTreeMap<&str, StatusCounts> = BTreeMap::new();
     for (name, finding) in &run.findings {
         let group = super::super::listing::table_group(name);
-        named.entry(group).or_default().0[Tally::place(&finding.statuses)] += 1;
+        named.entry(group).or_default().0[StatusCounts::index_of(&finding.statuses)] += 1;
     }
     let lost = named.keys().find(|&&group| !run.counts.contains_key(group));
     if let Some(group) = lost {
@@ -288,42 +293,45 @@ fn check(run: &Run) -> Read<()> {
     }
     for (group, tally) in &run.counts {
         let named = named.get(group.as_str()).copied().unwrap_or_default();
-        for (place, what) in Tally::NAMES.iter().enumerate() {
+        for (place, what) in StatusCounts::NAMES.iter().enumerate() {
             // Among passed and unsupported cases, only the slow ones have names.
             let fits = if place < 2 { named.0[place] <= tally.0[place] } else { named.0[place] == tally.0[place] };
             if !fits {
-                let (told, found) = (tally.0[place], named.0[place]);
-                return Err(format!("run {} counts {told} {what} in {group} and names {found}", run.id));
+                let (announced, found) = (tally.0[place], named.0[place]);
+                return Err(format!("run {} counts {announced} {what} in {group} and names {found}", run.id));
             }
         }
     }
     Ok(())
 }
 
-fn once<T>(before: Option<T>, what: &str) -> Read<()> {
+fn check_new<T>(before: Option<T>, what: &str) -> ParseResult<()> {
     if before.is_none() { Ok(()) } else { Err(format!("{what} is there twice")) }
 }
 
-fn name(text: &str) -> Read<String> {
+fn name(text: &str) -> ParseResult<String> {
     let sound = !text.is_empty() && !text.contains(|c: char| c.is_whitespace() || c.is_control());
     if sound { Ok(text.into()) } else { Err(format!("{text:?} is no name")) }
 }
 
 /// Parses a number below 10⁹, so that no sum of the numbers in a file overflows.
-fn whole(text: &str, what: &str) -> Read<u64> {
+fn parse_number(text: &str, what: &str) -> ParseResult<u64> {
     let digits = !text.is_empty() && text.len() <= 9 && text.bytes().all(|c| c.is_ascii_digit());
     let number = text.parse().ok().filter(|_| digits);
     number.ok_or_else(|| format!("{text:?} where {what} should be"))
 }
 
-fn millis(text: &str) -> Read<u64> {
+fn millis(text: &str) -> ParseResult<u64> {
     let wrong = || format!("{text:?} where seconds should be, as 1.250");
     let (seconds, rest) = text.split_once('.').ok_or_else(wrong)?;
-    let parts = (whole(seconds, "seconds").map_err(|_| wrong())?, whole(rest, "milliseconds").map_err(|_| wrong())?);
+    let parts = (
+        parse_number(seconds, "seconds").map_err(|_| wrong())?,
+        parse_number(rest, "milliseconds").map_err(|_| wrong())?,
+    );
     if rest.len() == 3 { Ok(parts.0 * 1000 + parts.1) } else { Err(wrong()) }
 }
 
-fn read_statuses(text: &str) -> Read<Vec<Status>> {
+fn read_statuses(text: &str) -> ParseResult<Vec<Status>> {
     if text == "-" {
         return Ok(Vec::new());
     }

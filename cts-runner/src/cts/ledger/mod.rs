@@ -28,7 +28,7 @@ pub mod format;
 pub mod show;
 pub mod summary;
 
-use super::caselist::{Selection, chosen};
+use super::caselist::{Selection, is_selected};
 use super::portion::Portion;
 use super::status::Status;
 use std::collections::BTreeMap;
@@ -77,17 +77,17 @@ impl Scope {
     }
 
     /// Returns true if the scope is known to contain a case.
-    fn holds(&self, name: &str) -> bool {
-        !self.listed && self.chosen(name)
+    fn contains_case(&self, name: &str) -> bool {
+        !self.listed && self.is_selected(name)
     }
 
-    fn chosen(&self, name: &str) -> bool {
-        chosen(&self.groups, &self.cases, name)
+    fn is_selected(&self, name: &str) -> bool {
+        is_selected(&self.groups, &self.cases, name)
     }
 
     /// Returns true if all cases of a [`super::listing::table_group`] are in the scope.
     pub fn covers(&self, group: &str) -> bool {
-        self.is_all() || !self.listed && !self.groups.is_empty() && chosen(&self.groups, &[], group)
+        self.is_all() || !self.listed && !self.groups.is_empty() && is_selected(&self.groups, &[], group)
     }
 
     /// Returns true if all cases of another scope are in this one.
@@ -105,15 +105,15 @@ impl Scope {
 /// Number of cases per status. The last element counts the cases that expectations exclude from
 /// running.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Tally(pub [u64; Tally::NAMES.len()]);
+pub struct StatusCounts(pub [u64; StatusCounts::NAMES.len()]);
 
-impl Tally {
+impl StatusCounts {
     /// Names of the elements: those of [`Status::ALL`], then the cases that did not run.
     pub const NAMES: [&'static str; 8] =
         ["Pass", "NotSupported", "Warning", "Fail", "Crash", "Timeout", "Missing", "Skip"];
 
     /// Returns the index of the element that counts a case with these executions.
-    pub fn place(statuses: &[Status]) -> usize {
+    pub fn index_of(statuses: &[Status]) -> usize {
         let place = |first: &Status| Status::ALL.iter().position(|status| status == first);
         statuses.first().and_then(place).unwrap_or(Status::ALL.len())
     }
@@ -124,7 +124,7 @@ impl Tally {
     }
 
     /// Adds another tally to this one.
-    pub fn add(&mut self, other: &Tally) {
+    pub fn add(&mut self, other: &StatusCounts) {
         self.0.iter_mut().zip(other.0).for_each(|(sum, count)| *sum += count);
     }
 
@@ -177,7 +177,7 @@ pub struct Run {
     /// Identity of the deqp binary.
     pub deqp: String,
     /// Outcomes by group.
-    pub counts: BTreeMap<String, Tally>,
+    pub counts: BTreeMap<String, StatusCounts>,
     /// Slow cases and cases that are neither Pass nor NotSupported, by name.
     pub findings: BTreeMap<String, Finding>,
 }
@@ -185,12 +185,12 @@ pub struct Run {
 impl Run {
     /// Returns the number of cases.
     pub fn cases(&self) -> u64 {
-        self.counts.values().map(Tally::total).sum()
+        self.counts.values().map(StatusCounts::total).sum()
     }
 
     /// Returns true if a case is known to have been in the run.
-    pub fn holds(&self, name: &str) -> bool {
-        self.findings.contains_key(name) || self.portion.holds(name) && self.scope.holds(name)
+    pub fn contains_case(&self, name: &str) -> bool {
+        self.findings.contains_key(name) || self.portion.contains_case(name) && self.scope.contains_case(name)
     }
 
     /// Returns true if a later run replaces all results of this run.

@@ -1,7 +1,7 @@
 //! Shows a ledger on the terminal and as the page `docs/conformance.md`.
 
-use super::summary::{Group, Named, Summary};
-use super::{Ledger, Run, Tally};
+use super::summary::{Group, NamedCase, Summary};
+use super::{Ledger, Run, StatusCounts};
 use crate::cts::progress::clock;
 use crate::cts::report::markdown::{self, escape};
 use crate::cts::report::table::Table;
@@ -14,11 +14,11 @@ const LINES: usize = 40;
 
 /// Returns a table with a row per group and a column for every outcome that occurred.
 fn by_group(summary: &Summary) -> Table {
-    let places: Vec<usize> = (0..Tally::NAMES.len()).filter(|&place| summary.total.0[place] > 0).collect();
+    let places: Vec<usize> = (0..StatusCounts::NAMES.len()).filter(|&place| summary.total.0[place] > 0).collect();
     let mut header = vec!["group".to_string(), "cases".into(), "run".into()];
-    header.extend(places.iter().map(|&place| Tally::NAMES[place].to_string()));
+    header.extend(places.iter().map(|&place| StatusCounts::NAMES[place].to_string()));
     let number = |count: u64| if count == 0 { String::new() } else { count.to_string() };
-    let line = |name: &str, listed: Option<u64>, tally: &Tally| {
+    let line = |name: &str, listed: Option<u64>, tally: &StatusCounts| {
         let listed = listed.map_or_else(|| "?".to_string(), |cases| cases.to_string());
         let mut cells = vec![name.to_string(), listed, tally.total().to_string()];
         cells.extend(places.iter().map(|&place| number(tally.0[place])));
@@ -63,7 +63,7 @@ pub fn verdict(summary: &Summary) -> String {
     }
 }
 
-fn failure(named: &Named) -> String {
+fn failure(named: &NamedCase) -> String {
     let statuses: Vec<&str> = named.finding.statuses.iter().map(|status| status.name()).collect();
     let times = if statuses.len() > 1 { format!(" ({})", statuses.join(", then ")) } else { String::new() };
     let reason = named.reason.as_ref().map(|reason| format!(" [{reason}]")).unwrap_or_default();
@@ -88,19 +88,20 @@ pub fn text(ledger: &Ledger, summary: &Summary) -> String {
             let _ = writeln!(out, "  ... and {} more in the ledger and in what --markdown writes", lines.len() - LINES);
         }
     };
-    let named = |named: &Named| format!("{:14}  {}  {}", named.outcome, named.name, failure(named));
-    let (bad, known): (Vec<&Named>, Vec<&Named>) = summary.failures.iter().partition(|named| named.outcome.surprise());
-    let kind = |kind: &super::summary::Kind| format!("{:6}  {}, first {}", kind.cases, kind.text, kind.example);
+    let named = |named: &NamedCase| format!("{:14}  {}  {}", named.outcome, named.name, failure(named));
+    let (bad, known): (Vec<&NamedCase>, Vec<&NamedCase>) =
+        summary.failures.iter().partition(|named| named.outcome.surprise());
+    let kind = |kind: &super::summary::WarningKind| format!("{:6}  {}, first {}", kind.cases, kind.text, kind.example);
     list("warnings, by what they say", summary.warnings.iter().map(kind).collect());
-    let slow = |named: &Named| format!("{:>9}  {:12}  {}", clock(time(named)), named.outcome, named.name);
+    let slow = |named: &NamedCase| format!("{:>9}  {:12}  {}", clock(time(named)), named.outcome, named.name);
     list("slow cases", summary.slow.iter().map(slow).collect());
     list("known", known.into_iter().map(named).collect());
     list(
         "known to fail and did not",
-        summary.mended.iter().map(|(name, reason)| format!("{name}  [{reason}]")).collect(),
+        summary.fixed.iter().map(|(name, reason)| format!("{name}  [{reason}]")).collect(),
     );
     list("surprises", bad.into_iter().map(named).collect());
-    list("numbers that disagree", summary.odd.clone());
+    list("numbers that disagree", summary.inconsistencies.clone());
     let missing = summary.missing();
     let place = |(gaps, groups): (String, Vec<&str>)| format!("{gaps} of {}", places(summary, &groups));
     list("missing portions", missing.into_iter().map(place).collect());
@@ -110,7 +111,7 @@ pub fn text(ledger: &Ledger, summary: &Summary) -> String {
     out
 }
 
-fn time(named: &Named) -> Duration {
+fn time(named: &NamedCase) -> Duration {
     Duration::from_millis(named.finding.millis)
 }
 
@@ -154,21 +155,25 @@ pub fn page(ledger: &Ledger, summary: &Summary) -> String {
             let _ = writeln!(out, "\n## {title} ({})\n\n{}", lines.len(), lines.join("\n"));
         }
     };
-    let named = |named: &Named| format!("- {} `{}` {}", named.outcome, named.name, escape(&failure(named)));
+    let named = |named: &NamedCase| format!("- {} `{}` {}", named.outcome, named.name, escape(&failure(named)));
     let of = |surprise: bool| -> Vec<String> {
         summary.failures.iter().filter(|named| named.outcome.surprise() == surprise).map(named).collect()
     };
     let place = |(gaps, groups): (String, Vec<&str>)| format!("- {gaps} of {}", places(summary, &groups));
     section("Missing portions", summary.missing().into_iter().map(place).collect());
-    section("Numbers that disagree", summary.odd.iter().map(|line| format!("- {}", escape(line))).collect());
+    section(
+        "Numbers that disagree",
+        summary.inconsistencies.iter().map(|line| format!("- {}", escape(line))).collect(),
+    );
     section("Surprises", of(true));
     section("Known failures, flakes and cases that are not run", of(false));
-    let mended = |(name, reason): &(String, String)| format!("- `{name}` {}", escape(reason));
-    section("Known to fail and did not", summary.mended.iter().map(mended).collect());
-    let kind =
-        |kind: &super::summary::Kind| format!("- {}: {} (first: `{}`)", kind.cases, escape(&kind.text), kind.example);
+    let fixed = |(name, reason): &(String, String)| format!("- `{name}` {}", escape(reason));
+    section("Known to fail and did not", summary.fixed.iter().map(fixed).collect());
+    let kind = |kind: &super::summary::WarningKind| {
+        format!("- {}: {} (first: `{}`)", kind.cases, escape(&kind.text), kind.example)
+    };
     section("Warnings by what they say", summary.warnings.iter().map(kind).collect());
-    let slow = |named: &Named| format!("- {} `{}` {}", clock(time(named)), named.name, named.outcome);
+    let slow = |named: &NamedCase| format!("- {} `{}` {}", clock(time(named)), named.name, named.outcome);
     section("Cases over 5 s", summary.slow.iter().map(slow).collect());
     out += "\n## Runs\n\n";
     markdown::draw(&mut out, &by_run(ledger));

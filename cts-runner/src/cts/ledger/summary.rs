@@ -2,7 +2,7 @@
 //! run, and known failures.
 
 use super::cover::{Cover, Gap, cover};
-use super::{Finding, Ledger, Run, SLOW, Tally};
+use super::{Finding, Ledger, Run, SLOW, StatusCounts};
 use crate::cts::error::Result;
 use crate::cts::expect::Expectations;
 use crate::cts::listing::table_group;
@@ -18,14 +18,14 @@ pub struct Group {
     /// Number of cases that deqp lists; `None` if no run has asked for it.
     pub listed: Option<u64>,
     /// Known results of its cases.
-    pub tally: Tally,
+    pub tally: StatusCounts,
     /// Portions that no run contains.
     pub gaps: Vec<Gap>,
 }
 
 /// A case that the summary lists by name.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Named {
+pub struct NamedCase {
     /// Full name of the case.
     pub name: String,
     /// Outcome of the case under the expectations.
@@ -38,7 +38,7 @@ pub struct Named {
 
 /// Warnings with the same text, apart from numbers.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Kind {
+pub struct WarningKind {
     /// Text of the warning, with `N` for every number.
     pub text: String,
     /// Number of cases.
@@ -53,32 +53,32 @@ pub struct Summary {
     /// Results by group.
     pub groups: Vec<Group>,
     /// Sum of the results of all groups.
-    pub total: Tally,
+    pub total: StatusCounts,
     /// Number of cases that deqp lists, if a run was drawn from all of them.
     pub listed: Option<u64>,
     /// Cases that failed, are expected to fail or did not run; surprises come first.
-    pub failures: Vec<Named>,
+    pub failures: Vec<NamedCase>,
     /// Cases that passed with a remark, by the text of the remark.
-    pub warnings: Vec<Kind>,
+    pub warnings: Vec<WarningKind>,
     /// Cases that took at least [`SLOW`], slowest first.
-    pub slow: Vec<Named>,
+    pub slow: Vec<NamedCase>,
     /// Names of known failures that the runs contain and that did not fail, with the reason of the
     /// expectation.
-    pub mended: Vec<(String, String)>,
+    pub fixed: Vec<(String, String)>,
     /// Descriptions of groups whose numbers disagree with what deqp lists.
-    pub odd: Vec<String>,
+    pub inconsistencies: Vec<String>,
 }
 
 impl Summary {
     /// Draws the conclusions. `expect` is the folder of the expectations.
     pub fn new(ledger: &Ledger, expect: &Path) -> Result<Self> {
-        let mut covers = Covers { ledger, known: HashMap::new() };
+        let mut cover_cache = CoverCache { ledger, by_runs: HashMap::new() };
         let names: BTreeSet<&String> =
             ledger.totals.keys().chain(ledger.runs.iter().flat_map(|run| run.counts.keys())).collect();
         let mut groups = BTreeMap::new();
         for name in names {
-            let cover = covers.of(name);
-            let mut tally = Tally::default();
+            let cover = cover_cache.of_group(name);
+            let mut tally = StatusCounts::default();
             let counted = cover.bases.iter().filter_map(|&at| ledger.runs[at].counts.get(name));
             counted.for_each(|of_run| tally.add(of_run));
             let listed = ledger.totals.get(name).copied();
@@ -87,10 +87,16 @@ impl Summary {
         let mut summary = Summary::default();
         let mut named = BTreeMap::new();
         for name in ledger.runs.iter().flat_map(|run| run.findings.keys()).collect::<BTreeSet<_>>() {
-            let latest = ledger.runs.iter().rev().find(|run| run.holds(name));
-            let place = |run: &Run| run.findings.get(name).map_or(0, |finding| Tally::place(&finding.statuses));
+            let latest = ledger.runs.iter().rev().find(|run| run.contains_case(name));
+            let place =
+                |run: &Run| run.findings.get(name).map_or(0, |finding| StatusCounts::index_of(&finding.statuses));
             let group = table_group(name);
-            let base = covers.of(group).bases.into_iter().map(|at| &ledger.runs[at]).find(|run| run.holds(name));
+            let base = cover_cache
+                .of_group(group)
+                .bases
+                .into_iter()
+                .map(|at| &ledger.runs[at])
+                .find(|run| run.contains_case(name));
             if let (Some(base), Some(latest), Some(group)) = (base, latest, groups.get_mut(group))
                 && place(base) != place(latest)
             {
@@ -104,27 +110,27 @@ impl Summary {
         summary.groups.iter().for_each(|group| summary.total.add(&group.tally));
         let all = ledger.runs.iter().any(|run| run.scope.is_all());
         summary.listed = all.then(|| ledger.totals.values().sum());
-        summary.odd = summary.groups.iter().filter_map(oddity).collect();
+        summary.inconsistencies = summary.groups.iter().filter_map(inconsistency).collect();
         let devices: BTreeSet<&str> = ledger.runs.iter().map(|run| run.device.as_str()).collect();
         let mut expectations = HashMap::new();
         for device in devices {
             let of_device = Expectations::read(expect, device)?;
             for (name, reason) in of_device.known_failures() {
-                let held = ledger.runs.iter().any(|run| run.device == device && run.holds(name));
+                let held = ledger.runs.iter().any(|run| run.device == device && run.contains_case(name));
                 if held && !named.contains_key(name) {
-                    summary.mended.push((name.to_string(), reason.to_string()));
+                    summary.fixed.push((name.to_string(), reason.to_string()));
                 }
             }
             expectations.insert(device, of_device);
         }
-        summary.mended.sort();
-        summary.mended.dedup();
-        summary.sort_out(named, &expectations);
+        summary.fixed.sort();
+        summary.fixed.dedup();
+        summary.classify(named, &expectations);
         Ok(summary)
     }
 
-    fn sort_out(&mut self, named: BTreeMap<String, (&str, Finding)>, expectations: &HashMap<&str, Expectations>) {
-        let mut kinds: BTreeMap<String, Kind> = BTreeMap::new();
+    fn classify(&mut self, named: BTreeMap<String, (&str, Finding)>, expectations: &HashMap<&str, Expectations>) {
+        let mut kinds: BTreeMap<String, WarningKind> = BTreeMap::new();
         for (name, (device, finding)) in named {
             let expectations = &expectations[device];
             let (outcome, reason) = match finding.statuses.is_empty() {
@@ -132,14 +138,14 @@ impl Summary {
                 false => expectations.judge(&name, &finding.statuses),
             };
             let reason = reason.map(str::to_owned);
-            let named = Named { name, outcome, finding, reason };
+            let named = NamedCase { name, outcome, finding, reason };
             if named.finding.millis >= SLOW {
                 self.slow.push(named.clone());
             }
             match outcome {
                 Outcome::Is(Status::Warning) => {
                     let text = kind_of(&named.finding.message);
-                    let new = || Kind { text: text.clone(), cases: 0, example: named.name.clone() };
+                    let new = || WarningKind { text: text.clone(), cases: 0, example: named.name.clone() };
                     kinds.entry(text.clone()).or_insert_with(new).cases += 1;
                 }
                 Outcome::Is(Status::Pass | Status::NotSupported) => {}
@@ -157,12 +163,12 @@ impl Summary {
     pub fn complete(&self) -> bool {
         self.listed == Some(self.total.total())
             && self.groups.iter().all(|group| group.gaps.is_empty())
-            && self.odd.is_empty()
+            && self.inconsistencies.is_empty()
     }
 
     /// Returns the number of unexpected failures and of expected failures that did not fail.
     pub fn surprises(&self) -> usize {
-        self.failures.iter().filter(|named| named.outcome.surprise()).count() + self.mended.len()
+        self.failures.iter().filter(|named| named.outcome.surprise()).count() + self.fixed.len()
     }
 
     /// Returns the missing portions, with the groups in which they are missing.
@@ -177,10 +183,10 @@ impl Summary {
 }
 
 /// Describes a complete group whose number of cases differs from what deqp lists.
-fn oddity(group: &Group) -> Option<String> {
+fn inconsistency(group: &Group) -> Option<String> {
     let (ran, listed) = (group.tally.total(), group.listed?);
-    let odd = ran > listed || group.gaps.is_empty() && ran != listed;
-    odd.then(|| format!("{}: {ran} cases were run and deqp lists {listed}", group.name))
+    let differs = ran > listed || group.gaps.is_empty() && ran != listed;
+    differs.then(|| format!("{}: {ran} cases were run and deqp lists {listed}", group.name))
 }
 
 /// Returns a message with `N` for every number, so that cases that differ only in measured values
@@ -203,13 +209,13 @@ fn kind_of(message: &str) -> String {
 }
 
 /// Cache of covers by group, because most groups have the same runs.
-struct Covers<'a> {
+struct CoverCache<'a> {
     ledger: &'a Ledger,
-    known: HashMap<Vec<usize>, Cover>,
+    by_runs: HashMap<Vec<usize>, Cover>,
 }
 
-impl Covers<'_> {
-    fn of(&mut self, group: &str) -> Cover {
+impl CoverCache<'_> {
+    fn of_group(&mut self, group: &str) -> Cover {
         let runs = &self.ledger.runs;
         let candidates: Vec<usize> = (0..runs.len()).filter(|&at| runs[at].scope.covers(group)).collect();
         let compute = || {
@@ -217,6 +223,6 @@ impl Covers<'_> {
             let of_candidates = cover(&portions);
             Cover { bases: of_candidates.bases.iter().map(|&at| candidates[at]).collect(), ..of_candidates }
         };
-        self.known.entry(candidates.clone()).or_insert_with(compute).clone()
+        self.by_runs.entry(candidates.clone()).or_insert_with(compute).clone()
     }
 }

@@ -44,11 +44,11 @@ fn run(hour: u64, portion: &str, groups: &[&str]) -> Ledger {
         findings: BTreeMap::new(),
     };
     let mut totals = BTreeMap::new();
-    for name in names().iter().filter(|name| run.scope.chosen(name)) {
+    for name in names().iter().filter(|name| run.scope.is_selected(name)) {
         *totals.entry(table_group(name).to_string()).or_default() += 1;
-        if run.portion.holds(name) {
+        if run.portion.contains_case(name) {
             let status = status(name, hour);
-            run.counts.entry(table_group(name).into()).or_default().0[Tally::place(&[status])] += 1;
+            run.counts.entry(table_group(name).into()).or_default().0[StatusCounts::index_of(&[status])] += 1;
             if !matches!(status, Status::Pass | Status::NotSupported) {
                 let message = format!("{status} after 0x{hour:x} hours at R8_8");
                 run.findings.insert(name.clone(), Finding { statuses: vec![status], millis: hour, message });
@@ -69,9 +69,9 @@ fn summary(ledger: &Ledger) -> Summary {
 }
 
 /// Returns the tally of all cases, each at the hour that `when` returns.
-fn truth(when: impl Fn(&str) -> u64) -> Tally {
-    let mut tally = Tally::default();
-    names().iter().for_each(|name| tally.0[Tally::place(&[status(name, when(name))])] += 1);
+fn truth(when: impl Fn(&str) -> u64) -> StatusCounts {
+    let mut tally = StatusCounts::default();
+    names().iter().for_each(|name| tally.0[StatusCounts::index_of(&[status(name, when(name))])] += 1);
     tally
 }
 
@@ -79,15 +79,18 @@ fn truth(when: impl Fn(&str) -> u64) -> Tally {
 fn text_and_ledger_are_the_same() {
     let mut ledger = merged(&[run(1, "1/2", &[]), run(2, "2/2", &["g1"]), run(3, "3/4", &["g2.sub", "g1"])]);
     let scope = Scope { groups: vec!["a,b%".into()], cases: vec!["*.x y\t".into()], listed: true };
-    let mut odd = run(4, "1/1", &[]).runs.remove(0);
-    odd.findings.values_mut().for_each(|finding| finding.statuses.insert(0, Status::Fail));
-    odd.findings.retain(|name, _| name.contains(".g1."));
-    odd.counts = BTreeMap::from([("dEQP-VK.g1".to_string(), Tally([5, 0, 0, odd.findings.len() as u64, 0, 0, 0, 0]))]);
-    odd.findings.insert("dEQP-VK.g1.skipped".into(), Finding::default());
-    odd.counts.get_mut("dEQP-VK.g1").unwrap().0[7] += 1;
+    let mut inconsistencies = run(4, "1/1", &[]).runs.remove(0);
+    inconsistencies.findings.values_mut().for_each(|finding| finding.statuses.insert(0, Status::Fail));
+    inconsistencies.findings.retain(|name, _| name.contains(".g1."));
+    inconsistencies.counts = BTreeMap::from([(
+        "dEQP-VK.g1".to_string(),
+        StatusCounts([5, 0, 0, inconsistencies.findings.len() as u64, 0, 0, 0, 0]),
+    )]);
+    inconsistencies.findings.insert("dEQP-VK.g1.skipped".into(), Finding::default());
+    inconsistencies.counts.get_mut("dEQP-VK.g1").unwrap().0[7] += 1;
     ledger
         .merge(Ledger {
-            runs: vec![Run { scope: Scope { listed: true, ..Scope::default() }, ..odd }],
+            runs: vec![Run { scope: Scope { listed: true, ..Scope::default() }, ..inconsistencies }],
             ..ledger.clone()
         })
         .unwrap();
@@ -100,7 +103,7 @@ fn text_and_ledger_are_the_same() {
 }
 
 #[test]
-fn every_torn_or_changed_ledger_is_refused_or_read_and_never_more() {
+fn damaged_ledgers_are_refused_or_read_unchanged() {
     let text = format::write(&merged(&[run(1, "1/8", &[]), run(2, "2/8", &["g1"])]));
     let whole = text.trim_end().len();
     for cut in (0..whole).step_by(7) {
@@ -127,7 +130,7 @@ fn every_torn_or_changed_ledger_is_refused_or_read_and_never_more() {
 }
 
 #[test]
-fn faults_have_their_line() {
+fn format_errors_name_their_line() {
     let text = format::write(&run(1, "1/2", &[]));
     let fault = |from: &str, to: &str| format::read(text.replacen(from, to, 1).as_bytes()).unwrap_err();
     assert_eq!(fault("cts-ledger\t1", "cts-ledger\t2").0, 1);
@@ -151,7 +154,7 @@ fn faults_have_their_line() {
 }
 
 #[test]
-fn portions_of_several_machines_make_a_complete_run() {
+fn portions_of_several_machines_complete_a_run() {
     let parts: Vec<Ledger> = (1..=16).map(|part| run(part, &format!("{part}/16"), &[])).collect();
     let almost = summary(&merged(&parts[1..]));
     assert!(!almost.complete());
@@ -186,8 +189,8 @@ fn a_later_run_of_a_case_replaces_the_earlier_one() {
     let mixed = merged(&[run(1, "1/1", &[]), run(100, "3/4", &[]), run(101, "1/2", &["g1"])]);
     assert_eq!(mixed.runs.len(), 3);
     let when = |name: &str| {
-        let again = Portion { part: 1, of: 2 }.holds(name) && name.contains(".g1.");
-        if again || third.holds(name) { 101 } else { 1 }
+        let again = Portion { part: 1, of: 2 }.contains_case(name) && name.contains(".g1.");
+        if again || third.contains_case(name) { 101 } else { 1 }
     };
     let found = summary(&mixed);
     assert_eq!(found.total, truth(when));
@@ -228,29 +231,29 @@ fn builds_and_case_lists_do_not_mix() {
 }
 
 #[test]
-fn numbers_that_disagree_with_deqp_are_told() {
+fn numbers_that_disagree_with_deqp_are_reported() {
     let mut ledger = run(1, "1/1", &[]);
     ledger.runs[0].counts.get_mut("dEQP-VK.g1").unwrap().0[0] -= 1;
     let found = summary(&ledger);
     assert!(!found.complete());
-    assert_eq!(found.odd, ["dEQP-VK.g1: 199 cases were run and deqp lists 200"]);
+    assert_eq!(found.inconsistencies, ["dEQP-VK.g1: 199 cases were run and deqp lists 200"]);
 }
 
 #[test]
-fn known_failures_are_told_and_missed_when_they_pass() {
+fn known_failures_are_reported_also_when_they_pass() {
     let folder = std::env::temp_dir().join(format!("cts-ledger-expect-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let ledger = run(1, "1/2", &[]);
     let failing = ledger.runs[0].findings.iter().find(|(_, finding)| finding.statuses == [Status::Fail]).unwrap().0;
     let passing =
-        names().into_iter().find(|n| ledger.runs[0].portion.holds(n) && status(n, 1) == Status::Pass).unwrap();
-    let absent = names().into_iter().find(|n| !ledger.runs[0].portion.holds(n)).unwrap();
+        names().into_iter().find(|n| ledger.runs[0].portion.contains_case(n) && status(n, 1) == Status::Pass).unwrap();
+    let absent = names().into_iter().find(|n| !ledger.runs[0].portion.contains_case(n)).unwrap();
     std::fs::write(folder.join("fails.txt"), format!("{failing} rounds\n{passing} mended\n{absent} not in it\n"))
         .unwrap();
     let found = Summary::new(&ledger, &folder).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     let all = summary(&ledger).failures.len();
-    assert_eq!(found.mended, [(passing, "mended".to_string())]);
+    assert_eq!(found.fixed, [(passing, "mended".to_string())]);
     assert_eq!(found.surprises(), all - 1 + 1);
     assert_eq!(
         found.failures.last().map(|n| (n.name.as_str(), n.reason.as_deref())),

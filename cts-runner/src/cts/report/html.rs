@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_is_whole_and_texts_cannot_break_it() {
+    fn the_page_is_complete_and_text_is_escaped() {
         let folder = std::env::temp_dir().join(format!("cts-html-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let logs = [folder.join("a.qpa"), folder.join("a.out")];

@@ -19,12 +19,12 @@ pub fn render(report: &Report) -> String {
     // unsupported.
     let count = |outcome: Outcome| report.counts().get(outcome);
     let unlisted = if report.has_every_row() { 0 } else { count(Outcome::Is(Status::NotSupported)) };
-    let listed = Totals::of(&report.rows.iter().collect::<Vec<_>>());
+    let listed = Totals::from_rows(&report.rows.iter().collect::<Vec<_>>());
     let total = Totals { tests: report.cases, skipped: listed.skipped + unlisted, seconds: report.seconds(), ..listed };
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let _ = writeln!(out, "<testsuites name=\"{}\" {}>", escape(&report.device.describe()), total.attributes());
     for (name, rows) in suites {
-        let _ = writeln!(out, " <testsuite name=\"{}\" {}>", escape(name), Totals::of(&rows).attributes());
+        let _ = writeln!(out, " <testsuite name=\"{}\" {}>", escape(name), Totals::from_rows(&rows).attributes());
         rows.iter().for_each(|row| case(&mut out, row));
         out.push_str(" </testsuite>\n");
     }
@@ -70,7 +70,7 @@ struct Totals {
 }
 
 impl Totals {
-    fn of(rows: &[&Row]) -> Self {
+    fn from_rows(rows: &[&Row]) -> Self {
         let mut totals = Totals { tests: rows.len(), ..Totals::default() };
         for row in rows {
             totals.seconds += row.seconds;
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_breaks_the_xml() {
+    fn text_is_escaped_in_xml() {
         assert_eq!(escape("a\u{1}\n\"<&>"), "a\u{fffd} &quot;&lt;&amp;&gt;");
     }
 }

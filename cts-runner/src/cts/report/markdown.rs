@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_cannot_break_the_page() {
+    fn text_is_escaped() {
         let text = render(&super::super::tests::sample());
         assert!(text.contains("## Surprises (5)") && text.contains("### passes on llvmpipe, fails here (1)"));
         assert!(text.contains("known \\| \\<since\\> 1.0"));

@@ -21,7 +21,7 @@ pub const SLOWEST: usize = 20;
 
 /// Maximum number of cases that all get a row in the reports. Larger reports would be too large to
 /// open.
-pub const EVERY: usize = 100_000;
+pub const MAX_FULL_ROWS: usize = 100_000;
 
 /// Result of one case.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,8 +66,8 @@ pub struct Report {
     pub other: Option<Device>,
     /// Number of cases.
     pub cases: usize,
-    /// Cases in the order of the selection. If there are more than [`EVERY`], only those that
-    /// neither passed nor are unsupported.
+    /// Cases in the order of the selection. If there are more than [`MAX_FULL_ROWS`], only those
+    /// that neither passed nor are unsupported.
     pub rows: Vec<Row>,
     /// Differences from the other driver and from the baseline.
     pub comparisons: Vec<Comparison>,
@@ -141,7 +141,7 @@ impl Report {
             notes: Vec::new(),
             wall: Duration::ZERO,
             resumed: 0,
-            every: cases <= EVERY,
+            every: cases <= MAX_FULL_ROWS,
             counts: Counts::default(),
             seconds: 0.0,
             slowest: Vec::new(),
@@ -208,7 +208,7 @@ impl Report {
             Outcome::ALL.iter().map(|&o| (o.name().to_string(), counts.get(o).into())).collect();
         let surprise = |row: &&Row| json!({ "case": row.name, "outcome": row.outcome.name(), "why": row.why() });
         let group = |g: &super::diff::Group| json!({ "pattern": g.pattern, "cases": g.cases, "of": g.of });
-        let kind = |k: &super::diff::Kind| {
+        let kind = |k: &super::diff::DifferenceKind| {
             json!({ "title": k.title, "worse": k.worse, "cases": k.cases,
                     "groups": k.groups.iter().map(group).collect::<Vec<_>>() })
         };
@@ -285,14 +285,17 @@ pub(crate) mod tests {
     #[test]
     fn of_very_many_cases_only_what_matters_has_a_row() {
         let sample = sample();
-        let mut report = Report::new(Device::default(), None, EVERY + 1);
-        for i in 0..=EVERY {
+        let mut report = Report::new(Device::default(), None, MAX_FULL_ROWS + 1);
+        for i in 0..=MAX_FULL_ROWS {
             let row = if i == 777 { &sample.rows[6] } else { &sample.rows[i % 2] };
             report.add(Row { name: format!("dEQP-VK.a.b.c{i}"), seconds: i as f64, ..row.clone() });
         }
-        assert_eq!((report.cases, report.counts().total(), report.rows.len()), (EVERY + 1, EVERY + 1, 1));
+        assert_eq!(
+            (report.cases, report.counts().total(), report.rows.len()),
+            (MAX_FULL_ROWS + 1, MAX_FULL_ROWS + 1, 1)
+        );
         assert_eq!((report.surprises().len(), report.slowest().len()), (1, SLOWEST));
-        assert_eq!(report.slowest()[0].name, format!("dEQP-VK.a.b.c{EVERY}"));
+        assert_eq!(report.slowest()[0].name, format!("dEQP-VK.a.b.c{MAX_FULL_ROWS}"));
         let texts = [html::render(&report), junit::render(&report), markdown::render(&report)];
         for text in texts {
             assert!(text.len() < 100_000 && text.contains("100001") && text.contains("777"), "{text}");

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::descriptor_buffer::Shadow;
+use super::descriptor_buffer::MaterializedSet;
 use super::{Executor, SetDescriptorBufferOffsets};
 use crate::command::BindDescriptorSets;
 use crate::device::Device;
@@ -12,8 +12,8 @@ use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::program::BoundProgram;
 use base::abi::{
-    BufferDescriptor, DynamicBuffers, Heaps, MAX_DESCRIPTOR_SETS, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS,
-    NEAR_DYNAMIC_BUFFERS, ShaderContext,
+    BufferDescriptor, DynamicBuffers, Heaps, INLINE_DYNAMIC_BUFFERS, MAX_DESCRIPTOR_SETS, MAX_HEAP_RANGE,
+    MAX_PUSH_CONSTANTS, ShaderContext,
 };
 use base::alloc::or_unwind;
 use base::mem::MemoryRange;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 /// Program and descriptors that are bound to one bind point.
 #[derive(Default)]
-pub(super) struct Bound {
+pub(super) struct BindPointState {
     pub program: Option<Arc<BoundProgram>>,
     sets: Vec<Option<BoundSet>>,
     /// Descriptor heaps of resources and of samplers.
@@ -34,33 +34,33 @@ pub(super) struct Bound {
 }
 
 struct BoundSet {
-    source: Source,
+    source: SetSource,
     dynamic_offsets: SmallVec<[u32; 4]>,
 }
 
 /// Location of a set's descriptors.
-enum Source {
+enum SetSource {
     /// A descriptor set.
     Set(Arc<DescriptorSet>),
     /// An address in a descriptor buffer, and the set that was made of its bytes.
-    Buffer(Arc<SetLayout>, u64, OnceCell<Arc<Shadow>>),
+    Buffer(Arc<SetLayout>, u64, OnceCell<Arc<MaterializedSet>>),
 }
 
 impl BoundSet {
     fn layout(&self) -> &SetLayout {
         match &self.source {
-            Source::Set(set) => &set.layout,
-            Source::Buffer(layout, ..) => layout,
+            SetSource::Set(set) => &set.layout,
+            SetSource::Buffer(layout, ..) => layout,
         }
     }
 
-    fn set(&self, device: &Device, shadows: &mut Vec<Arc<Shadow>>) -> &DescriptorSet {
+    fn set(&self, device: &Device, materialized_sets: &mut Vec<Arc<MaterializedSet>>) -> &DescriptorSet {
         match &self.source {
-            Source::Set(set) => set,
-            Source::Buffer(layout, address, made) => {
+            SetSource::Set(set) => set,
+            SetSource::Buffer(layout, address, made) => {
                 let make = || {
-                    shadows.push(Arc::new(Shadow::new(device, layout, *address)));
-                    shadows[shadows.len() - 1].clone()
+                    materialized_sets.push(Arc::new(MaterializedSet::new(device, layout, *address)));
+                    materialized_sets[materialized_sets.len() - 1].clone()
                 };
                 &made.get_or_init(make).set
             }
@@ -78,11 +78,11 @@ pub(super) struct DrawParameters {
     pub view_index: u32,
 }
 
-impl Bound {
+impl BindPointState {
     /// Returns the context for a program with `layout`.
     pub fn context(
         &mut self,
-        (device, shadows): (&Device, &mut Vec<Arc<Shadow>>),
+        (device, materialized_sets): (&Device, &mut Vec<Arc<MaterializedSet>>),
         layout: &Arc<PipelineLayout>,
         push_constants: &[u8; MAX_PUSH_CONSTANTS],
         parameters: DrawParameters,
@@ -95,7 +95,7 @@ impl Bound {
                 context.clone()
             }
             _ => {
-                let context = Arc::new(self.build((device, shadows), layout, push_constants, parameters));
+                let context = Arc::new(self.build((device, materialized_sets), layout, push_constants, parameters));
                 self.context = Some((layout.clone(), context.clone()));
                 context
             }
@@ -104,14 +104,14 @@ impl Bound {
 
     fn build(
         &self,
-        (device, shadows): (&Device, &mut Vec<Arc<Shadow>>),
+        (device, materialized_sets): (&Device, &mut Vec<Arc<MaterializedSet>>),
         layout: &PipelineLayout,
         push_constants: &[u8; MAX_PUSH_CONSTANTS],
         p: DrawParameters,
     ) -> ShaderContext {
         let mut context = ShaderContext {
             sets: [texture::zero_page(); MAX_DESCRIPTOR_SETS],
-            dynamic_buffers: [null_buffer(); NEAR_DYNAMIC_BUFFERS],
+            dynamic_buffers: [null_buffer(); INLINE_DYNAMIC_BUFFERS],
             push_constants: *push_constants,
             num_workgroups: p.num_workgroups,
             base_vertex: p.base_vertex,
@@ -127,17 +127,17 @@ impl Bound {
         };
         // Dynamic buffers, if there are more of them than fit into the context.
         let mut all: Vec<BufferDescriptor> = Vec::new();
-        if layout.dynamic_count as usize > NEAR_DYNAMIC_BUFFERS {
+        if layout.dynamic_count as usize > INLINE_DYNAMIC_BUFFERS {
             all = or_unwind(base::alloc::filled(null_buffer(), layout.dynamic_count as usize));
         }
         for (number, set_layout) in layout.sets.iter().enumerate() {
             let Some(set_layout) = set_layout else { continue };
-            let bound = self.sets.get(number).and_then(Option::as_ref).filter(|_| !layout.of_heap);
+            let bound = self.sets.get(number).and_then(Option::as_ref).filter(|_| !layout.uses_heap);
             let bound = bound.filter(|b| b.layout().compatible(set_layout));
             // A set that is not bound reads as null descriptors, so that this error of the
             // application does not end the process.
             let (set, offsets) = match bound {
-                Some(bound) => (bound.set(device, shadows), &bound.dynamic_offsets[..]),
+                Some(bound) => (bound.set(device, materialized_sets), &bound.dynamic_offsets[..]),
                 None => (layout.null_set(number), &[][..]),
             };
             context.sets[number] = set.memory().base();
@@ -158,7 +158,7 @@ impl Bound {
     }
 }
 
-impl Bound {
+impl BindPointState {
     /// Returns the heaps as shaders see them.
     fn heaps(&self, device: &Device) -> Heaps {
         let Some(heaps) = &device.heaps else { return Heaps::NONE };
@@ -169,14 +169,14 @@ impl Bound {
 
     /// Binds the descriptors at an address of a descriptor buffer.
     pub fn bind_at(&mut self, number: usize, layout: Arc<SetLayout>, address: u64) {
-        let source = Source::Buffer(layout, address, OnceCell::new());
-        self.put(number, Some(BoundSet { source, dynamic_offsets: SmallVec::new() }));
+        let source = SetSource::Buffer(layout, address, OnceCell::new());
+        self.bind(number, Some(BoundSet { source, dynamic_offsets: SmallVec::new() }));
     }
 
     /// Discards the sets that were made of descriptor buffers, so that the buffers are read again.
-    pub fn renew(&mut self) {
+    pub fn invalidate(&mut self) {
         for bound in self.sets.iter_mut().flatten() {
-            if let Source::Buffer(_, _, made) = &mut bound.source
+            if let SetSource::Buffer(_, _, made) = &mut bound.source
                 && made.take().is_some()
             {
                 self.context = None;
@@ -184,7 +184,7 @@ impl Bound {
         }
     }
 
-    fn put(&mut self, number: usize, set: Option<BoundSet>) {
+    fn bind(&mut self, number: usize, set: Option<BoundSet>) {
         self.context = None;
         if self.sets.len() <= number {
             self.sets.resize_with(number + 1, || None);
@@ -222,10 +222,11 @@ impl Executor<'_> {
     /// Binds the live part of a heap, for all bind points.
     pub(super) fn bind_heap(&mut self, kind: HeapKind, address: u64, size: u64) {
         let size = size.min(MAX_HEAP_RANGE);
-        let memory = self.device.heap.described(address, size);
+        let memory = self.device.heap.live_prefix_for_descriptor(address, size);
         if size != 0 && memory.is_none_or(|memory| memory.size < size) {
-            self.device
-                .misuse(&format!("a descriptor heap of {size} bytes at {address:#x} reaches where no memory is"));
+            self.device.report_invalid_usage(&format!(
+                "a descriptor heap of {size} bytes at {address:#x} reaches where no memory is"
+            ));
         }
         for point in self.state.points.iter_mut() {
             point.heaps[kind as usize] = memory;
@@ -239,9 +240,9 @@ impl Executor<'_> {
         for (number, set) in (c.first_set as usize..MAX_DESCRIPTOR_SETS).zip(&c.sets) {
             let bound = set.as_ref().map(|set| {
                 let dynamic_offsets = offsets.by_ref().take(set.layout.dynamic_count as usize).collect();
-                BoundSet { source: Source::Set(set.clone()), dynamic_offsets }
+                BoundSet { source: SetSource::Set(set.clone()), dynamic_offsets }
             });
-            point.put(number, bound);
+            point.bind(number, bound);
         }
     }
 
@@ -253,7 +254,9 @@ impl Executor<'_> {
         for (number, (layout, index, offset)) in (c.first_set as usize..MAX_DESCRIPTOR_SETS).zip(&c.sets) {
             let buffer = self.state.descriptor_buffers.get(*index as usize);
             let (Some(layout), Some(buffer)) = (layout, buffer) else {
-                self.device.misuse("vkCmdSetDescriptorBufferOffsetsEXT: no such set, or no such buffer is bound");
+                self.device.report_invalid_usage(
+                    "vkCmdSetDescriptorBufferOffsetsEXT: no such set, or no such buffer is bound",
+                );
                 continue;
             };
             self.state.points[c.bind_point].bind_at(number, layout.clone(), buffer.wrapping_add(*offset));
@@ -262,11 +265,11 @@ impl Executor<'_> {
 
     /// Discards materialized descriptor sets after a dependency, because descriptors in buffers may
     /// have changed.
-    pub(super) fn renew_descriptors(&mut self) {
-        self.state.points.iter_mut().for_each(Bound::renew);
+    pub(super) fn invalidate_descriptors(&mut self) {
+        self.state.points.iter_mut().for_each(BindPointState::invalidate);
         // Deferred draws still refer to the materialized sets.
         if self.render.is_none() {
-            self.shadows.clear();
+            self.materialized_sets.clear();
         }
     }
 

@@ -10,7 +10,7 @@
 use crate::command::transfer;
 use crate::device::Device;
 use crate::object::descriptor::{Binding, SetLayout};
-use crate::object::descriptor_buffer::Packed;
+use crate::object::descriptor_buffer::PackedDescriptor;
 use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
 use crate::object::image::ImageView;
 use crate::object::sampler::Sampler;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use texture::{buffer_view, default_sampler, null_view};
 
 /// A materialized descriptor set: a set made of a buffer's bytes.
-pub(super) struct Shadow {
+pub(super) struct MaterializedSet {
     /// The descriptor set of the driver.
     pub set: DescriptorSet,
     views: Vec<Arc<ImageView>>,
@@ -32,35 +32,35 @@ pub(super) struct Shadow {
     texels: Vec<Box<abi::ImageView>>,
 }
 
-impl Shadow {
+impl MaterializedSet {
     /// Makes a set of a layout from the bytes at an address. Unwinds the thread, which is the
     /// queue's worker, if there is no memory.
-    pub fn new(device: &Device, layout: &Arc<SetLayout>, address: u64) -> Shadow {
+    pub fn new(device: &Device, layout: &Arc<SetLayout>, address: u64) -> MaterializedSet {
         let most = layout.bindings.last().map_or(0, |last| last.count);
         // A buffer may end before the last element of a variable binding does.
-        let memory = device.heap.prefix(address, layout.size_with_variable_count(most) as u64);
+        let memory = device.heap.live_prefix(address, layout.size_with_variable_count(most) as u64);
         let memory = memory.unwrap_or(MemoryRange::NULL);
         let room = |b: &Binding| memory.size.saturating_sub(b.offset.into()) / b.stride() as u64;
         let count = layout.bindings.last().map_or(0, |last| room(last).min(last.count.into()) as u32);
         let set = or_unwind(DescriptorSet::new(layout.clone(), count).map_err(|_| OutOfMemory));
-        let mut shadow = Shadow { set, views: Vec::new(), samplers: Vec::new(), texels: Vec::new() };
+        let mut materialized = MaterializedSet { set, views: Vec::new(), samplers: Vec::new(), texels: Vec::new() };
         for b in &layout.bindings {
             let count = room(b).min(b.count_in_set(count).into()) as u32;
             if b.kind == DescriptorKind::InlineUniformBlock {
                 let bytes = transfer::bytes(memory.slice(b.offset.into(), count.into()));
-                shadow.set.memory().write_bytes(b.offset as usize, &bytes);
+                materialized.set.memory().write_bytes(b.offset as usize, &bytes);
                 continue;
             }
             for element in 0..count {
                 let at = b.offset as usize + element as usize * b.stride();
                 let bytes = transfer::parameters(memory.slice(at as u64, DESCRIPTOR_SIZE as u64));
-                shadow.write(device, b, element, at, Packed::from_bytes(bytes));
+                materialized.write(device, b, element, at, PackedDescriptor::from_bytes(bytes));
             }
         }
-        shadow
+        materialized
     }
 
-    fn write(&mut self, device: &Device, b: &Binding, element: u32, at: usize, packed: Packed) {
+    fn write(&mut self, device: &Device, b: &Binding, element: u32, at: usize, packed: PackedDescriptor) {
         use DescriptorKind as K;
         let is = |kind: &K| packed.is(*kind);
         const BUFFERS: [K; 2] = [K::UniformBuffer, K::StorageBuffer];
@@ -98,7 +98,7 @@ impl Shadow {
     ) {
         let mut descriptor = ImageDescriptor { view: null_view(), sampler: default_sampler() };
         let seen = |view: &Arc<ImageView>| kind != DescriptorKind::Sampler && view.has_memory();
-        if let Some(view) = device.living.view(view).filter(seen) {
+        if let Some(view) = device.descriptor_names.view(view).filter(seen) {
             descriptor.view = match kind {
                 DescriptorKind::StorageImage => std::ptr::from_ref(view.storage()),
                 _ => std::ptr::from_ref(view.view()),
@@ -107,7 +107,7 @@ impl Shadow {
         }
         if let Some(immutable) = b.immutable_samplers.get(element as usize) {
             descriptor.sampler = &raw const *immutable.sampler;
-        } else if let Some(sampler) = device.living.sampler(sampler) {
+        } else if let Some(sampler) = device.descriptor_names.sampler(sampler) {
             descriptor.sampler = &raw const *sampler.sampler;
             self.samplers.push(sampler);
         }
@@ -117,6 +117,6 @@ impl Shadow {
 
 /// Returns the live part of a buffer.
 fn buffer(device: &Device, address: u64, range: u64) -> BufferDescriptor {
-    let alive = device.heap.described(address, range);
+    let alive = device.heap.live_prefix_for_descriptor(address, range);
     alive.map_or_else(null_buffer, |alive| BufferDescriptor { address: alive.address, range: alive.size })
 }

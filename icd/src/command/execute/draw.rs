@@ -2,12 +2,12 @@
 
 use super::Executor;
 use super::bind::DrawParameters;
-use crate::command::{ConditionalRendering, DrawIndirect, DrawMulti, IndirectKind, Place};
+use crate::command::{ConditionalRendering, DeviceLocation, DrawIndirect, DrawMulti, IndirectKind};
 use crate::device::fault::Cause;
-use crate::ffi::known;
+use crate::ffi::object_data;
 use crate::object::bind_point::BindPoint;
 use crate::object::pipeline_state::join;
-use crate::object::program::{BoundProgram, Executable};
+use crate::object::program::{BoundProgram, ExecutableStages};
 use ash::vk;
 use execution::Dispatch;
 use rasterizer::RenderPassInstance;
@@ -17,27 +17,27 @@ use std::sync::atomic::Ordering;
 
 /// Kind and counts of a draw.
 #[derive(Clone, Copy)]
-enum Drawn {
+enum DrawKind {
     Vertices(DrawCounts),
     Indexed(DrawCounts),
     /// A draw of this number of mesh workgroups.
     MeshTasks([u32; 3]),
 }
 
-impl Drawn {
+impl DrawKind {
     fn is_empty(&self) -> bool {
         match self {
-            Drawn::Vertices(counts) | Drawn::Indexed(counts) => counts.count == 0 || counts.instances == 0,
-            Drawn::MeshTasks(groups) => groups.contains(&0),
+            DrawKind::Vertices(counts) | DrawKind::Indexed(counts) => counts.count == 0 || counts.instances == 0,
+            DrawKind::MeshTasks(groups) => groups.contains(&0),
         }
     }
 
     /// Returns the parameters that shaders read; `number` is the number of the draw in its command.
     fn parameters(&self, number: Option<u32>) -> DrawParameters {
         let (base_vertex, base_instance) = match self {
-            Drawn::Vertices(counts) => (counts.first, counts.first_instance),
-            Drawn::Indexed(counts) => (counts.vertex_offset as u32, counts.first_instance),
-            Drawn::MeshTasks(_) => (0, 0),
+            DrawKind::Vertices(counts) => (counts.first, counts.first_instance),
+            DrawKind::Indexed(counts) => (counts.vertex_offset as u32, counts.first_instance),
+            DrawKind::MeshTasks(_) => (0, 0),
         };
         DrawParameters { base_vertex, base_instance, draw_index: number.unwrap_or(0), ..DrawParameters::default() }
     }
@@ -45,7 +45,7 @@ impl Drawn {
 
 impl Executor<'_> {
     pub(super) fn draw_mesh_tasks(&mut self, groups: [u32; 3]) {
-        self.draw_one(Drawn::MeshTasks(groups), None);
+        self.draw_one(DrawKind::MeshTasks(groups), None);
         self.queue.watched.end();
     }
 
@@ -69,11 +69,11 @@ impl Executor<'_> {
     }
 
     pub(super) fn draw_indirect(&mut self, c: &DrawIndirect) {
-        self.draws_of_one_command(|executor| executor.indirect_draws(c));
+        self.execute_draws(|executor| executor.indirect_draws(c));
     }
 
     pub(super) fn draw_multi(&mut self, c: &DrawMulti) {
-        self.draws_of_one_command(|executor| {
+        self.execute_draws(|executor| {
             for (number, &(first, count, vertex_offset)) in (0..).zip(&c.draws) {
                 if executor.device.abort.load(Ordering::Relaxed) != 0 {
                     return;
@@ -87,7 +87,7 @@ impl Executor<'_> {
 
     /// Executes the draws of one command. The watchdog's budget covers the whole command, not each
     /// draw.
-    fn draws_of_one_command(&mut self, draws: impl FnOnce(&mut Self)) {
+    fn execute_draws(&mut self, draws: impl FnOnce(&mut Self)) {
         if let Some(program) = &self.state.points[BindPoint::Graphics].program {
             self.queue.watched.begin(program.number());
         }
@@ -98,17 +98,17 @@ impl Executor<'_> {
     /// Begins conditional rendering. The value of the word at this time holds until the end,
     /// because changing it meanwhile has undefined results.
     pub(super) fn begin_conditional_rendering(&mut self, c: &ConditionalRendering) {
-        match self.read_words::<1>(&c.place.0, c.place.1) {
+        match self.read_words::<1>(&c.location.0, c.location.1) {
             Some([word]) => self.discarding = (word == 0) != c.inverted,
-            None => self.device.misuse("conditional rendering reads where no memory is"),
+            None => self.device.report_invalid_usage("conditional rendering reads where no memory is"),
         }
     }
 
     fn indirect_draws(&mut self, c: &DrawIndirect) {
         let limit = match &c.count {
-            Some((space, offset)) => match self.read_words::<1>(space, *offset) {
+            Some((base, offset)) => match self.read_words::<1>(base, *offset) {
                 Some([count]) => count.min(c.draw_count),
-                None => return self.device.misuse("an indirect draw reads its count where no memory is"),
+                None => return self.device.report_invalid_usage("an indirect draw reads its count where no memory is"),
             },
             None => c.draw_count,
         };
@@ -116,7 +116,7 @@ impl Executor<'_> {
             if self.device.abort.load(Ordering::Relaxed) != 0 {
                 return;
             }
-            let (space, first) = &c.place;
+            let (base, first) = &c.location;
             let offset = first.saturating_add(u64::from(i).saturating_mul(c.stride));
             let counts = |[count, instances, first, first_instance]: [u32; 4]| DrawCounts {
                 count,
@@ -126,14 +126,16 @@ impl Executor<'_> {
                 first_instance,
             };
             let drawn = match c.kind {
-                IndirectKind::Vertices => self.read_words(space, offset).map(|words| Drawn::Vertices(counts(words))),
+                IndirectKind::Vertices => self.read_words(base, offset).map(|words| DrawKind::Vertices(counts(words))),
                 IndirectKind::Indexed => {
-                    self.read_words(space, offset).map(|words| Drawn::Indexed(indexed_counts(words)))
+                    self.read_words(base, offset).map(|words| DrawKind::Indexed(indexed_counts(words)))
                 }
-                IndirectKind::MeshTasks => self.read_words(space, offset).map(Drawn::MeshTasks),
+                IndirectKind::MeshTasks => self.read_words(base, offset).map(DrawKind::MeshTasks),
             };
             let Some(drawn) = drawn else {
-                return self.device.misuse(&format!("an indirect draw reads where no memory is (draw {i})"));
+                return self
+                    .device
+                    .report_invalid_usage(&format!("an indirect draw reads where no memory is (draw {i})"));
             };
             self.draw_one(drawn, Some(i));
         }
@@ -141,34 +143,38 @@ impl Executor<'_> {
 
     /// Draws with counts; `number` is the number of the draw in its command, if that has several.
     pub(super) fn draw_counts(&mut self, counts: DrawCounts, indexed: bool, number: Option<u32>) {
-        self.draw_one(if indexed { Drawn::Indexed(counts) } else { Drawn::Vertices(counts) }, number);
+        self.draw_one(if indexed { DrawKind::Indexed(counts) } else { DrawKind::Vertices(counts) }, number);
     }
 
-    fn draw_one(&mut self, drawn: Drawn, number: Option<u32>) {
+    fn draw_one(&mut self, drawn: DrawKind, number: Option<u32>) {
         let device = self.device;
         let Some(program) = self.state.points[BindPoint::Graphics].program.clone() else {
-            return device.misuse("a draw without a graphics pipeline");
+            return device.report_invalid_usage("a draw without a graphics pipeline");
         };
-        let Executable::Graphics(stages) = program.stages().executable() else { return };
-        let Some(render) = &mut self.render else { return device.misuse("a draw outside of a render pass") };
+        let ExecutableStages::Graphics(stages) = program.stages().executable() else { return };
+        let Some(render) = &mut self.render else {
+            return device.report_invalid_usage("a draw outside of a render pass");
+        };
         if drawn.is_empty() {
             return;
         }
-        let meshes = matches!(drawn, Drawn::MeshTasks(_));
+        let meshes = matches!(drawn, DrawKind::MeshTasks(_));
         if stages.mesh().is_some() != meshes {
-            return device.misuse("a draw of vertices with a pipeline of a mesh stage, or of mesh tasks without one");
+            return device.report_invalid_usage(
+                "a draw of vertices with a pipeline of a mesh stage, or of mesh tasks without one",
+            );
         }
         if let Err(message) = program.stages().ready() {
-            return self.no_code(&program, &message);
+            return self.lose_without_code(&program, &message);
         }
-        let indexed = matches!(drawn, Drawn::Indexed(_));
+        let indexed = matches!(drawn, DrawKind::Indexed(_));
         let index_buffer = if indexed { self.state.index_buffer } else { None };
         if indexed && index_buffer.is_none() {
-            return device.misuse("an indexed draw without an index buffer");
+            return device.report_invalid_usage("an indexed draw without an index buffer");
         }
-        let state = self.state.joined.get_or_insert_with(|| Arc::new(join(&self.state.values))).clone();
+        let state = self.state.joined_draw_state.get_or_insert_with(|| Arc::new(join(&self.state.values))).clone();
         if self.state.values.locations != render.locations && !state.rasterizer_discard {
-            device.misuse(
+            device.report_invalid_usage(
                 "the pipeline of a draw has other attachment locations than vkCmdSetRenderingAttachmentLocations",
             );
         }
@@ -184,15 +190,19 @@ impl Executor<'_> {
         render.use_samples(device, self.state.values.samples);
         let Some(pass) = &mut render.pass else { return };
         let (counts, groups) = match drawn {
-            Drawn::Vertices(counts) | Drawn::Indexed(counts) => (counts, [1; 3]),
-            Drawn::MeshTasks(groups) => (DrawCounts::default(), groups),
+            DrawKind::Vertices(counts) | DrawKind::Indexed(counts) => (counts, [1; 3]),
+            DrawKind::MeshTasks(groups) => (DrawCounts::default(), groups),
         };
         let feedback = self.state.feedback.active.clone().filter(|_| !meshes);
         for &view_index in &render.views {
             parameters.view_index = view_index;
             let point = &mut self.state.points[BindPoint::Graphics];
-            let context =
-                point.context((device, &mut self.shadows), program.layout(), &self.state.push_constants.0, parameters);
+            let context = point.context(
+                (device, &mut self.materialized_sets),
+                program.layout(),
+                &self.state.push_constants.0,
+                parameters,
+            );
             let excessive = pass.draw(Draw {
                 running,
                 stages: stages.clone(),
@@ -206,7 +216,7 @@ impl Executor<'_> {
                 queries: self.queries.clone(),
             });
             if excessive != 0 {
-                device.misuse(&format!(
+                device.report_invalid_usage(&format!(
                     "{excessive} task workgroups asked for more mesh workgroups than maxMeshWorkGroupTotalCount, and got so many"
                 ));
             }
@@ -216,19 +226,23 @@ impl Executor<'_> {
     pub(super) fn dispatch(&mut self, base: [u32; 3], groups: [u32; 3]) {
         let device = self.device;
         let Some(program) = self.state.points[BindPoint::Compute].program.clone() else {
-            return device.misuse("a dispatch without a compute pipeline");
+            return device.report_invalid_usage("a dispatch without a compute pipeline");
         };
-        let Executable::Compute(stage) = program.stages().executable() else { return };
+        let ExecutableStages::Compute(stage) = program.stages().executable() else { return };
         if groups.contains(&0) {
             return;
         }
         if let Err(message) = program.stages().ready() {
-            return self.no_code(&program, &message);
+            return self.lose_without_code(&program, &message);
         }
         let parameters = DrawParameters { num_workgroups: groups, ..Default::default() };
         let point = &mut self.state.points[BindPoint::Compute];
-        let context =
-            point.context((device, &mut self.shadows), program.layout(), &self.state.push_constants.0, parameters);
+        let context = point.context(
+            (device, &mut self.materialized_sets),
+            program.layout(),
+            &self.state.push_constants.0,
+            parameters,
+        );
         self.queue.watched.begin(program.number());
         let dispatch = Dispatch { running: self.queue.watched.running(), stage: stage.clone(), context, base, groups };
         let invocations = execution::dispatch(device.engine.pool(), &dispatch);
@@ -238,16 +252,16 @@ impl Executor<'_> {
 
     /// Loses the device because code generation failed after creation. This is an error of Grus,
     /// after which nothing can be drawn.
-    fn no_code(&self, program: &BoundProgram, message: &str) {
+    fn lose_without_code(&self, program: &BoundProgram, message: &str) {
         let (device, number) = (self.device, program.number());
-        let message = format!("pipeline {}: no code: {message}", known::name(number));
-        self.queue.lose_by(device, Cause::NoCode, &message, &[number]);
+        let message = format!("pipeline {}: no code: {message}", object_data::name(number));
+        self.queue.lose_with_pipelines(device, Cause::NoCode, &message, &[number]);
     }
 
-    pub(super) fn dispatch_indirect(&mut self, (space, offset): &Place) {
-        match self.read_words::<3>(space, *offset) {
+    pub(super) fn dispatch_indirect(&mut self, (base, offset): &DeviceLocation) {
+        match self.read_words::<3>(base, *offset) {
             Some(groups) => self.dispatch([0; 3], groups),
-            None => self.device.misuse("an indirect dispatch reads where no memory is"),
+            None => self.device.report_invalid_usage("an indirect dispatch reads where no memory is"),
         }
     }
 

@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
-use crate::command::{IndirectCommands, Space, bounds, transfer};
+use crate::command::{BufferOrAddress, IndirectCommands, bounds, transfer};
 use crate::object::image::Image;
 use ash::vk;
 use base::abi::Dim;
@@ -21,7 +21,7 @@ fn word(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// Reads a little-endian number of 64 bits from a command in memory.
-fn wide(bytes: &[u8], at: usize) -> u64 {
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from(word(bytes, at)) | u64::from(word(bytes, at + 4)) << 32
 }
 
@@ -39,9 +39,9 @@ fn slices_of_layers(region: &mut vk::BufferImageCopy, image: &Image) {
 impl Executor<'_> {
     /// Returns the bytes at an address, if all of them are live.
     fn at(&self, command: &str, i: u32, address: u64, bytes: u64) -> Option<MemoryRange> {
-        let range = self.exact(&Space::Addresses, address, bytes);
+        let range = self.exact(&BufferOrAddress::Addresses, address, bytes);
         if range.is_none() {
-            self.device.misuse(&format!(
+            self.device.report_invalid_usage(&format!(
                 "{command}: command {i} reads or writes {bytes} bytes at {address:#x}, where no memory is"
             ));
         }
@@ -64,7 +64,7 @@ impl Executor<'_> {
     pub(super) fn copy_memory_indirect(&mut self, commands: &IndirectCommands) {
         const COMMAND: &str = "vkCmdCopyMemoryIndirectKHR";
         self.each(COMMAND, commands, |i, bytes: [u8; COPY]| {
-            let [from, to, size] = [0, 8, 16].map(|at| wide(&bytes, at));
+            let [from, to, size] = [0, 8, 16].map(|at| u64_at(&bytes, at));
             if size == 0 {
                 return;
             }
@@ -100,7 +100,7 @@ impl Executor<'_> {
             if size == 0 {
                 return;
             }
-            if let Some(from) = self.at(COMMAND, i, wide(&bytes, 0), size) {
+            if let Some(from) = self.at(COMMAND, i, u64_at(&bytes, 0), size) {
                 transfer::copy_buffer_to_image(self.device, from, &to, &region);
             }
         });

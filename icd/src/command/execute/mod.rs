@@ -6,9 +6,9 @@
 
 mod bind;
 mod descriptor_buffer;
+mod device_range;
 mod draw;
 mod indirect_copy;
-mod place;
 mod query;
 mod render;
 mod state;
@@ -20,10 +20,10 @@ use crate::device::Device;
 use crate::device::queue::Queue;
 use crate::object::bind_point::PerBindPoint;
 use crate::object::pipeline_state::Values;
-use base::parts::PartialRange;
-use bind::Bound;
-use descriptor_buffer::Shadow;
-use rasterizer::api::{DrawState, Few, IndexBuffer, QuerySinks};
+use base::partial_range::PartialRange;
+use bind::BindPointState;
+use descriptor_buffer::MaterializedSet;
+use rasterizer::api::{DrawState, IndexBuffer, QuerySinks, SmallVec4};
 use render::RenderInstance;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -32,15 +32,15 @@ use transform_feedback::FeedbackState;
 
 /// State of a command buffer while it is executed.
 #[derive(Default)]
-struct State {
-    points: PerBindPoint<Bound>,
+struct CommandState {
+    points: PerBindPoint<BindPointState>,
     push_constants: PushConstants,
     /// Addresses of the bound descriptor buffers.
     descriptor_buffers: SmallVec<[u64; 2]>,
     values: Values,
     /// Joined draw state; `None` after a change.
-    joined: Option<Arc<DrawState>>,
-    vertex_buffers: Few<PartialRange>,
+    joined_draw_state: Option<Arc<DrawState>>,
+    vertex_buffers: SmallVec4<PartialRange>,
     index_buffer: Option<IndexBuffer>,
     feedback: FeedbackState,
 }
@@ -58,14 +58,14 @@ pub struct Executor<'d> {
     device: &'d Device,
     /// Queue whose worker executes the commands.
     queue: &'d Queue,
-    state: State,
+    state: CommandState,
     render: Option<RenderInstance<'d>>,
     queries: QuerySinks,
     /// True while conditional rendering discards the commands that depend on it; secondary command
     /// buffers see it too.
     discarding: bool,
     /// Materialized descriptor sets that deferred draws may use.
-    shadows: Vec<Arc<Shadow>>,
+    materialized_sets: Vec<Arc<MaterializedSet>>,
 }
 
 impl<'d> Executor<'d> {
@@ -74,11 +74,11 @@ impl<'d> Executor<'d> {
         Executor {
             device,
             queue,
-            state: State::default(),
+            state: CommandState::default(),
             render: None,
             queries: QuerySinks::default(),
             discarding: false,
-            shadows: Vec::new(),
+            materialized_sets: Vec::new(),
         }
     }
 
@@ -111,20 +111,22 @@ impl<'d> Executor<'d> {
             Command::PushConstants { offset, bytes } => self.push_constants(*offset, bytes),
             Command::BindVertexBuffers { first, buffers } => self.bind_vertex_buffers(*first, buffers),
             Command::SetPrimitiveRestartIndex(index) => self.set_primitive_restart_index(*index),
-            Command::BindIndexBuffer { place, size, index_bytes } => self.bind_index_buffer(place, *size, *index_bytes),
+            Command::BindIndexBuffer { location, size, index_bytes } => {
+                self.bind_index_buffer(location, *size, *index_bytes)
+            }
             Command::SetDynamicState(change) => self.set_dynamic_state(change),
 
             Command::BeginRenderPass(c) => {
                 self.begin_render_pass(c);
-                self.renew_descriptors();
+                self.invalidate_descriptors();
             }
             Command::NextSubpass => {
                 self.next_subpass();
-                self.renew_descriptors();
+                self.invalidate_descriptors();
             }
             Command::EndRenderPass => {
                 self.end_render_pass();
-                self.renew_descriptors();
+                self.invalidate_descriptors();
             }
             Command::BeginRendering(c) => self.begin_rendering(c),
             Command::EndRendering => self.end_rendering(),
@@ -144,7 +146,7 @@ impl<'d> Executor<'d> {
             Command::BeginConditionalRendering(c) => self.begin_conditional_rendering(c),
             Command::EndConditionalRendering => self.discarding = false,
             Command::Dispatch { base, groups } => self.dispatch(*base, *groups),
-            Command::DispatchIndirect(place) => self.dispatch_indirect(place),
+            Command::DispatchIndirect(location) => self.dispatch_indirect(location),
             Command::ClearAttachments { attachments, rects } => self.clear_attachments(attachments, rects),
 
             Command::BindTransformFeedbackBuffers { first, ranges } => {
@@ -156,8 +158,8 @@ impl<'d> Executor<'d> {
             Command::CopyBuffer { src, dst, regions } => self.copy_buffer(src, dst, regions),
             Command::CopyImage { src, dst, regions } => self.copy_image(src, dst, regions),
             Command::BlitImage { src, dst, regions, filter } => self.blit_image(src, dst, regions, *filter),
-            Command::CopyBufferToImage { space, image, regions } => self.copy_buffer_to_image(space, image, regions),
-            Command::CopyImageToBuffer { image, space, regions } => self.copy_image_to_buffer(image, space, regions),
+            Command::CopyBufferToImage { base, image, regions } => self.copy_buffer_to_image(base, image, regions),
+            Command::CopyImageToBuffer { image, base, regions } => self.copy_image_to_buffer(image, base, regions),
             Command::UpdateBuffer { dst, data } => self.update_buffer(dst, data),
             Command::FillBuffer { dst, size, data } => self.fill_buffer(dst, *size, *data),
             Command::ClearColorImage { image, color, ranges } => self.clear_color_image(image, *color, ranges),
@@ -172,13 +174,13 @@ impl<'d> Executor<'d> {
 
             Command::PipelineBarrier => {
                 self.barrier();
-                self.renew_descriptors();
+                self.invalidate_descriptors();
             }
             Command::SetEvent(event) => event.set(&self.device.sync, true),
             Command::ResetEvent(event) => event.set(&self.device.sync, false),
             Command::WaitEvents(events) => {
                 self.wait_events(events);
-                self.renew_descriptors();
+                self.invalidate_descriptors();
             }
             Command::BeginQuery { pool, query, stream } => self.begin_query(pool, *query, *stream),
             Command::EndQuery { pool, query, stream } => self.end_query(pool, *query, *stream),
@@ -192,9 +194,9 @@ impl<'d> Executor<'d> {
     /// other state.
     fn execute_commands(&mut self, lists: &[Arc<CommandList>]) {
         for list in lists {
-            self.state = State::default();
+            self.state = CommandState::default();
             self.commands(list);
         }
-        self.state = State::default();
+        self.state = CommandState::default();
     }
 }

@@ -68,7 +68,7 @@ impl Executor<'_> {
             });
         }
         if outside {
-            self.device.misuse("vkCmdCopyQueryPoolResults writes where no memory is");
+            self.device.report_invalid_usage("vkCmdCopyQueryPoolResults writes where no memory is");
         }
     }
 

@@ -17,10 +17,10 @@ use crate::command::{BeginRenderPass, BeginRendering, RenderingAttachment};
 use crate::device::Device;
 use crate::device::fault::Cause;
 use crate::object::image::ImageView;
-use crate::object::implicit::{Implicit, Wanted};
+use crate::object::implicit::{ImplicitDesc, ImplicitImage};
 use crate::object::query::QueryPool;
 use ash::vk;
-use base::pixel::{Locations, MAX_COLOR_ATTACHMENTS, OWN_LOCATIONS};
+use base::pixel::{IDENTITY_LOCATIONS, Locations, MAX_COLOR_ATTACHMENTS};
 use rasterizer::RenderPassInstance;
 use rasterizer::api::{Attachment, AttachmentLoops, RenderTargets};
 use smallvec::SmallVec;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 
 /// One attachment of a set of targets.
 #[derive(Clone)]
-struct Target {
+struct TargetAttachment {
     view: Arc<ImageView>,
     clear: Option<[u32; 4]>,
     /// Mask of the views that are cleared, with multiview.
@@ -37,10 +37,10 @@ struct Target {
     /// True if the previous content is needed.
     loads: bool,
     /// Implicit image that is rendered to in place of the view.
-    implicit: Option<Arc<Implicit>>,
+    implicit: Option<Arc<ImplicitImage>>,
 }
 
-impl Target {
+impl TargetAttachment {
     /// Returns false if the image of the attachment, or of its resolve attachment, has been
     /// destroyed.
     fn has_memory(&self) -> bool {
@@ -54,10 +54,10 @@ impl Target {
 
 /// Attachments of a subpass or a dynamic rendering instance.
 #[derive(Clone, Default)]
-struct Targets {
-    colors: SmallVec<[Option<Target>; 4]>,
-    depth: Option<Target>,
-    stencil: Option<Target>,
+struct TargetAttachments {
+    colors: SmallVec<[Option<TargetAttachment>; 4]>,
+    depth: Option<TargetAttachment>,
+    stencil: Option<TargetAttachment>,
     area: [u32; 4],
     layers: u32,
     view_mask: u32,
@@ -85,7 +85,7 @@ pub(super) struct RenderInstance<'d> {
     pub ended_queries: Vec<(Arc<QueryPool>, u32)>,
     /// Locations of vkCmdSetRenderingAttachmentLocations; pipelines contain the same ones.
     pub locations: Locations,
-    targets: Targets,
+    targets: TargetAttachments,
     samples: u32,
     /// True if rendering is suspended, false if it ends with the instance and resolves.
     suspends: bool,
@@ -103,13 +103,13 @@ struct SubpassSource {
 }
 
 impl<'d> RenderInstance<'d> {
-    fn begin(device: &'d Device, targets: Targets) -> RenderInstance<'d> {
+    fn begin(device: &'d Device, targets: TargetAttachments) -> RenderInstance<'d> {
         let samples = targets.samples().unwrap_or(1);
         let mut instance = RenderInstance {
             pass: Some(device.engine.begin_rendering(targets.for_rasterizer(samples))),
             views: views_of(targets.view_mask),
             ended_queries: Vec::new(),
-            locations: OWN_LOCATIONS,
+            locations: IDENTITY_LOCATIONS,
             targets,
             samples,
             suspends: false,
@@ -170,9 +170,9 @@ impl<'d> RenderInstance<'d> {
         }
         for implicit in self.targets.take_samples() {
             if self.suspends {
-                device.implicits.suspend(queue, implicit);
+                device.implicit_images.suspend(queue, implicit);
             } else {
-                device.implicits.give_back(implicit);
+                device.implicit_images.recycle(implicit);
             }
         }
     }
@@ -184,17 +184,17 @@ impl<'d> RenderInstance<'d> {
     }
 }
 
-impl Targets {
-    fn all(&self) -> impl Iterator<Item = &Target> {
+impl TargetAttachments {
+    fn all(&self) -> impl Iterator<Item = &TargetAttachment> {
         self.colors.iter().flatten().chain(&self.depth).chain(&self.stencil)
     }
 
-    fn all_mut(&mut self) -> impl Iterator<Item = &mut Target> {
+    fn all_mut(&mut self) -> impl Iterator<Item = &mut TargetAttachment> {
         self.colors.iter_mut().flatten().chain(&mut self.depth).chain(&mut self.stencil)
     }
 
     /// Returns the targets with their aspects.
-    fn by_aspect(&self) -> impl Iterator<Item = (&Target, vk::ImageAspectFlags)> {
+    fn by_aspect(&self) -> impl Iterator<Item = (&TargetAttachment, vk::ImageAspectFlags)> {
         let aspects = [vk::ImageAspectFlags::DEPTH, vk::ImageAspectFlags::STENCIL];
         let colors = self.colors.iter().flatten().map(|t| (t, vk::ImageAspectFlags::COLOR));
         colors.chain([&self.depth, &self.stencil].into_iter().zip(aspects).filter_map(|(t, a)| Some((t.as_ref()?, a))))
@@ -216,15 +216,15 @@ impl Targets {
         let Some(samples) = self.multisampled else { return Ok(()) };
         let [x, y, width, height] = self.area;
         let (end, layers) = ([x + width, y + height], layers_of(self.layers, self.view_mask));
-        let mut known: SmallVec<[Arc<Implicit>; 4]> = SmallVec::new();
+        let mut known: SmallVec<[Arc<ImplicitImage>; 4]> = SmallVec::new();
         for target in self.all_mut().filter(|t| t.view.samples() < samples) {
-            let same = known.iter().find(|implicit| implicit.is_of(&target.view)).cloned();
-            let resumed = || device.implicits.resume(queue, &target.view).filter(|_| resumes);
+            let same = known.iter().find(|implicit| implicit.belongs_to_view(&target.view)).cloned();
+            let resumed = || device.implicit_images.resume(queue, &target.view).filter(|_| resumes);
             let implicit = match same.or_else(resumed) {
                 Some(implicit) => implicit,
                 None => {
-                    let wanted = Wanted { view: &target.view, samples, end, layers };
-                    Arc::new(device.implicits.make(&device.heap, wanted)?)
+                    let wanted = ImplicitDesc { view: &target.view, samples, end, layers };
+                    Arc::new(device.implicit_images.create(&device.heap, wanted)?)
                 }
             };
             known.push(implicit.clone());
@@ -234,8 +234,8 @@ impl Targets {
     }
 
     /// Takes the implicit images, each once, out of the targets.
-    fn take_samples(&mut self) -> SmallVec<[Arc<Implicit>; 4]> {
-        let mut all: SmallVec<[Arc<Implicit>; 4]> = SmallVec::new();
+    fn take_samples(&mut self) -> SmallVec<[Arc<ImplicitImage>; 4]> {
+        let mut all: SmallVec<[Arc<ImplicitImage>; 4]> = SmallVec::new();
         for implicit in self.all_mut().filter_map(|t| t.implicit.take()) {
             if !all.iter().any(|known| Arc::ptr_eq(known, &implicit)) {
                 all.push(implicit);
@@ -264,7 +264,7 @@ impl Targets {
     }
 
     fn for_rasterizer(&self, samples: u32) -> RenderTargets {
-        let attachment = |target: &Target| -> Attachment { target.attachment().clone() };
+        let attachment = |target: &TargetAttachment| -> Attachment { target.attachment().clone() };
         let mut targets = RenderTargets {
             depth: self.depth.as_ref().map(attachment),
             stencil: self.stencil.as_ref().map(attachment),
@@ -281,7 +281,7 @@ impl Targets {
     }
 
     /// Returns the layers (first, count) that a target's load operation clears.
-    fn layers_cleared(&self, target: &Target) -> SmallVec<[(u32, u32); 6]> {
+    fn layers_cleared(&self, target: &TargetAttachment) -> SmallVec<[(u32, u32); 6]> {
         match self.view_mask {
             0 => SmallVec::from_slice(&[(0, self.layers)]),
             mask => (0..32).filter(|v| mask & target.clear_views & (1 << v) != 0).map(|v| (v, 1)).collect(),
@@ -289,7 +289,7 @@ impl Targets {
     }
 
     /// Resolves the targets that `which` selects and that have a resolve attachment.
-    fn resolve(&self, device: &Device, which: impl Fn(&Target) -> bool) {
+    fn resolve(&self, device: &Device, which: impl Fn(&TargetAttachment) -> bool) {
         let ranges = self.layer_ranges();
         for (target, aspect) in self.by_aspect().filter(|(t, _)| which(t)) {
             let Some((resolve, mode)) = &target.resolve else { continue };
@@ -302,9 +302,9 @@ impl Targets {
 }
 
 impl SubpassSource {
-    fn targets(&self, number: usize) -> Targets {
+    fn targets(&self, number: usize) -> TargetAttachments {
         let pass = &self.render_pass;
-        let Some(subpass) = pass.subpasses.get(number) else { return Targets::default() };
+        let Some(subpass) = pass.subpasses.get(number) else { return TargetAttachments::default() };
         // The load operation is executed at the first use; with multiview, at each view's first
         // use.
         let clear_views = |a: u32| pass.first_use_views(a, number);
@@ -321,7 +321,7 @@ impl SubpassSource {
             pass.attachments[a as usize].last_use > number || op == vk::AttachmentStoreOp::STORE
         };
         let view = |a: u32| self.views.get(a as usize).cloned();
-        let mut targets = Targets {
+        let mut targets = TargetAttachments {
             area: self.area,
             layers: self.layers,
             view_mask: subpass.view_mask,
@@ -336,7 +336,7 @@ impl SubpassSource {
                 true => stores(a, info.store_op).then(|| own.clone()),
                 false => subpass.resolves.get(i).copied().flatten().and_then(view),
             };
-            Some(Target {
+            Some(TargetAttachment {
                 view: own,
                 clear: clears(a, info.load_op),
                 clear_views: clear_views(a),
@@ -361,7 +361,7 @@ impl SubpassSource {
             };
             let format = view.attachment.format;
             if format.has_depth() {
-                targets.depth = Some(Target {
+                targets.depth = Some(TargetAttachment {
                     view: view.clone(),
                     clear: clears(a, info.load_op),
                     clear_views: clear_views(a),
@@ -371,7 +371,7 @@ impl SubpassSource {
                 });
             }
             if format.has_stencil() {
-                targets.stencil = Some(Target {
+                targets.stencil = Some(TargetAttachment {
                     clear: clears(a, info.stencil_load_op),
                     clear_views: clear_views(a),
                     resolve: resolve(true),
@@ -387,7 +387,7 @@ impl SubpassSource {
     /// Returns attachments that this subpass is the first to use, but not as targets. They are
     /// cleared separately. They are input attachments, and the aspects of a depth/stencil resolve
     /// attachment to which nothing is resolved.
-    fn other_clears(&self, number: usize) -> Vec<Targets> {
+    fn other_clears(&self, number: usize) -> Vec<TargetAttachments> {
         let pass = &self.render_pass;
         let Some(subpass) = pass.subpasses.get(number) else { return Vec::new() };
         let is_target = |a: u32| subpass.colors.contains(&Some(a)) || subpass.depth_stencil == Some(a);
@@ -401,7 +401,7 @@ impl SubpassSource {
             let Some(view) = self.views.get(a as usize).filter(|_| first) else { continue };
             let value = self.clear_values.get(a as usize).copied().unwrap_or_default();
             let target = |op| {
-                (op == vk::AttachmentLoadOp::CLEAR).then(|| Target {
+                (op == vk::AttachmentLoadOp::CLEAR).then(|| TargetAttachment {
                     view: view.clone(),
                     clear: Some(value),
                     clear_views: pass.first_use_views(a, number),
@@ -410,8 +410,12 @@ impl SubpassSource {
                     implicit: None,
                 })
             };
-            let mut targets =
-                Targets { area: self.area, layers: self.layers, view_mask: subpass.view_mask, ..Default::default() };
+            let mut targets = TargetAttachments {
+                area: self.area,
+                layers: self.layers,
+                view_mask: subpass.view_mask,
+                ..Default::default()
+            };
             let format = view.attachment.format;
             if format.has_depth() || format.has_stencil() {
                 targets.depth = target(info.load_op).filter(|_| depth && format.has_depth());
@@ -428,7 +432,7 @@ impl SubpassSource {
 }
 
 /// Message about a render pass instance that is not begun because there is no memory to render to.
-const ENDED: &str = "an attachment's image has been destroyed: nothing is rendered";
+const IMAGE_DESTROYED: &str = "an attachment's image has been destroyed: nothing is rendered";
 
 /// Returns x, y, width and height of the part of a rectangle with coordinates of at least 0.
 pub(super) fn area_of(rect: &vk::Rect2D) -> [u32; 4] {
@@ -438,7 +442,7 @@ pub(super) fn area_of(rect: &vk::Rect2D) -> [u32; 4] {
 }
 
 /// Clips the area to the attachments' extents, so that nothing outside an image is ever accessed.
-fn cut(mut area: [u32; 4], views: impl Iterator<Item = [u32; 3]>) -> [u32; 4] {
+fn clip_area(mut area: [u32; 4], views: impl Iterator<Item = [u32; 3]>) -> [u32; 4] {
     for extent in views {
         for i in 0..2 {
             area[i] = area[i].min(extent[i]);
@@ -450,10 +454,10 @@ fn cut(mut area: [u32; 4], views: impl Iterator<Item = [u32; 3]>) -> [u32; 4] {
 
 impl<'d> Executor<'d> {
     pub(super) fn begin_render_pass(&mut self, c: &BeginRenderPass) {
-        let area = cut(area_of(&c.area), c.views.iter().map(|v| v.extent()));
+        let area = clip_area(area_of(&c.area), c.views.iter().map(|v| v.extent()));
         self.check_area(&c.area, area);
         if !c.views.iter().all(|view| view.has_memory()) {
-            return self.device.misuse(ENDED);
+            return self.device.report_invalid_usage(IMAGE_DESTROYED);
         }
         let source = SubpassSource {
             render_pass: c.render_pass.clone(),
@@ -467,15 +471,16 @@ impl<'d> Executor<'d> {
 
     /// Reports invalid usage if the render area reaches outside of the attachments, because that
     /// part is not rendered.
-    fn check_area(&self, asked: &vk::Rect2D, [x, y, width, height]: [u32; 4]) {
-        let (o, e) = (asked.offset, asked.extent);
+    fn check_area(&self, requested: &vk::Rect2D, [x, y, width, height]: [u32; 4]) {
+        let (o, e) = (requested.offset, requested.extent);
         if (i64::from(o.x), i64::from(o.y), e.width, e.height) != (x.into(), y.into(), width, height) {
-            self.device.misuse(&format!("the render area {asked:?} reaches outside of an attachment"));
+            self.device
+                .report_invalid_usage(&format!("the render area {requested:?} reaches outside of an attachment"));
         }
     }
 
     /// Begins an instance. Loses the device if there is no memory for samples.
-    fn begin(&self, mut targets: Targets, resumes: bool) -> Option<RenderInstance<'d>> {
+    fn begin(&self, mut targets: TargetAttachments, resumes: bool) -> Option<RenderInstance<'d>> {
         if targets.add_samples(self.device, self.queue.number, resumes).is_err() {
             self.queue.lose(self.device, Cause::Memory, "there is no memory for the samples of a render pass");
             return None;
@@ -510,7 +515,7 @@ impl<'d> Executor<'d> {
 
     pub(super) fn begin_rendering(&mut self, c: &BeginRendering) {
         let resumes = c.flags.contains(vk::RenderingFlags::RESUMING);
-        let mut targets = Targets {
+        let mut targets = TargetAttachments {
             area: area_of(&c.area),
             layers: c.layer_count,
             view_mask: c.view_mask,
@@ -525,7 +530,7 @@ impl<'d> Executor<'d> {
             let stores = a.store_op == vk::AttachmentStoreOp::STORE && !mode.is_empty();
             stores.then(|| (a.view.clone(), mode))
         };
-        let target = |a: &RenderingAttachment, otherwise: vk::ResolveModeFlags| Target {
+        let target = |a: &RenderingAttachment, otherwise: vk::ResolveModeFlags| TargetAttachment {
             view: a.view.clone(),
             clear: (a.load_op == vk::AttachmentLoadOp::CLEAR && !resumes).then_some(a.clear_value),
             clear_views: !0,
@@ -538,10 +543,10 @@ impl<'d> Executor<'d> {
         let colors = c.colors.iter().map(|a| a.as_ref().map(color)).collect();
         let (depth, stencil) = (c.depth.as_ref().map(other), c.stencil.as_ref().map(other));
         (targets.colors, targets.depth, targets.stencil) = (colors, depth, stencil);
-        targets.area = cut(targets.area, targets.all().map(|t| t.view.extent()));
+        targets.area = clip_area(targets.area, targets.all().map(|t| t.view.extent()));
         self.check_area(&c.area, targets.area);
-        if !targets.all().all(Target::has_memory) {
-            return self.device.misuse(ENDED);
+        if !targets.all().all(TargetAttachment::has_memory) {
+            return self.device.report_invalid_usage(IMAGE_DESTROYED);
         }
         let Some(mut instance) = self.begin(targets, resumes) else { return };
         instance.suspends = c.flags.contains(vk::RenderingFlags::SUSPENDING);
@@ -551,7 +556,7 @@ impl<'d> Executor<'d> {
     pub(super) fn set_rendering_attachment_locations(&mut self, locations: Locations) {
         match &mut self.render {
             Some(render) => render.locations = locations,
-            None => self.device.misuse("vkCmdSetRenderingAttachmentLocations outside of a render pass"),
+            None => self.device.report_invalid_usage("vkCmdSetRenderingAttachmentLocations outside of a render pass"),
         }
     }
 

@@ -3,11 +3,11 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
-use crate::command::{Place, Space, VertexBufferBinding};
+use crate::command::{BufferOrAddress, DeviceLocation, VertexBufferBinding};
 use crate::object::pipeline_state::{BindingStride, DynamicState};
 use crate::object::program::BoundProgram;
 use base::mem::MemoryRange;
-use base::parts::PartialRange;
+use base::partial_range::PartialRange;
 use rasterizer::api::{IndexBuffer, MAX_VERTEX_BINDINGS};
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ impl Executor<'_> {
     pub(super) fn bind_program(&mut self, program: &Arc<BoundProgram>) {
         if let Some(state) = program.state() {
             self.state.values.take(&state.values, state.static_rows());
-            self.state.joined = None;
+            self.state.joined_draw_state = None;
         }
         self.state.points[program.stages().bind_point()].program = Some(program.clone());
     }
@@ -25,7 +25,7 @@ impl Executor<'_> {
             if self.state.vertex_buffers.len() <= number {
                 self.state.vertex_buffers.resize(number + 1, PartialRange::NULL);
             }
-            self.state.vertex_buffers[number] = self.vertex_range(number, &b.place, b.size);
+            self.state.vertex_buffers[number] = self.vertex_range(number, &b.location, b.size);
             if let Some(stride) = b.stride {
                 let stride = BindingStride { binding: number as u32, stride };
                 self.set_dynamic_state(&DynamicState::VertexInputBindingStride(stride));
@@ -33,19 +33,19 @@ impl Executor<'_> {
         }
     }
 
-    fn vertex_range(&self, number: usize, (space, offset): &Place, size: u64) -> PartialRange {
-        match space {
-            Space::Buffer(_) => self.range(space, *offset, size).into(),
-            Space::Addresses => {
-                PartialRange::new(*offset, &self.alive(&format!("vertex buffer {number}"), *offset, size))
+    fn vertex_range(&self, number: usize, (base, offset): &DeviceLocation, size: u64) -> PartialRange {
+        match base {
+            BufferOrAddress::Buffer(_) => self.range(base, *offset, size).into(),
+            BufferOrAddress::Addresses => {
+                PartialRange::new(*offset, &self.live_parts(&format!("vertex buffer {number}"), *offset, size))
             }
         }
     }
 
-    pub(super) fn bind_index_buffer(&mut self, (space, offset): &Place, size: u64, index_bytes: u32) {
-        let (range, before) = match space {
-            Space::Buffer(_) => (self.range(space, *offset, size), 0),
-            Space::Addresses => match &self.alive("the index buffer", *offset, size)[..] {
+    pub(super) fn bind_index_buffer(&mut self, (base, offset): &DeviceLocation, size: u64, index_bytes: u32) {
+        let (range, before) = match base {
+            BufferOrAddress::Buffer(_) => (self.range(base, *offset, size), 0),
+            BufferOrAddress::Addresses => match &self.live_parts("the index buffer", *offset, size)[..] {
                 [first, ..] => {
                     let address = offset.wrapping_add(first.start) as *mut u8;
                     (MemoryRange { address, size: first.end - first.start }, first.start)
@@ -62,7 +62,7 @@ impl Executor<'_> {
     }
 
     pub(super) fn set_dynamic_state(&mut self, change: &DynamicState) {
-        self.state.joined = None;
+        self.state.joined_draw_state = None;
         change.apply(&mut self.state.values);
     }
 }

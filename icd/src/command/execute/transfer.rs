@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
-use crate::command::{Place, ResolveModes, Space, bounds, transfer};
+use crate::command::{BufferOrAddress, DeviceLocation, ResolveModes, bounds, transfer};
 use crate::object::image::Image;
 use ash::vk;
 use base::alloc::{or_unwind, reserve};
@@ -17,7 +17,7 @@ impl Executor<'_> {
     /// Reports to the application a region that does not fit.
     pub(super) fn fits(&self, command: &str, region: usize, inside: bool) {
         if !inside {
-            self.device.misuse(&format!(
+            self.device.report_invalid_usage(&format!(
                 "{command}: region {region} reaches outside of its image, its buffer or what is alive at its addresses"
             ));
         }
@@ -26,13 +26,14 @@ impl Executor<'_> {
     pub(super) fn bound(&self, command: &str, image: &Image) -> Option<ImageMemory> {
         let memory = image.memory();
         if memory.is_none() {
-            self.device
-                .misuse(&format!("{command}: an image has no memory: it was never bound, or has been destroyed"));
+            self.device.report_invalid_usage(&format!(
+                "{command}: an image has no memory: it was never bound, or has been destroyed"
+            ));
         }
         memory
     }
 
-    pub(super) fn copy_buffer(&mut self, src: &Space, dst: &Space, regions: &[vk::BufferCopy]) {
+    pub(super) fn copy_buffer(&mut self, src: &BufferOrAddress, dst: &BufferOrAddress, regions: &[vk::BufferCopy]) {
         let mut inside = Vec::new();
         or_unwind(reserve(&mut inside, regions.len()));
         for (i, r) in regions.iter().enumerate() {
@@ -44,15 +45,15 @@ impl Executor<'_> {
         transfer::copy_buffer(self.device, &inside);
     }
 
-    pub(super) fn update_buffer(&mut self, (space, offset): &Place, data: &[u8]) {
-        match self.exact(space, *offset, data.len() as u64) {
+    pub(super) fn update_buffer(&mut self, (base, offset): &DeviceLocation, data: &[u8]) {
+        match self.exact(base, *offset, data.len() as u64) {
             Some(to) => transfer::update_buffer(to, data),
             None => self.fits("vkCmdUpdateBuffer", 0, data.is_empty()),
         }
     }
 
-    pub(super) fn fill_buffer(&mut self, (space, offset): &Place, size: u64, data: u32) {
-        let mut to = self.range(space, *offset, size);
+    pub(super) fn fill_buffer(&mut self, (base, offset): &DeviceLocation, size: u64, data: u32) {
+        let mut to = self.range(base, *offset, size);
         self.fits("vkCmdFillBuffer", 0, to.size != 0 && (size == vk::WHOLE_SIZE || to.size == size));
         to.size &= !3;
         transfer::fill_buffer(self.device, to, data);
@@ -78,29 +79,46 @@ impl Executor<'_> {
         }
     }
 
-    pub(super) fn copy_buffer_to_image(&mut self, space: &Space, image: &Image, regions: &[vk::BufferImageCopy]) {
+    pub(super) fn copy_buffer_to_image(
+        &mut self,
+        base: &BufferOrAddress,
+        image: &Image,
+        regions: &[vk::BufferImageCopy],
+    ) {
         const COMMAND: &str = "vkCmdCopyBufferToImage";
         let Some(to) = self.bound(COMMAND, image) else { return };
         for (i, r) in regions.iter().enumerate() {
-            let from = self.rows(COMMAND, space, image, i, r);
+            let from = self.rows(COMMAND, base, image, i, r);
             transfer::copy_buffer_to_image(self.device, from, &to, r);
         }
     }
 
-    pub(super) fn copy_image_to_buffer(&mut self, image: &Image, space: &Space, regions: &[vk::BufferImageCopy]) {
+    pub(super) fn copy_image_to_buffer(
+        &mut self,
+        image: &Image,
+        base: &BufferOrAddress,
+        regions: &[vk::BufferImageCopy],
+    ) {
         const COMMAND: &str = "vkCmdCopyImageToBuffer";
         let Some(from) = self.bound(COMMAND, image) else { return };
         for (i, r) in regions.iter().enumerate() {
-            let to = self.rows(COMMAND, space, image, i, r);
+            let to = self.rows(COMMAND, base, image, i, r);
             transfer::copy_image_to_buffer(self.device, &from, to, r);
         }
     }
 
     /// Returns the buffer's bytes of a copy: the existing part of the region's bytes, from its
     /// offset on.
-    fn rows(&self, command: &str, space: &Space, image: &Image, i: usize, r: &vk::BufferImageCopy) -> MemoryRange {
+    fn rows(
+        &self,
+        command: &str,
+        base: &BufferOrAddress,
+        image: &Image,
+        i: usize,
+        r: &vk::BufferImageCopy,
+    ) -> MemoryRange {
         let bytes = bounds::rows_bytes(&image.layout, r);
-        let range = self.range(space, r.buffer_offset, bytes);
+        let range = self.range(base, r.buffer_offset, bytes);
         let inside = bounds::has_box(&image.layout, &r.image_subresource, r.image_offset, r.image_extent);
         self.fits(command, i, inside && range.size == bytes);
         range

@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
-use crate::command::{DrawIndirectByteCount, FeedbackCounters, FeedbackRange, Space};
+use crate::command::{BufferOrAddress, DrawIndirectByteCount, FeedbackCounters, FeedbackRange};
 use ash::vk;
 use base::mem::MemoryRange;
 use base::shader::CAPTURE_BUFFERS;
@@ -29,10 +29,10 @@ impl Default for FeedbackBuffers {
 impl Executor<'_> {
     pub(super) fn bind_transform_feedback_buffers(&mut self, first: u32, ranges: &[FeedbackRange]) {
         for (number, r) in (first as usize..CAPTURE_BUFFERS).zip(ranges) {
-            let range = self.range(&r.place.0, r.place.1, r.size);
-            if matches!(r.place.0, Space::Addresses) && r.size != vk::WHOLE_SIZE && range.size < r.size {
-                let (address, size) = (r.place.1, r.size);
-                self.device.misuse(&format!(
+            let range = self.range(&r.location.0, r.location.1, r.size);
+            if matches!(r.location.0, BufferOrAddress::Addresses) && r.size != vk::WHOLE_SIZE && range.size < r.size {
+                let (address, size) = (r.location.1, r.size);
+                self.device.report_invalid_usage(&format!(
                     "transform feedback buffer {number}: {size} bytes at {address:#x} reach where no memory is"
                 ));
             }
@@ -43,10 +43,10 @@ impl Executor<'_> {
     pub(super) fn begin_transform_feedback(&mut self, c: &FeedbackCounters) {
         let mut starts = [0; CAPTURE_BUFFERS];
         for (start, counter) in starts.iter_mut().skip(c.first as usize).zip(&c.counters) {
-            let Some((space, offset)) = counter else { continue };
-            match self.read_words::<1>(space, *offset) {
+            let Some((base, offset)) = counter else { continue };
+            match self.read_words::<1>(base, *offset) {
                 Some([bytes]) => *start = bytes,
-                None => self.device.misuse("a transform feedback counter lies outside of its buffer"),
+                None => self.device.report_invalid_usage("a transform feedback counter lies outside of its buffer"),
             }
         }
         self.state.feedback.active = Some(Arc::new(Feedback::new(self.state.feedback.buffers.0, starts)));
@@ -54,25 +54,25 @@ impl Executor<'_> {
 
     pub(super) fn end_transform_feedback(&mut self, c: &FeedbackCounters) {
         let Some(feedback) = self.state.feedback.active.take() else {
-            return self.device.misuse("transform feedback ends that was not active");
+            return self.device.report_invalid_usage("transform feedback ends that was not active");
         };
-        if !feedback.is_settled() {
+        if !feedback.has_all_spans() {
             self.flush();
         }
         for (bytes, counter) in feedback.bytes().into_iter().skip(c.first as usize).zip(&c.counters) {
-            let Some((space, offset)) = counter else { continue };
-            if !self.write_word(space, *offset, bytes) {
-                self.device.misuse("a transform feedback counter lies outside of its buffer");
+            let Some((base, offset)) = counter else { continue };
+            if !self.write_word(base, *offset, bytes) {
+                self.device.report_invalid_usage("a transform feedback counter lies outside of its buffer");
             }
         }
     }
 
     pub(super) fn draw_indirect_byte_count(&mut self, c: &DrawIndirectByteCount) {
         let Some([bytes]) = self.read_words::<1>(&c.counter.0, c.counter.1) else {
-            return self.device.misuse("a draw reads its count outside of the counter buffer");
+            return self.device.report_invalid_usage("a draw reads its count outside of the counter buffer");
         };
         let Some(count) = bytes.saturating_sub(c.counter_offset).checked_div(c.vertex_stride) else {
-            return self.device.misuse("a draw by byte count has no vertex stride");
+            return self.device.report_invalid_usage("a draw by byte count has no vertex stride");
         };
         let (instances, first_instance) = (c.instance_count, c.first_instance);
         let counts = DrawCounts { count, instances, first: 0, vertex_offset: 0, first_instance };

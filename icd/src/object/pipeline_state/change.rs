@@ -3,22 +3,22 @@
 use ash::vk;
 use base::pixel::{BlendAttachment, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS, SampleLocations};
 use rasterizer::api::{
-    AttachmentLoops, DepthBias, Few, LineMode, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, PolygonMode, Stipple, Topology,
-    VertexAttribute, VertexBinding,
+    AttachmentLoops, DepthBias, LineMode, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, PolygonMode, SmallVec4, Stipple,
+    Topology, VertexAttribute, VertexBinding,
 };
 use std::sync::Arc;
 
 /// Type of a piece of dynamic state.
-pub trait Changes {
+pub trait DynamicValue {
     /// Contents of a command that changes the value.
     type Change;
     /// Applies a command's change.
     fn change(&mut self, change: &Self::Change);
 }
 
-macro_rules! as_a_whole {
+macro_rules! replaced_whole {
     ($($ty:ty),+) => {
-        $(impl Changes for $ty {
+        $(impl DynamicValue for $ty {
             type Change = $ty;
             fn change(&mut self, change: &$ty) {
                 *self = *change;
@@ -27,26 +27,26 @@ macro_rules! as_a_whole {
     };
 }
 
-as_a_whole!(SampleLocations, bool, Option<bool>, u32, f32, [f32; 2], [f32; 4]);
-as_a_whole!(AttachmentLoops, CompareOp, DepthBias, LineMode, LogicOp, PolygonMode, Stipple, Topology);
+replaced_whole!(SampleLocations, bool, Option<bool>, u32, f32, [f32; 2], [f32; 4]);
+replaced_whole!(AttachmentLoops, CompareOp, DepthBias, LineMode, LogicOp, PolygonMode, Stipple, Topology);
 
 /// A short list, so that copying values rarely allocates.
-pub type List<T> = rasterizer::api::One<T>;
+pub type List<T> = rasterizer::api::SmallVec1<T>;
 
 /// Elements of a list that a command sets.
-pub enum Elements<T> {
+pub enum ListChange<T> {
     /// The elements from a number on.
     From(u32, List<T>),
     /// All elements; the command also sets their number.
     All(List<T>),
 }
 
-impl<T: Copy> Changes for List<T> {
-    type Change = Elements<T>;
-    fn change(&mut self, change: &Elements<T>) {
+impl<T: Copy> DynamicValue for List<T> {
+    type Change = ListChange<T>;
+    fn change(&mut self, change: &ListChange<T>) {
         match change {
-            Elements::All(values) => self.clone_from(values),
-            Elements::From(first, values) => {
+            ListChange::All(values) => self.clone_from(values),
+            ListChange::From(first, values) => {
                 for (number, value) in (*first as usize..MAX_VIEWPORTS).zip(values) {
                     if self.len() <= number {
                         self.resize(number + 1, *value);
@@ -69,7 +69,7 @@ pub struct Faces<T> {
     pub value: T,
 }
 
-impl<T: Copy> Changes for PerFace<T> {
+impl<T: Copy> DynamicValue for PerFace<T> {
     type Change = Faces<T>;
     fn change(&mut self, change: &Faces<T>) {
         for (value, face) in self.0.iter_mut().zip([vk::StencilFaceFlags::FRONT, vk::StencilFaceFlags::BACK]) {
@@ -93,7 +93,11 @@ pub struct Attachments<T> {
 
 impl<T: Copy> PerAttachment<T> {
     /// Converts one value of each element; attachments without an element get `rest`.
-    pub fn of<A>(all: &[A], rest: T, one: impl Fn(&A) -> Result<T, String>) -> Result<PerAttachment<T>, String> {
+    pub fn from_elements<A>(
+        all: &[A],
+        rest: T,
+        one: impl Fn(&A) -> Result<T, String>,
+    ) -> Result<PerAttachment<T>, String> {
         let mut values = PerAttachment([rest; MAX_COLOR_ATTACHMENTS]);
         for (to, from) in values.0.iter_mut().zip(all) {
             *to = one(from)?;
@@ -107,7 +111,7 @@ impl<T: Copy> PerAttachment<T> {
     }
 }
 
-impl<T: Copy> Changes for PerAttachment<T> {
+impl<T: Copy> DynamicValue for PerAttachment<T> {
     type Change = Attachments<T>;
     fn change(&mut self, change: &Attachments<T>) {
         let from_first = self.0.iter_mut().skip(change.first as usize);
@@ -119,11 +123,11 @@ impl<T: Copy> Changes for PerAttachment<T> {
 #[derive(Default)]
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct VertexLayout {
-    pub bindings: Few<VertexBinding>,
-    pub attributes: Few<VertexAttribute>,
+    pub bindings: SmallVec4<VertexBinding>,
+    pub attributes: SmallVec4<VertexAttribute>,
 }
 
-impl Changes for Arc<VertexLayout> {
+impl DynamicValue for Arc<VertexLayout> {
     type Change = Arc<VertexLayout>;
     fn change(&mut self, change: &Arc<VertexLayout>) {
         self.clone_from(change);
@@ -141,7 +145,7 @@ pub struct BindingStride {
     pub stride: u32,
 }
 
-impl Changes for Strides {
+impl DynamicValue for Strides {
     type Change = BindingStride;
     fn change(&mut self, change: &BindingStride) {
         if let Some(stride) = self.0.get_mut(change.binding as usize) {

@@ -6,38 +6,38 @@ use ash::vk;
 use base::abi::MAX_SAMPLES;
 use base::format::Format;
 use base::pixel::{
-    AdvancedBlend, AdvancedBlendOp, BlendEquations, BlendFactor, BlendOp, BlendOverlap, Blending, CompareOp, Locations,
-    LogicOp, MAX_COLOR_ATTACHMENTS, NO_LOCATION, OWN_LOCATIONS, SAMPLE_LOCATION_STEPS, SampleLocations, StencilOp,
-    StencilOps,
+    AdvancedBlend, AdvancedBlendOp, BlendEquations, BlendFactor, BlendOp, BlendOverlap, Blending, CompareOp,
+    IDENTITY_LOCATIONS, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, NO_LOCATION, SAMPLE_LOCATION_STEPS, SampleLocations,
+    StencilOp, StencilOps,
 };
 use base::shader::STREAMS;
 use rasterizer::api::{
-    AttachmentLoops, Few, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, VertexAttribute,
+    AttachmentLoops, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, SmallVec4, Stipple, Topology, VertexAttribute,
     VertexBinding, Viewport,
 };
 
-fn known<T>(value: Option<T>, what: &str, number: i32) -> Result<T, String> {
+fn check_enum<T>(value: Option<T>, what: &str, number: i32) -> Result<T, String> {
     value.ok_or_else(|| format!("{what} {number} is not supported"))
 }
 
 /// Converts a `VkPrimitiveTopology`.
 pub fn topology(topology: vk::PrimitiveTopology) -> Result<Topology, String> {
-    known(Topology::from_vk(topology.as_raw()), "topology", topology.as_raw())
+    check_enum(Topology::from_vk(topology.as_raw()), "topology", topology.as_raw())
 }
 
 /// Converts a `VkPolygonMode`.
 pub fn polygon_mode(mode: vk::PolygonMode) -> Result<PolygonMode, String> {
-    known(PolygonMode::from_vk(mode.as_raw()), "polygon mode", mode.as_raw())
+    check_enum(PolygonMode::from_vk(mode.as_raw()), "polygon mode", mode.as_raw())
 }
 
 /// Converts a `VkCompareOp`.
 pub fn compare_op(op: vk::CompareOp) -> Result<CompareOp, String> {
-    known(CompareOp::from_vk(op.as_raw()), "compare operation", op.as_raw())
+    check_enum(CompareOp::from_vk(op.as_raw()), "compare operation", op.as_raw())
 }
 
 /// Converts a `VkLogicOp`.
 pub fn logic_op(op: vk::LogicOp) -> Result<LogicOp, String> {
-    known(LogicOp::from_vk(op.as_raw()), "logic operation", op.as_raw())
+    check_enum(LogicOp::from_vk(op.as_raw()), "logic operation", op.as_raw())
 }
 
 /// Checks a `rasterizationStream`, which must be below `maxTransformFeedbackStreams`.
@@ -46,7 +46,7 @@ pub fn rasterization_stream(stream: u32) -> Result<u32, String> {
 }
 
 fn stencil_op(op: vk::StencilOp) -> Result<StencilOp, String> {
-    known(StencilOp::from_vk(op.as_raw()), "stencil operation", op.as_raw())
+    check_enum(StencilOp::from_vk(op.as_raw()), "stencil operation", op.as_raw())
 }
 
 /// Converts the operations of a `VkStencilOpState`.
@@ -85,7 +85,7 @@ pub fn line_mode(mode: vk::LineRasterizationModeKHR) -> Result<LineMode, String>
         vk::LineRasterizationModeKHR::RECTANGULAR_SMOOTH => Some(LineMode::Smooth),
         _ => None,
     };
-    known(mode_of, "line rasterization mode", mode.as_raw())
+    check_enum(mode_of, "line rasterization mode", mode.as_raw())
 }
 
 /// Converts a line stipple; factors out of range are clamped (they are ignored if no line is
@@ -106,7 +106,7 @@ pub fn scissor(r: &vk::Rect2D) -> [i32; 4] {
 }
 
 /// Converts vertex bindings with their divisors.
-pub fn bindings(v: &VertexInput<'_>) -> Result<Few<VertexBinding>, String> {
+pub fn bindings(v: &VertexInput<'_>) -> Result<SmallVec4<VertexBinding>, String> {
     let binding = |b: &vk::VertexInputBindingDescription| {
         if b.binding as usize >= MAX_VERTEX_BINDINGS {
             return Err(format!("vertex binding {} is beyond the limit", b.binding));
@@ -130,7 +130,7 @@ pub fn strides(v: &VertexInput<'_>) -> Strides {
 }
 
 /// Converts vertex attributes.
-pub fn attributes(v: &VertexInput<'_>) -> Result<Few<VertexAttribute>, String> {
+pub fn attributes(v: &VertexInput<'_>) -> Result<SmallVec4<VertexAttribute>, String> {
     let attribute = |a: &vk::VertexInputAttributeDescription| {
         let format = Format::from_vk(a.format.as_raw() as u32)
             .ok_or_else(|| format!("vertex format {:?} is not supported", a.format))?;
@@ -141,7 +141,7 @@ pub fn attributes(v: &VertexInput<'_>) -> Result<Few<VertexAttribute>, String> {
 
 /// Converts pColorAttachmentLocations; attachments behind the end of the list have their own index.
 pub fn locations(list: &[u32]) -> Locations {
-    let mut locations = OWN_LOCATIONS;
+    let mut locations = IDENTITY_LOCATIONS;
     for (to, &location) in locations.iter_mut().zip(list) {
         let known = (location as usize) < MAX_COLOR_ATTACHMENTS;
         *to = if known { location as u8 } else { NO_LOCATION };
@@ -188,15 +188,15 @@ pub fn advanced(a: &vk::ColorBlendAdvancedEXT) -> Result<Option<Blending>, Strin
         op,
         src_premultiplied: a.src_premultiplied != 0,
         dst_premultiplied: a.dst_premultiplied != 0,
-        overlap: known(BlendOverlap::from_vk(overlap), "blend overlap", overlap)?,
+        overlap: check_enum(BlendOverlap::from_vk(overlap), "blend overlap", overlap)?,
         clamp_results: a.clamp_results != 0,
     })))
 }
 
 /// Converts a `VkColorBlendEquationEXT`.
 pub fn equations(e: &vk::ColorBlendEquationEXT) -> Result<Blending, String> {
-    let factor = |f: vk::BlendFactor| known(BlendFactor::from_vk(f.as_raw()), "blend factor", f.as_raw());
-    let op = |o: vk::BlendOp| known(BlendOp::from_vk(o.as_raw()), "blend operation", o.as_raw());
+    let factor = |f: vk::BlendFactor| check_enum(BlendFactor::from_vk(f.as_raw()), "blend factor", f.as_raw());
+    let op = |o: vk::BlendOp| check_enum(BlendOp::from_vk(o.as_raw()), "blend operation", o.as_raw());
     Ok(Blending::Equations(BlendEquations {
         color: (factor(e.src_color_blend_factor)?, factor(e.dst_color_blend_factor)?, op(e.color_blend_op)?),
         alpha: (factor(e.src_alpha_blend_factor)?, factor(e.dst_alpha_blend_factor)?, op(e.alpha_blend_op)?),

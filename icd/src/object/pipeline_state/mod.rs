@@ -10,11 +10,11 @@ mod change;
 mod create_info;
 pub mod decode;
 mod table;
-mod unused;
+mod unused_attachments;
 
-pub use change::{Attachments, BindingStride, Elements, Faces, VertexLayout};
+pub use change::{Attachments, BindingStride, Faces, ListChange, VertexLayout};
 pub use create_info::{BlendAttachments, CreateInfo, RenderingFormats, VertexInput, ViewportState};
-pub use table::{DynamicState, Row, StateMask, Subset, Values, join};
+pub use table::{DynamicState, StateMask, StateRow, Subset, Values, join};
 
 /// State of a graphics pipeline.
 pub struct GraphicsState {
@@ -29,7 +29,7 @@ impl GraphicsState {
     /// rasterized, the subsets of fragments are ignored.
     pub fn new(info: &CreateInfo<'_>, dynamic: StateMask) -> Result<GraphicsState, String> {
         let mut values = Values::default();
-        let subsets = Subset::ALL.iter().filter(|subset| !info.discards || !subset.is_of_fragments());
+        let subsets = Subset::ALL.iter().filter(|subset| !info.discards || !subset.is_fragment_subset());
         for &subset in subsets {
             values.decode(info, StateMask::of_subset(subset).without(dynamic))?;
         }
@@ -43,6 +43,6 @@ impl GraphicsState {
 
     /// Returns true if nothing is rasterized, for any state of a command buffer.
     pub fn discards(&self) -> bool {
-        self.values.rasterizer_discard && !self.dynamic.has(Row::RasterizerDiscardEnable)
+        self.values.rasterizer_discard && !self.dynamic.has(StateRow::RasterizerDiscardEnable)
     }
 }

@@ -7,10 +7,10 @@
 //!     structure of the create-info => |it| decoded; |draw state, value| conversion;
 //! ```
 //!
-//! and defines a field of [`Values`], a [`Row`] and a variant of [`DynamicState`] (the command of
-//! `vkCmdSetName`, whose shim makes it). The field's type defines how a command changes the value
-//! ([`Changes`]). A row of `fixed` has no `VkDynamicState`s and no command, because only the create
-//! info sets it. State becomes dynamic by moving its row.
+//! and defines a field of [`Values`], a [`StateRow`] and a variant of [`DynamicState`] (the command
+//! of `vkCmdSetName`, whose shim makes it). The field's type defines how a command changes the
+//! value ([`DynamicValue`]). A row of `fixed` has no `VkDynamicState`s and no command, because only
+//! the create info sets it. State becomes dynamic by moving its row.
 //!
 //! Sets of rows are masks ([`StateMask`]): those that are dynamic in a pipeline, those that binding
 //! a program sets, those of a subset.
@@ -19,14 +19,14 @@
 //! A draw converts the fixed rows first, each list in its order: rows that enable something come
 //! behind the rows that they enable.
 
-use super::change::{Changes, List, PerAttachment, PerFace, Strides, VertexLayout};
+use super::change::{DynamicValue, List, PerAttachment, PerFace, Strides, VertexLayout};
 use super::create_info::CreateInfo;
 use super::decode;
-use super::unused::Unused;
+use super::unused_attachments::UnusedAttachments;
 use ash::vk;
 use base::pixel::{
-    BlendAttachment, Blending, CompareOp, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, OWN_LOCATIONS, SampleLocations,
-    StencilOps,
+    BlendAttachment, Blending, CompareOp, IDENTITY_LOCATIONS, Locations, LogicOp, MAX_COLOR_ATTACHMENTS,
+    SampleLocations, StencilOps,
 };
 use rasterizer::api::{
     AttachmentLoops, DepthBias, DrawState, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, Viewport,
@@ -49,7 +49,7 @@ impl Subset {
         [Subset::VertexInput, Subset::PreRasterization, Subset::FragmentShader, Subset::FragmentOutput];
 
     /// Returns true if the subset has no meaning without rasterization.
-    pub fn is_of_fragments(self) -> bool {
+    pub fn is_fragment_subset(self) -> bool {
         matches!(self, Subset::FragmentShader | Subset::FragmentOutput)
     }
 }
@@ -69,11 +69,11 @@ macro_rules! pipeline_state {
         /// A piece of state.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[allow(missing_docs, reason = "the names of vkCmdSet…, and of the members of create infos")]
-        pub enum Row { $($name,)* $($fixed_name),* }
+        pub enum StateRow { $($name,)* $($fixed_name),* }
 
         /// A `vkCmdSet…` command.
         #[allow(missing_docs, reason = "the names of vkCmdSet…")]
-        pub enum DynamicState { $($name(<$ty as Changes>::Change)),* }
+        pub enum DynamicState { $($name(<$ty as DynamicValue>::Change)),* }
 
         /// The values of all state.
         #[derive(Clone)]
@@ -82,9 +82,9 @@ macro_rules! pipeline_state {
 
         /// All rows in the order of their bits in masks, with the subset that owns them and the
         /// `VkDynamicState`s by which they are dynamic.
-        const ROWS: &[(Row, Subset, &[vk::DynamicState])] = &[
-            $((Row::$name, Subset::$subset, &[$(vk::DynamicState::$vk),+]),)*
-            $((Row::$fixed_name, Subset::$fixed_subset, &[])),*
+        const ROWS: &[(StateRow, Subset, &[vk::DynamicState])] = &[
+            $((StateRow::$name, Subset::$subset, &[$(vk::DynamicState::$vk),+]),)*
+            $((StateRow::$fixed_name, Subset::$fixed_subset, &[])),*
         ];
 
         impl Default for Values {
@@ -96,10 +96,10 @@ macro_rules! pipeline_state {
         impl Values {
             /// Decodes these rows, as far as their structures are present.
             pub fn decode(&mut self, info: &CreateInfo<'_>, rows: StateMask) -> Result<(), String> {
-                $(if rows.has(Row::$name) && let Some($from) = &info.$part {
+                $(if rows.has(StateRow::$name) && let Some($from) = &info.$part {
                     self.$field = $decoded;
                 })*
-                $(if rows.has(Row::$fixed_name) && let Some($fixed_from) = &info.$fixed_part {
+                $(if rows.has(StateRow::$fixed_name) && let Some($fixed_from) = &info.$fixed_part {
                     self.$fixed = $fixed_decoded;
                 })*
                 Ok(())
@@ -107,10 +107,10 @@ macro_rules! pipeline_state {
 
             /// Copies the values of these rows.
             pub fn take(&mut self, from: &Values, rows: StateMask) {
-                $(if rows.has(Row::$name) {
+                $(if rows.has(StateRow::$name) {
                     self.$field.clone_from(&from.$field);
                 })*
-                $(if rows.has(Row::$fixed_name) {
+                $(if rows.has(StateRow::$fixed_name) {
                     self.$fixed.clone_from(&from.$fixed);
                 })*
             }
@@ -134,7 +134,7 @@ macro_rules! pipeline_state {
                 let ($draw, $value) = (&mut draw, &values.$field);
                 $joined
             })*
-            values.unused.leave_out(&mut draw.pixel);
+            values.unused.disable(&mut draw.pixel);
             draw.pixel.sample_shading = values.min_sample_shading * values.samples as f32 > 1.0;
             draw
         }
@@ -204,7 +204,7 @@ pipeline_state! {
             depth_stencil => |d| d.depth_bounds_test_enable != 0; |draw, v| draw.pixel.depth_bounds_test = *v;
         StencilTestEnable stencil_test: bool = false; [STENCIL_TEST_ENABLE] FragmentShader;
             depth_stencil => |d| d.stencil_test_enable != 0; |draw, v| draw.pixel.stencil_test = *v;
-        StencilOp stencil_ops: PerFace<StencilOps> = PerFace([StencilOps::IDLE; 2]); [STENCIL_OP] FragmentShader;
+        StencilOp stencil_ops: PerFace<StencilOps> = PerFace([StencilOps::PASS_AND_KEEP; 2]); [STENCIL_OP] FragmentShader;
             depth_stencil => |d| PerFace([decode::stencil_ops(&d.front)?, decode::stencil_ops(&d.back)?]);
             |draw, v| draw.pixel.stencil = v.0;
         RasterizerDiscardEnable rasterizer_discard: bool = false; [RASTERIZER_DISCARD_ENABLE] PreRasterization;
@@ -252,16 +252,16 @@ pipeline_state! {
         AlphaToOneEnable alpha_to_one: bool = false; [ALPHA_TO_ONE_ENABLE_EXT] FragmentOutput;
             multisample => |m| m.alpha_to_one_enable != 0; |draw, v| draw.pixel.alpha_to_one = *v;
         ColorBlendEnable blend_enable: PerAttachment<bool> = PerAttachment([false; MAX_COLOR_ATTACHMENTS]); [COLOR_BLEND_ENABLE_EXT] FragmentOutput;
-            attachments => |all| PerAttachment::of(all.list, false, |a| Ok(a.blend_enable != 0))?;
+            attachments => |all| PerAttachment::from_elements(all.list, false, |a| Ok(a.blend_enable != 0))?;
             |draw, v| v.join(&mut draw.pixel.blend, |to, enable| to.enable = enable);
-        ColorBlendEquation blending: PerAttachment<Blending> = PerAttachment([BlendAttachment::OFF.blending; MAX_COLOR_ATTACHMENTS]); [COLOR_BLEND_EQUATION_EXT COLOR_BLEND_ADVANCED_EXT] FragmentOutput;
-            attachments => |all| PerAttachment::of(all.list, BlendAttachment::OFF.blending, |a| decode::blending(a, all.advanced))?;
+        ColorBlendEquation blending: PerAttachment<Blending> = PerAttachment([BlendAttachment::DISABLED.blending; MAX_COLOR_ATTACHMENTS]); [COLOR_BLEND_EQUATION_EXT COLOR_BLEND_ADVANCED_EXT] FragmentOutput;
+            attachments => |all| PerAttachment::from_elements(all.list, BlendAttachment::DISABLED.blending, |a| decode::blending(a, all.advanced))?;
             |draw, v| v.join(&mut draw.pixel.blend, |to, blending| if to.enable { to.blending = blending });
         ColorWriteMask write_masks: PerAttachment<u8> = PerAttachment([0; MAX_COLOR_ATTACHMENTS]); [COLOR_WRITE_MASK_EXT] FragmentOutput;
-            attachments => |all| PerAttachment::of(all.list, 0, |a| Ok(a.color_write_mask.as_raw() as u8))?;
+            attachments => |all| PerAttachment::from_elements(all.list, 0, |a| Ok(a.color_write_mask.as_raw() as u8))?;
             |draw, v| v.join(&mut draw.pixel.blend, |to, mask| to.write_mask = mask);
         ColorWriteEnable write_enable: PerAttachment<bool> = PerAttachment([true; MAX_COLOR_ATTACHMENTS]); [COLOR_WRITE_ENABLE_EXT] FragmentOutput;
-            write_enables => |all| PerAttachment::of(all, true, |enable| Ok(*enable != 0))?;
+            write_enables => |all| PerAttachment::from_elements(all, true, |enable| Ok(*enable != 0))?;
             |draw, v| v.join(&mut draw.pixel.blend, |to, enable| if !enable { to.write_mask = 0 });
         AttachmentFeedbackLoopEnable loops: AttachmentLoops = AttachmentLoops::default(); [ATTACHMENT_FEEDBACK_LOOP_ENABLE_EXT] FragmentOutput;
             loops => |f| *f; |draw, v| draw.loops = *v;
@@ -270,15 +270,15 @@ pipeline_state! {
         MinSampleShading min_sample_shading: f32 = 0.0; FragmentOutput;
             multisample => |m| if m.sample_shading_enable != 0 { m.min_sample_shading } else { 0.0 };
             |_draw, _| ();
-        AttachmentLocations locations: Locations = OWN_LOCATIONS; FragmentOutput;
+        AttachmentLocations locations: Locations = IDENTITY_LOCATIONS; FragmentOutput;
             locations => |l| decode::locations(l); |draw, l| draw.pixel.locations = *l;
         OrderedColorAccess ordered_color: bool = false; FragmentOutput;
             color_blend => |b| b.flags.contains(vk::PipelineColorBlendStateCreateFlags::RASTERIZATION_ORDER_ATTACHMENT_ACCESS_EXT);
             |draw, v| draw.ordered |= *v;
         OrderedDepthStencilAccess ordered_depth_stencil: bool = false; FragmentShader;
             depth_stencil => |d| d.flags.intersects(decode::ORDERED_DEPTH_STENCIL); |draw, v| draw.ordered |= *v;
-        UnusedAttachments unused: Unused = Unused::default(); FragmentOutput;
-            rendering => |r| Unused::new(r); |_draw, _| ();
+        UnusedAttachments unused: UnusedAttachments = UnusedAttachments::default(); FragmentOutput;
+            rendering => |r| UnusedAttachments::new(r); |_draw, _| ();
     }
 }
 
@@ -313,13 +313,13 @@ impl StateMask {
         StateMask::of(|(_, owner, _)| *owner == subset)
     }
 
-    fn of(is_in: impl Fn(&(Row, Subset, &[vk::DynamicState])) -> bool) -> StateMask {
+    fn of(is_in: impl Fn(&(StateRow, Subset, &[vk::DynamicState])) -> bool) -> StateMask {
         let rows = ROWS.iter().filter(|row| is_in(row));
         StateMask(rows.fold(0, |mask, (row, ..)| mask | 1 << *row as u64))
     }
 
     /// Returns true if the row is in the set.
-    pub fn has(self, row: Row) -> bool {
+    pub fn has(self, row: StateRow) -> bool {
         self.0 & (1 << row as u64) != 0
     }
 
@@ -366,23 +366,23 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_a_value_change() {
-        use super::super::{Elements, Faces};
+    fn commands_change_parts_of_a_value() {
+        use super::super::{Faces, ListChange};
         let mut values = Values::default();
         let [front, both] = [vk::StencilFaceFlags::FRONT, vk::StencilFaceFlags::FRONT_AND_BACK];
         DynamicState::StencilReference(Faces { faces: both, value: 3 }).apply(&mut values);
         DynamicState::StencilReference(Faces { faces: front, value: 4 }).apply(&mut values);
         assert_eq!(values.stencil_reference.0, [4, 3]);
-        DynamicState::Scissor(Elements::From(1, List::from_elem([1; 4], 1))).apply(&mut values);
+        DynamicState::Scissor(ListChange::From(1, List::from_elem([1; 4], 1))).apply(&mut values);
         assert_eq!(values.scissors[..], [[1; 4]; 2]);
-        DynamicState::Scissor(Elements::All(List::from_elem([2; 4], 1))).apply(&mut values);
+        DynamicState::Scissor(ListChange::All(List::from_elem([2; 4], 1))).apply(&mut values);
         assert_eq!(values.scissors[..], [[2; 4]]);
     }
 
     /// Checks that dependencies between states hold in any order of setting them: blending that is
     /// not enabled, a mask that is not written, clipping that is not set, and samples to be shaded.
     #[test]
-    fn states_that_depend_on_each_other() {
+    fn dependent_states_can_be_set_in_any_order() {
         use super::super::Attachments;
         let mut values = Values::default();
         let max = (BlendFactor::Zero, BlendFactor::One, BlendOp::Max);
@@ -398,8 +398,8 @@ mod tests {
         .apply(&mut values);
         values.min_sample_shading = 0.5;
         let draw = join(&values);
-        assert_eq!(draw.pixel.blend[0], BlendAttachment::OFF);
-        assert_eq!(draw.pixel.blend[1], BlendAttachment { write_mask: 15, ..BlendAttachment::OFF });
+        assert_eq!(draw.pixel.blend[0], BlendAttachment::DISABLED);
+        assert_eq!(draw.pixel.blend[1], BlendAttachment { write_mask: 15, ..BlendAttachment::DISABLED });
         assert!(draw.depth_clip && !draw.pixel.sample_shading);
         DynamicState::ColorBlendEnable(Attachments { first: 0, values: List::from_elem(true, 2) }).apply(&mut values);
         DynamicState::DepthClampEnable(true).apply(&mut values);
@@ -413,11 +413,11 @@ mod tests {
 
     /// Checks that setting the vertex input as a whole sets its strides.
     #[test]
-    fn vertex_input_brings_its_strides() {
+    fn vertex_input_sets_its_strides() {
         let dynamic = StateMask::dynamic(&[vk::DynamicState::VERTEX_INPUT_EXT]).expect("known");
-        assert!(dynamic.has(Row::VertexInput) && dynamic.has(Row::VertexInputBindingStride));
+        assert!(dynamic.has(StateRow::VertexInput) && dynamic.has(StateRow::VertexInputBindingStride));
         let strides = StateMask::dynamic(&[vk::DynamicState::VERTEX_INPUT_BINDING_STRIDE]).expect("known");
-        assert!(!strides.has(Row::VertexInput) && strides.has(Row::VertexInputBindingStride));
+        assert!(!strides.has(StateRow::VertexInput) && strides.has(StateRow::VertexInputBindingStride));
     }
 
     /// Checks that there is no stipple unless it is enabled, and the current one if it is.
@@ -469,8 +469,8 @@ mod tests {
         let [source, target] = [&from, &Values::default()].map(|values| format!("{:?}", join(values)));
         assert_eq!((draw_state(StateMask::ALL), draw_state(StateMask::default())), (source.clone(), target));
         let own = StateMask::of(|(row, ..)| {
-            use Row::{DepthBias, DepthBiasEnable, DepthClampEnable, LineWidth};
-            use Row::{MinSampleShading, RasterizationSamples, SampleMask};
+            use StateRow::{DepthBias, DepthBiasEnable, DepthClampEnable, LineWidth};
+            use StateRow::{MinSampleShading, RasterizationSamples, SampleMask};
             let rows = [
                 LineWidth,
                 DepthBias,
@@ -483,8 +483,8 @@ mod tests {
             rows.contains(row)
         });
         assert_eq!(draw_state(own), source);
-        let single = StateMask::of(|(row, ..)| *row == Row::SampleMask);
+        let single = StateMask::of(|(row, ..)| *row == StateRow::SampleMask);
         assert_ne!(draw_state(own.without(single)), source);
-        assert!(!own.without(single).has(Row::SampleMask) && own.has(Row::SampleMask));
+        assert!(!own.without(single).has(StateRow::SampleMask) && own.has(StateRow::SampleMask));
     }
 }

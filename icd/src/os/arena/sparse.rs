@@ -5,7 +5,7 @@
 //! ([`Backing::Memfd`], because they are mapped twice), and accesses to it cost no more than any
 //! other access. All granules that are not bound, of all ranges of an arena, show one file
 //! repeatedly, the sink. Reads of it give undefined values; writes are lost or are read again
-//! elsewhere. No fault results, and no more than [`SINK`] bytes of memory are used.
+//! elsewhere. No fault results, and no more than [`SINK_BYTES`] bytes of memory are used.
 //!
 //! residencyNonResidentStrict can therefore not be reported, because it requires zeros, also after
 //! a write. The alternatives fail: memory of their own would be written in any amount, and pages
@@ -16,7 +16,7 @@
 //!
 //! [`Backing::Memfd`]: crate::os::backing::Backing::Memfd
 
-use super::{Addresses, Arena, GRANULE, Piece, granules_of};
+use super::{AddressRequest, Arena, GRANULE, Piece, granules_of};
 use crate::os::backing::{Pages, memfd};
 use base::mem::{DeviceMemory, MemoryRange};
 use parking_lot::Mutex;
@@ -27,10 +27,10 @@ use std::sync::Arc;
 /// Size of the sink in bytes. The kernel merges mappings of the sink that follow each other in the
 /// file. A range has one mapping for each multiple of this size, and a process may have some 65,000
 /// mappings.
-const SINK: usize = 64 << 20;
+const SINK_BYTES: usize = 64 << 20;
 
 /// Number of bytes that are copied at a time when pages are moved to a file.
-const COPIED: usize = 4096;
+const COPY_BYTES: usize = 4096;
 
 /// Addresses of a sparse resource.
 pub struct SparsePiece {
@@ -45,25 +45,32 @@ impl Arena {
     fn sink(&self) -> Option<Pages> {
         let mut pages = self.sink.lock();
         if pages.is_none() {
-            *pages = memfd(SINK as u64).map(|file| Pages::File(Arc::new(file)));
+            *pages = memfd(SINK_BYTES as u64).map(|file| Pages::File(Arc::new(file)));
         }
         pages.clone()
     }
 
     /// Takes addresses for `bytes` bytes, none of which is bound.
-    pub fn sparse(self: &Arc<Self>, bytes: usize, addresses: Addresses) -> Option<SparsePiece> {
+    pub fn sparse(self: &Arc<Self>, bytes: usize, addresses: AddressRequest) -> Option<SparsePiece> {
         let (pages, granules) = (self.sink()?, granules_of(bytes)?);
-        let start = self.take(granules, GRANULE, addresses)?;
+        let start = self.allocate_granules(granules, GRANULE, addresses)?;
         let range = MemoryRange { address: self.base.wrapping_add(start * GRANULE), size: bytes as u64 };
         // From here on dropping `piece` returns the addresses.
         let piece = SparsePiece {
-            piece: Piece { range, granules, pages, moved: Mutex::default(), arena: self.clone(), given: None },
+            piece: Piece {
+                range,
+                granules,
+                pages,
+                file_pages: Mutex::default(),
+                arena: self.clone(),
+                reassigned: None,
+            },
         };
         // Unbound bytes can be accessed too, through the descriptor of a buffer. SAFETY: the
         // granules were taken above, and nothing uses them yet.
         let guarded = unsafe { self.map_guard(start + granules) }.is_ok();
         let whole = guarded && piece.unbind(0..granules);
-        self.note_run(start, granules, whole);
+        self.set_run(start, granules, whole);
         whole.then_some(piece)
     }
 }
@@ -82,11 +89,11 @@ impl Piece {
         if self.is_shared() {
             return Some(self.pages.clone());
         }
-        let mut moved = self.moved.lock();
-        if moved.is_none() && matches!(self.pages, Pages::Anonymous) {
-            *moved = self.move_to_file();
+        let mut file_pages = self.file_pages.lock();
+        if file_pages.is_none() && matches!(self.pages, Pages::Anonymous) {
+            *file_pages = self.move_to_file();
         }
-        moved.clone()
+        file_pages.clone()
     }
 
     /// Copies anonymous pages to a new file and maps it at their addresses. Pages of zeros are not
@@ -96,9 +103,9 @@ impl Piece {
         let file = memfd(size as u64)?;
         // SAFETY: all granules of the piece are mapped as long as the piece exists.
         let memory = unsafe { DeviceMemory::new(MemoryRange { address: self.range.address, size: size as u64 }) };
-        let mut page = [0; COPIED];
-        for at in (0..size as u64).step_by(COPIED) {
-            if memory.read(at, &mut page) && page != [0; COPIED] {
+        let mut page = [0; COPY_BYTES];
+        for at in (0..size as u64).step_by(COPY_BYTES) {
+            if memory.read(at, &mut page) && page != [0; COPY_BYTES] {
                 file.write_all_at(&page, at).ok()?;
             }
         }
@@ -116,9 +123,9 @@ impl SparsePiece {
         self.piece.range
     }
 
-    /// Hides the granules from lookups of addresses, as [`Piece::hide`] does.
-    pub fn hide(&self) {
-        self.piece.hide();
+    /// Hides the granules from lookups of addresses, as [`Piece::mark_dead`] does.
+    pub fn mark_dead(&self) {
+        self.piece.mark_dead();
     }
 
     /// Returns a pointer to the table's bytes of its granules, from the granule that contains byte
@@ -143,20 +150,20 @@ impl SparsePiece {
                 .checked_add(bytes)
                 .is_some_and(|end| end <= (memory.range.size as usize).next_multiple_of(GRANULE));
         holds
-            && memory.shared_pages().is_some_and(|pages| self.show(&pages, granules.clone(), offset))
-            && self.mark(granules, 1)
+            && memory.shared_pages().is_some_and(|pages| self.map_granules(&pages, granules.clone(), offset))
+            && self.set_live(granules, 1)
     }
 
     /// Shows the sink in some granules again; returns false if the kernel refuses.
     #[must_use]
     pub fn unbind(&self, granules: Range<usize>) -> bool {
-        self.mark(granules.clone(), 0);
+        self.set_live(granules.clone(), 0);
         let mut at = granules.start;
         while at < granules.end {
             // Each granule has a fixed place in the sink, so that neighbours are one mapping.
-            let first = at * GRANULE % SINK;
-            let end = granules.end.min(at + (SINK - first) / GRANULE);
-            if !self.show(&self.piece.pages, at..end, first) {
+            let first = at * GRANULE % SINK_BYTES;
+            let end = granules.end.min(at + (SINK_BYTES - first) / GRANULE);
+            if !self.map_granules(&self.piece.pages, at..end, first) {
                 return false;
             }
             at = end;
@@ -164,7 +171,7 @@ impl SparsePiece {
         true
     }
 
-    fn show(&self, pages: &Pages, granules: Range<usize>, offset: usize) -> bool {
+    fn map_granules(&self, pages: &Pages, granules: Range<usize>, offset: usize) -> bool {
         if granules.is_empty() || granules.end > self.piece.granules {
             return granules.is_empty();
         }
@@ -173,10 +180,10 @@ impl SparsePiece {
         unsafe { pages.map(address, offset, granules.len() * GRANULE) }.is_ok()
     }
 
-    fn mark(&self, granules: Range<usize>, live: u8) -> bool {
+    fn set_live(&self, granules: Range<usize>, live: u8) -> bool {
         let start = (self.piece.range.address as usize - self.piece.arena.base as usize) / GRANULE;
         let granules = granules.start.min(self.piece.granules)..granules.end.min(self.piece.granules);
-        self.piece.arena.mark(start + granules.start, granules.len(), live);
+        self.piece.arena.set_live(start + granules.start, granules.len(), live);
         true
     }
 }
@@ -186,63 +193,71 @@ mod tests {
     use super::*;
     use crate::os::backing::Backing;
 
-    fn at(range: MemoryRange, offset: usize) -> *mut u8 {
+    fn address_at(range: MemoryRange, offset: usize) -> *mut u8 {
         range.address.wrapping_add(offset)
     }
 
     #[test]
-    fn granules_show_what_they_are_bound_to() {
+    fn bound_granules_map_their_memory() {
         let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
         let whole = arena.free.lock().clone();
-        let memory = arena.allocate(3 * GRANULE, Backing::Memfd, Addresses::Any).expect("memory");
-        let sparse = arena.sparse(SINK + 4 * GRANULE, Addresses::Any).expect("addresses");
+        let memory = arena.allocate(3 * GRANULE, Backing::Memfd, AddressRequest::Any).expect("memory");
+        let sparse = arena.sparse(SINK_BYTES + 4 * GRANULE, AddressRequest::Any).expect("addresses");
         let (m, s) = (memory.range(), sparse.range());
-        let live = |granule: usize| arena.range(at(s, granule * GRANULE) as u64, 1).is_some();
+        let live = |granule: usize| arena.range(address_at(s, granule * GRANULE) as u64, 1).is_some();
         // Every byte from the first one to the guard's first one can be touched, bound or not.
         // SAFETY: all unsafe blocks of this test access bytes of live pieces.
-        unsafe { (0..=SINK + 4 * GRANULE).step_by(GRANULE).for_each(|i| *at(s, i) = 1) };
+        unsafe { (0..=SINK_BYTES + 4 * GRANULE).step_by(GRANULE).for_each(|i| *address_at(s, i) = 1) };
         assert!(!live(0) && !live(1));
         assert!(sparse.bind(1..3, &memory, GRANULE));
         assert_eq!([0, 1, 2, 3].map(live), [false, true, true, false]);
         // SAFETY: the bytes lie in the two live pieces.
         unsafe {
-            (*at(s, GRANULE + 5), *at(m, 2 * GRANULE + 7)) = (5, 7);
-            assert_eq!([*at(m, GRANULE + 5), *at(s, 2 * GRANULE + 7)], [5, 7]);
+            (*address_at(s, GRANULE + 5), *address_at(m, 2 * GRANULE + 7)) = (5, 7);
+            assert_eq!([*address_at(m, GRANULE + 5), *address_at(s, 2 * GRANULE + 7)], [5, 7]);
         }
         // One memory is bound twice, over the end of the sink, and then other memory in its
         // place.
-        assert!(sparse.bind(SINK / GRANULE - 1..SINK / GRANULE + 1, &memory, GRANULE) && sparse.bind(1..2, &memory, 0));
+        assert!(
+            sparse.bind(SINK_BYTES / GRANULE - 1..SINK_BYTES / GRANULE + 1, &memory, GRANULE)
+                && sparse.bind(1..2, &memory, 0)
+        );
         // SAFETY: the bytes lie in the live piece.
-        unsafe { assert_eq!([*at(s, SINK - GRANULE + 5), *at(s, SINK + 7), *at(s, GRANULE + 5)], [5, 7, 0]) };
-        assert!(sparse.unbind(0..SINK / GRANULE + 4));
+        unsafe {
+            assert_eq!(
+                [*address_at(s, SINK_BYTES - GRANULE + 5), *address_at(s, SINK_BYTES + 7), *address_at(s, GRANULE + 5)],
+                [5, 7, 0]
+            )
+        };
+        assert!(sparse.unbind(0..SINK_BYTES / GRANULE + 4));
         assert!((0..8).all(|i| !live(i)));
         // SAFETY: the bytes lie in the two live pieces.
         unsafe {
-            *at(s, GRANULE + 5) = 9;
-            assert_eq!(*at(m, 5), 0);
+            *address_at(s, GRANULE + 5) = 9;
+            assert_eq!(*address_at(m, 5), 0);
         }
         // Binding fails for bytes that the memory lacks, for granules that do not exist, and for
         // memory that cannot be mapped twice.
         assert!(!sparse.bind(0..2, &memory, 2 * GRANULE) && !sparse.bind(0..1, &memory, 1));
         assert!(!sparse.bind(0..1, &memory, usize::MAX & !0xffff));
-        assert!(!sparse.bind(SINK / GRANULE + 4..SINK / GRANULE + 6, &memory, 0));
+        assert!(!sparse.bind(SINK_BYTES / GRANULE + 4..SINK_BYTES / GRANULE + 6, &memory, 0));
         // Anonymous pages are moved to a file, with their bytes.
-        let anonymous = arena.allocate(3 * GRANULE, Backing::Anonymous, Addresses::Any).expect("memory");
+        let anonymous = arena.allocate(3 * GRANULE, Backing::Anonymous, AddressRequest::Any).expect("memory");
         let a = anonymous.range();
         // SAFETY: as above.
-        unsafe { *at(a, GRANULE + 5) = 3 };
+        unsafe { *address_at(a, GRANULE + 5) = 3 };
         assert!(sparse.bind(0..1, &anonymous, GRANULE) && sparse.bind(1..2, &anonymous, GRANULE));
         // SAFETY: as above.
         unsafe {
-            assert_eq!([*at(s, 5), *at(s, GRANULE + 5), *at(a, GRANULE + 5)], [3; 3]);
-            *at(s, 6) = 4;
-            assert_eq!([*at(s, GRANULE + 6), *at(a, GRANULE + 6)], [4; 2]);
+            assert_eq!([*address_at(s, 5), *address_at(s, GRANULE + 5), *address_at(a, GRANULE + 5)], [3; 3]);
+            *address_at(s, 6) = 4;
+            assert_eq!([*address_at(s, GRANULE + 6), *address_at(a, GRANULE + 6)], [4; 2]);
         }
         // Bound pages outlive their piece, and the addresses return to the arena.
         assert!(sparse.bind(0..1, &memory, GRANULE));
         drop((memory, anonymous));
         // SAFETY: the byte lies in the live sparse piece.
-        assert_eq!(unsafe { *at(s, 5) }, 5);
+        assert_eq!(unsafe { *address_at(s, 5) }, 5);
         drop(sparse);
         assert_eq!(*arena.free.lock(), whole);
         assert!(arena.range(s.address as u64, 1).is_none());

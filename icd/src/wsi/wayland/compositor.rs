@@ -57,7 +57,7 @@ enum Kind {
 
 /// Requests that the compositor has received, and its behaviour.
 #[derive(Default)]
-pub struct Seen {
+pub struct CompositorLog {
     /// Commits in order.
     pub commits: Vec<Commit>,
     /// Frame callbacks that have not been answered.
@@ -67,60 +67,60 @@ pub struct Seen {
     /// Number of existing buffers.
     pub buffers: usize,
     /// The compositor answers nothing.
-    pub silent: bool,
+    pub is_silent: bool,
     /// The compositor requests the next frame at each commit.
-    pub hurries: bool,
+    pub answers_frames_at_once: bool,
     /// The compositor releases the previous buffer at each commit.
-    pub releases: bool,
+    pub releases_previous_buffer: bool,
 }
 
 /// A compositor for tests.
 pub struct Compositor {
     socket: UnixStream,
-    seen: Mutex<Seen>,
+    log: Mutex<CompositorLog>,
     changed: Condvar,
 }
 
 impl Compositor {
     /// Begins to serve `socket`.
     fn start(socket: UnixStream) -> Arc<Compositor> {
-        let seen = Seen { releases: true, ..Seen::default() };
-        let compositor = Arc::new(Compositor { socket, seen: Mutex::new(seen), changed: Condvar::new() });
+        let log = CompositorLog { releases_previous_buffer: true, ..CompositorLog::default() };
+        let compositor = Arc::new(Compositor { socket, log: Mutex::new(log), changed: Condvar::new() });
         let served = compositor.clone();
         std::thread::spawn(move || served.serve());
         compositor
     }
 
     /// Changes the compositor's behaviour.
-    pub fn set(&self, change: impl FnOnce(&mut Seen)) {
-        change(&mut self.seen.lock());
+    pub fn set(&self, change: impl FnOnce(&mut CompositorLog)) {
+        change(&mut self.log.lock());
     }
 
     /// Waits until `ready` returns a value, for some seconds at most.
-    pub fn wait<R>(&self, mut ready: impl FnMut(&Seen) -> Option<R>) -> R {
+    pub fn wait<R>(&self, mut ready: impl FnMut(&CompositorLog) -> Option<R>) -> R {
         let end = Instant::now() + Duration::from_secs(20);
-        let mut seen = self.seen.lock();
+        let mut log = self.log.lock();
         loop {
-            if let Some(found) = ready(&seen) {
+            if let Some(found) = ready(&log) {
                 return found;
             }
-            assert!(!self.changed.wait_until(&mut seen, end).timed_out(), "it does not come");
+            assert!(!self.changed.wait_until(&mut log, end).timed_out(), "it does not come");
         }
     }
 
     /// Waits for the given number of commits, and returns the last of them.
     pub fn commit(&self, count: usize) -> Commit {
-        self.wait(|seen| (seen.commits.len() >= count).then(|| seen.commits[count - 1].clone()))
+        self.wait(|log| (log.commits.len() >= count).then(|| log.commits[count - 1].clone()))
     }
 
     /// Returns the number of commits so far.
     pub fn commits(&self) -> usize {
-        self.seen.lock().commits.len()
+        self.log.lock().commits.len()
     }
 
     /// Answers all frame callbacks, which requests the next frame.
     pub fn tick(&self) {
-        let frames = std::mem::take(&mut self.seen.lock().frames);
+        let frames = std::mem::take(&mut self.log.lock().frames);
         frames.iter().for_each(|id| self.done(*id));
     }
 
@@ -130,7 +130,7 @@ impl Compositor {
     }
 
     /// Closes the connection.
-    pub fn die(&self) {
+    pub fn disconnect(&self) {
         let _ = self.socket.shutdown(Shutdown::Both);
     }
 
@@ -159,7 +159,7 @@ impl Compositor {
         let mut objects = HashMap::from([(1, Kind::Display)]);
         let (mut bytes, mut files) = (Vec::new(), VecDeque::new());
         while receive(&self.socket, &mut bytes, &mut files) {
-            if self.seen.lock().silent {
+            if self.log.lock().is_silent {
                 continue;
             }
             while let Some(words) = message(&mut bytes) {
@@ -208,40 +208,41 @@ impl Compositor {
                 let (file, extent) = (file.clone(), [*width, *height]);
                 let buffer = Buffer { file, offset: *offset, extent, stride: *stride, format: *format };
                 objects.insert(*id, Kind::Buffer(buffer));
-                self.seen.lock().buffers += 1;
+                self.log.lock().buffers += 1;
             }
             (Kind::Pool(_), 1, []) => destroy(),
             (Kind::Buffer(_), 0, []) => {
                 destroy();
-                self.seen.lock().buffers -= 1;
+                self.log.lock().buffers -= 1;
             }
-            (Kind::Surface, 1, [buffer, 0, 0]) => self.seen.lock().attached = Some(*buffer),
-            (Kind::Surface, 3, [id]) => self.seen.lock().frames.push(*id),
-            (Kind::Surface, 9, [x, y, width, height]) => self.seen.lock().damage.push([*x, *y, *width, *height]),
+            (Kind::Surface, 1, [buffer, 0, 0]) => self.log.lock().attached = Some(*buffer),
+            (Kind::Surface, 3, [id]) => self.log.lock().frames.push(*id),
+            (Kind::Surface, 9, [x, y, width, height]) => self.log.lock().damage.push([*x, *y, *width, *height]),
             (Kind::Surface, 6, []) => self.commit_buffer(objects),
             (_, opcode, arguments) => panic!("a request that is not expected: {opcode} {arguments:?}"),
         }
     }
 
     fn commit_buffer(&self, objects: &HashMap<u32, Kind>) {
-        let mut seen = self.seen.lock();
-        let Some(id) = seen.attached.take() else { return };
+        let mut log = self.log.lock();
+        let Some(id) = log.attached.take() else { return };
         let Some(Kind::Buffer(buffer)) = objects.get(&id) else { panic!("no buffer") };
         let [width, height] = buffer.extent;
         let mut pixels = vec![0; (width * height * 4) as usize];
         for (y, row) in (0..).zip(pixels.chunks_exact_mut(width as usize * 4)) {
             buffer.file.read_exact_at(row, u64::from(buffer.offset + y * buffer.stride)).expect("pixels");
         }
-        let damage = std::mem::take(&mut seen.damage);
-        let before = seen.commits.last().map(|commit| commit.buffer).filter(|before| *before != id);
-        seen.commits.push(Commit { buffer: id, extent: buffer.extent, format: buffer.format, pixels, damage });
-        let (hurries, releases) = (seen.hurries, seen.releases);
-        drop(seen);
-        if let Some(before) = before.filter(|_| releases) {
+        let damage = std::mem::take(&mut log.damage);
+        let before = log.commits.last().map(|commit| commit.buffer).filter(|before| *before != id);
+        log.commits.push(Commit { buffer: id, extent: buffer.extent, format: buffer.format, pixels, damage });
+        let (answers_frames_at_once, releases_previous_buffer) =
+            (log.answers_frames_at_once, log.releases_previous_buffer);
+        drop(log);
+        if let Some(before) = before.filter(|_| releases_previous_buffer) {
             // (The client ignores events of a buffer that it has destroyed.)
             self.release(before);
         }
-        if hurries {
+        if answers_frames_at_once {
             self.tick();
         }
     }
@@ -341,6 +342,6 @@ impl Drop for Client {
             self.proxies.iter().for_each(|proxy| (self.library.wl_proxy_destroy)(*proxy));
             (self.disconnect)(self.display.cast());
         }
-        self.compositor.die();
+        self.compositor.disconnect();
     }
 }

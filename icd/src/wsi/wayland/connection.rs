@@ -21,59 +21,59 @@ use std::time::{Duration, Instant};
 
 /// The reason why a surface is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lost {
+pub enum WaylandError {
     /// There is no libwayland-client, or no connection was given.
-    Nothing,
+    NoLibrary,
     /// The compositor has no shared memory.
-    Shm,
+    NoSharedMemory,
     /// The compositor does not answer.
-    Silent,
+    NotResponding,
     /// The connection has ended: the compositor is gone, or reported a protocol error.
-    Ended,
+    Disconnected,
     /// There is no memory for an event, or a number is larger than Wayland's.
-    Room,
+    OutOfMemory,
     /// The application destroyed the surface.
-    Closed,
+    SurfaceDestroyed,
 }
 
-impl fmt::Display for Lost {
+impl fmt::Display for WaylandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Lost::Nothing => "there is no libwayland-client, or no connection",
-            Lost::Shm => "the compositor has no wl_shm",
-            Lost::Silent => "the compositor does not answer",
-            Lost::Ended => "the connection to the compositor has ended",
-            Lost::Room => "there is no room for an event, or for a picture",
-            Lost::Closed => "the surface has been destroyed",
+            WaylandError::NoLibrary => "there is no libwayland-client, or no connection",
+            WaylandError::NoSharedMemory => "the compositor has no wl_shm",
+            WaylandError::NotResponding => "the compositor does not answer",
+            WaylandError::Disconnected => "the connection to the compositor has ended",
+            WaylandError::OutOfMemory => "there is no room for an event, or for a picture",
+            WaylandError::SurfaceDestroyed => "the surface has been destroyed",
         })
     }
 }
 
-impl std::error::Error for Lost {}
+impl std::error::Error for WaylandError {}
 
 /// An application's surface and the display that it belongs to.
-pub struct Target {
+pub struct WaylandTarget {
     display: *mut c_void,
     surface: *mut c_void,
 }
 
 // SAFETY: libwayland's functions may be called by any thread.
-unsafe impl Send for Target {}
+unsafe impl Send for WaylandTarget {}
 // SAFETY: libwayland's functions may be called by any thread.
-unsafe impl Sync for Target {}
+unsafe impl Sync for WaylandTarget {}
 
-impl Target {
+impl WaylandTarget {
     /// Makes a target of an application's display and surface.
     ///
     /// # Safety
     /// Both are null, or the application's `wl_display` and `wl_surface`, which outlive everything
     /// that is made of this target.
-    pub unsafe fn new(display: *mut c_void, surface: *mut c_void) -> Target {
-        Target { display, surface }
+    pub unsafe fn new(display: *mut c_void, surface: *mut c_void) -> WaylandTarget {
+        WaylandTarget { display, surface }
     }
 }
 
-/// An event on the driver's queue. [`Object::id`] identifies its object.
+/// An event on the driver's queue. [`WaylandObject::id`] identifies its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
     /// `wl_buffer.release`: the compositor does not read the buffer any more.
@@ -94,7 +94,7 @@ struct Inbox {
 }
 
 impl Inbox {
-    fn keep<T>(&self, list: &Mutex<Vec<T>>, value: T) {
+    fn store<T>(&self, list: &Mutex<Vec<T>>, value: T) {
         if fallible::push(&mut list.lock(), value).is_err() {
             self.overflow.store(true, Ordering::Relaxed);
         }
@@ -102,7 +102,7 @@ impl Inbox {
 }
 
 /// A queue of events and the requests on the application's connection.
-pub struct Connection {
+pub struct WaylandConnection {
     library: &'static Library,
     display: *mut Proxy,
     queue: *mut Queue,
@@ -116,32 +116,32 @@ pub struct Connection {
 
 // SAFETY: proxies and queues may be used by any thread; ownership ensures that their destruction is
 // the last use.
-unsafe impl Send for Connection {}
+unsafe impl Send for WaylandConnection {}
 // SAFETY: proxies and queues may be used by any thread; ownership ensures that their destruction is
 // the last use.
-unsafe impl Sync for Connection {}
+unsafe impl Sync for WaylandConnection {}
 
 /// A `wl_buffer` or a `wl_callback` of the driver, which is destroyed when it is dropped.
-pub struct Object {
-    connection: Arc<Connection>,
+pub struct WaylandObject {
+    connection: Arc<WaylandConnection>,
     proxy: NonNull<Proxy>,
     /// Number of the request `destroy`, which a callback does not have.
     destructor: Option<u32>,
 }
 
 // SAFETY: the proxy may be used by any thread, as those of the connection.
-unsafe impl Send for Object {}
+unsafe impl Send for WaylandObject {}
 // SAFETY: the proxy may be used by any thread, as those of the connection.
-unsafe impl Sync for Object {}
+unsafe impl Sync for WaylandObject {}
 
-impl Object {
+impl WaylandObject {
     /// Returns the object's identifier in events.
     pub fn id(&self) -> usize {
         self.proxy.as_ptr() as usize
     }
 }
 
-impl Drop for Object {
+impl Drop for WaylandObject {
     fn drop(&mut self) {
         let library = self.connection.library;
         // SAFETY: this is the last use of the object's proxy, and the connection lives.
@@ -156,7 +156,7 @@ impl Drop for Object {
 
 /// Pixels in a file: the arguments of `wl_shm_pool.create_buffer`.
 #[derive(Clone, Copy, Debug)]
-pub struct Picture {
+pub struct ShmBufferInfo {
     /// Size of the file in bytes.
     pub size: u64,
     /// Offset of the first pixel in bytes.
@@ -214,34 +214,34 @@ unsafe extern "C" fn global_remove(_inbox: *const Inbox, _registry: *mut Proxy, 
 unsafe extern "C" fn format(inbox: *const Inbox, _shm: *mut Proxy, format: u32) {
     // SAFETY: a listener's data is the connection's inbox.
     let inbox = unsafe { &*inbox };
-    inbox.keep(&inbox.formats, format);
+    inbox.store(&inbox.formats, format);
 }
 
 unsafe extern "C" fn release(inbox: *const Inbox, buffer: *mut Proxy) {
     // SAFETY: a listener's data is the connection's inbox.
     let inbox = unsafe { &*inbox };
-    inbox.keep(&inbox.events, Event::Release(buffer as usize));
+    inbox.store(&inbox.events, Event::Release(buffer as usize));
 }
 
 unsafe extern "C" fn done(inbox: *const Inbox, callback: *mut Proxy, _data: u32) {
     // SAFETY: a listener's data is the connection's inbox.
     let inbox = unsafe { &*inbox };
-    inbox.keep(&inbox.events, Event::Done(callback as usize));
+    inbox.store(&inbox.events, Event::Done(callback as usize));
 }
 
-const NOTHING: Argument = Argument { object: null_mut() };
+const NULL_ARGUMENT: Argument = Argument { object: null_mut() };
 
-impl Connection {
+impl WaylandConnection {
     /// Makes a queue on the application's connection and reads what its compositor offers; waits
-    /// for two answers, each no longer than `patience`.
+    /// for two answers, each no longer than `timeout`.
     ///
     /// # Errors
     /// There is no libwayland-client, no connection, no `wl_shm`, or no answer.
-    pub fn open(target: &Target, patience: Duration) -> Result<Arc<Connection>, Lost> {
-        let Target { display, surface } = *target;
-        let library = library().filter(|_| !display.is_null() && !surface.is_null()).ok_or(Lost::Nothing)?;
+    pub fn open(target: &WaylandTarget, timeout: Duration) -> Result<Arc<WaylandConnection>, WaylandError> {
+        let WaylandTarget { display, surface } = *target;
+        let library = library().filter(|_| !display.is_null() && !surface.is_null()).ok_or(WaylandError::NoLibrary)?;
         let (display, surface) = (display.cast::<Proxy>(), surface.cast::<Proxy>());
-        let mut connection = Connection {
+        let mut connection = WaylandConnection {
             library,
             display,
             queue: null_mut(),
@@ -251,17 +251,18 @@ impl Connection {
             shm: null_mut(),
             inbox: Box::default(),
         };
-        // SAFETY: display and surface live, as `Target::new` demands; `drop` ignores null pointers.
+        // SAFETY: display and surface live, as `WaylandTarget::new` demands; `drop` ignores null
+        // pointers.
         unsafe {
             connection.queue = (library.wl_display_create_queue)(display);
             if connection.queue.is_null() {
-                return Err(Lost::Ended);
+                return Err(WaylandError::Disconnected);
             }
             connection.on_queue = connection.wrapper(display)?;
             connection.surface = connection.wrapper(surface)?;
             connection.surface_version = (library.wl_proxy_get_version)(surface);
         }
-        connection.bind(patience)?;
+        connection.bind(timeout)?;
         Ok(Arc::new(connection))
     }
 
@@ -269,12 +270,12 @@ impl Connection {
     ///
     /// # Safety
     /// The queue and the proxy live.
-    unsafe fn wrapper(&self, of: *mut Proxy) -> Result<*mut Proxy, Lost> {
+    unsafe fn wrapper(&self, of: *mut Proxy) -> Result<*mut Proxy, WaylandError> {
         // SAFETY: queue and proxy live, as the `# Safety` section of this function demands.
         unsafe {
             let wrapper = (self.library.wl_proxy_create_wrapper)(of);
             if wrapper.is_null() {
-                return Err(Lost::Ended);
+                return Err(WaylandError::Disconnected);
             }
             (self.library.wl_proxy_set_queue)(wrapper, self.queue);
             Ok(wrapper)
@@ -282,25 +283,25 @@ impl Connection {
     }
 
     /// Finds `wl_shm` and its formats.
-    fn bind(&mut self, patience: Duration) -> Result<(), Lost> {
+    fn bind(&mut self, timeout: Duration) -> Result<(), WaylandError> {
         let l = self.library;
         // SAFETY: requests are as in `wayland.xml`, on live proxies.
         unsafe {
             let registry =
-                self.create(self.on_queue, DISPLAY_GET_REGISTRY, &mut [NOTHING], l.wl_registry_interface, 1)?;
+                self.create(self.on_queue, DISPLAY_GET_REGISTRY, &mut [NULL_ARGUMENT], l.wl_registry_interface, 1)?;
             self.listen(registry, &REGISTRY);
-            let answered = self.round_trip(patience);
+            let answered = self.round_trip(timeout);
             let name = *self.inbox.shm.lock();
             if let (Ok(()), Some(uint)) = (answered, name) {
                 let string = c"wl_shm".as_ptr();
-                let mut arguments = [Argument { uint }, Argument { string }, Argument { uint: 1 }, NOTHING];
+                let mut arguments = [Argument { uint }, Argument { string }, Argument { uint: 1 }, NULL_ARGUMENT];
                 let shm = self.create(registry.as_ptr(), REGISTRY_BIND, &mut arguments, l.wl_shm_interface, 1);
                 self.shm = shm.map_or(null_mut(), NonNull::as_ptr);
             }
             (l.wl_proxy_destroy)(registry.as_ptr());
-            self.listen(NonNull::new(self.shm).ok_or(Lost::Shm)?, &SHM);
+            self.listen(NonNull::new(self.shm).ok_or(WaylandError::NoSharedMemory)?, &SHM);
         }
-        self.round_trip(patience)
+        self.round_trip(timeout)
     }
 
     /// Makes a request that creates an object; the object's own argument may have any value.
@@ -314,12 +315,12 @@ impl Connection {
         arguments: &mut [Argument],
         interface: *const Interface,
         version: u32,
-    ) -> Result<NonNull<Proxy>, Lost> {
+    ) -> Result<NonNull<Proxy>, WaylandError> {
         let create = self.library.wl_proxy_marshal_array_constructor_versioned;
         // SAFETY: the proxy lives and has the request, as the `# Safety` section of this function
         // demands.
         let proxy = unsafe { create(on, opcode, arguments.as_mut_ptr(), interface, version) };
-        NonNull::new(proxy).ok_or(Lost::Ended)
+        NonNull::new(proxy).ok_or(WaylandError::Disconnected)
     }
 
     /// Sets a proxy's listener.
@@ -334,29 +335,29 @@ impl Connection {
     }
 
     /// Waits until the compositor has answered everything so far.
-    fn round_trip(&self, patience: Duration) -> Result<(), Lost> {
+    fn round_trip(&self, timeout: Duration) -> Result<(), WaylandError> {
         // SAFETY: `wl_display.sync` creates a callback on a live proxy; it is destroyed below.
         let callback = unsafe {
             let interface = self.library.wl_callback_interface;
-            let callback = self.create(self.on_queue, DISPLAY_SYNC, &mut [NOTHING], interface, 1)?;
+            let callback = self.create(self.on_queue, DISPLAY_SYNC, &mut [NULL_ARGUMENT], interface, 1)?;
             self.listen(callback, &CALLBACK);
             callback
         };
         let done = Event::Done(callback.as_ptr() as usize);
-        let answered = self.wait_for(done, Instant::now() + patience);
+        let answered = self.wait_for(done, Instant::now() + timeout);
         // SAFETY: this is the callback's last use.
         unsafe { (self.library.wl_proxy_destroy)(callback.as_ptr()) };
         answered
     }
 
-    fn wait_for(&self, event: Event, end: Instant) -> Result<(), Lost> {
+    fn wait_for(&self, event: Event, end: Instant) -> Result<(), WaylandError> {
         loop {
             if self.dispatch()?.contains(&event) {
                 return Ok(());
             }
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {
-                return Err(Lost::Silent);
+                return Err(WaylandError::NotResponding);
             }
             let write = !self.flush()?;
             if let Some(read) = self.prepare_read() {
@@ -371,13 +372,13 @@ impl Connection {
     }
 
     /// Returns an error if the connection has ended.
-    pub fn check(&self) -> Result<(), Lost> {
+    pub fn check(&self) -> Result<(), WaylandError> {
         // SAFETY: the display lives.
         let error = unsafe { (self.library.wl_display_get_error)(self.display) };
         match error {
-            0 if self.inbox.overflow.load(Ordering::Relaxed) => Err(Lost::Room),
+            0 if self.inbox.overflow.load(Ordering::Relaxed) => Err(WaylandError::OutOfMemory),
             0 => Ok(()),
-            _ => Err(Lost::Ended),
+            _ => Err(WaylandError::Disconnected),
         }
     }
 
@@ -385,13 +386,17 @@ impl Connection {
     ///
     /// # Errors
     /// The connection has ended, or the picture is larger than Wayland's numbers (2 GiB).
-    pub fn create_buffer(self: &Arc<Self>, file: BorrowedFd<'_>, picture: &Picture) -> Result<Object, Lost> {
+    pub fn create_buffer(
+        self: &Arc<Self>,
+        file: BorrowedFd<'_>,
+        picture: &ShmBufferInfo,
+    ) -> Result<WaylandObject, WaylandError> {
         let l = self.library;
-        let number = |n: u64| i32::try_from(n).map(|int| Argument { int }).map_err(|_| Lost::Room);
+        let number = |n: u64| i32::try_from(n).map(|int| Argument { int }).map_err(|_| WaylandError::OutOfMemory);
         let size = number(picture.size)?;
         let [width, height] = picture.extent.map(u64::from);
         let mut shape = [
-            NOTHING,
+            NULL_ARGUMENT,
             number(picture.offset)?,
             number(width)?,
             number(height)?,
@@ -400,7 +405,7 @@ impl Connection {
         ];
         // SAFETY: requests are as in `wayland.xml`, on live proxies.
         let buffer = unsafe {
-            let mut file = [NOTHING, Argument { int: file.as_raw_fd() }, size];
+            let mut file = [NULL_ARGUMENT, Argument { int: file.as_raw_fd() }, size];
             let pool = self.create(self.shm, SHM_CREATE_POOL, &mut file, l.wl_shm_pool_interface, 1)?;
             let buffer = self.create(pool.as_ptr(), POOL_CREATE_BUFFER, &mut shape, l.wl_buffer_interface, 1);
             (l.wl_proxy_marshal_array)(pool.as_ptr(), POOL_DESTROY, null_mut());
@@ -410,26 +415,26 @@ impl Connection {
             buffer
         };
         self.check()?;
-        Ok(Object { connection: self.clone(), proxy: buffer, destructor: Some(BUFFER_DESTROY) })
+        Ok(WaylandObject { connection: self.clone(), proxy: buffer, destructor: Some(BUFFER_DESTROY) })
     }
 
-    fn callback(self: &Arc<Self>, on: *mut Proxy, opcode: u32) -> Result<Object, Lost> {
+    fn callback(self: &Arc<Self>, on: *mut Proxy, opcode: u32) -> Result<WaylandObject, WaylandError> {
         // SAFETY: both requests that are used with this create a callback, on live proxies.
         let proxy = unsafe {
-            let callback = self.create(on, opcode, &mut [NOTHING], self.library.wl_callback_interface, 1)?;
+            let callback = self.create(on, opcode, &mut [NULL_ARGUMENT], self.library.wl_callback_interface, 1)?;
             self.listen(callback, &CALLBACK);
             callback
         };
-        Ok(Object { connection: self.clone(), proxy, destructor: None })
+        Ok(WaylandObject { connection: self.clone(), proxy, destructor: None })
     }
 
     /// `wl_display.sync`: done when the compositor has answered.
-    pub fn sync(self: &Arc<Self>) -> Result<Object, Lost> {
+    pub fn sync(self: &Arc<Self>) -> Result<WaylandObject, WaylandError> {
         self.callback(self.on_queue, DISPLAY_SYNC)
     }
 
     /// `wl_surface.frame`, for the next commit: done when it is time for another frame.
-    pub fn frame(self: &Arc<Self>) -> Result<Object, Lost> {
+    pub fn frame(self: &Arc<Self>) -> Result<WaylandObject, WaylandError> {
         self.callback(self.surface, SURFACE_FRAME)
     }
 
@@ -440,7 +445,7 @@ impl Connection {
 
     /// Attaches a buffer for the next commit. It differs from the previous one in the given
     /// rectangles, or anywhere if there are none.
-    pub fn attach(&self, buffer: &Object, damage: &[Rectangle]) {
+    pub fn attach(&self, buffer: &WaylandObject, damage: &[Rectangle]) {
         let zero = Argument { int: 0 };
         self.request(SURFACE_ATTACH, &mut [Argument { object: buffer.proxy.as_ptr() }, zero, zero]);
         let by_pixel = self.surface_version >= DAMAGE_BUFFER_VERSION;
@@ -458,7 +463,7 @@ impl Connection {
     }
 
     /// Sends the requests. Returns false if the compositor takes no more at the moment.
-    pub fn flush(&self) -> Result<bool, Lost> {
+    pub fn flush(&self) -> Result<bool, WaylandError> {
         // SAFETY: the display lives.
         if unsafe { (self.library.wl_display_flush)(self.display) } >= 0 {
             return Ok(true);
@@ -466,15 +471,15 @@ impl Connection {
         let full = std::io::Error::last_os_error().kind() == std::io::ErrorKind::WouldBlock;
         // A compositor that has closed its end may have sent the reason before, which reading
         // finds.
-        if full { self.check().map(|()| false) } else { Err(Lost::Ended) }
+        if full { self.check().map(|()| false) } else { Err(WaylandError::Disconnected) }
     }
 
     /// Dispatches and returns the events that have been read for the driver's queue.
-    pub fn dispatch(&self) -> Result<Vec<Event>, Lost> {
+    pub fn dispatch(&self) -> Result<Vec<Event>, WaylandError> {
         // SAFETY: display and queue live.
         let dispatched = unsafe { (self.library.wl_display_dispatch_queue_pending)(self.display, self.queue) };
         let events = std::mem::take(&mut *self.inbox.events.lock());
-        if dispatched < 0 { Err(Lost::Ended) } else { self.check().map(|()| events) }
+        if dispatched < 0 { Err(WaylandError::Disconnected) } else { self.check().map(|()| events) }
     }
 
     /// Prepares a read; returns `None` if there are events to dispatch first.
@@ -486,7 +491,7 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
+impl Drop for WaylandConnection {
     fn drop(&mut self) {
         let l = self.library;
         // SAFETY: all proxies belong to this connection, and no object is left, because each owns a
@@ -508,7 +513,7 @@ impl Drop for Connection {
 
 /// A prepared read, which the reads of other threads wait for.
 pub struct Read<'a> {
-    connection: &'a Connection,
+    connection: &'a WaylandConnection,
     pending: bool,
 }
 
@@ -518,7 +523,12 @@ impl Read<'_> {
     ///
     /// # Errors
     /// The connection has ended.
-    pub fn wait(mut self, wake: Option<BorrowedFd<'_>>, write: bool, time: Option<Duration>) -> Result<(), Lost> {
+    pub fn wait(
+        mut self,
+        wake: Option<BorrowedFd<'_>>,
+        write: bool,
+        time: Option<Duration>,
+    ) -> Result<(), WaylandError> {
         let (library, display) = (self.connection.library, self.connection.display);
         // SAFETY: the display lives.
         let fd = unsafe { (library.wl_display_get_fd)(display) };
@@ -534,7 +544,7 @@ impl Read<'_> {
             self.pending = false;
             // SAFETY: the read was prepared.
             if unsafe { (library.wl_display_read_events)(display) } < 0 {
-                return Err(Lost::Ended);
+                return Err(WaylandError::Disconnected);
             }
         }
         Ok(())

@@ -3,12 +3,12 @@
 //!
 //! Nothing is copied: an image lies in a file without a name (`os::backing`), which the compositor
 //! gets. An image is therefore free again when the compositor releases it (`wl_buffer.release`).
-//! [`window`] has the frames that wait ([`line`]) and a thread that listens while there is a
+//! [`window`] has the frames that wait ([`frame_queue`]) and a thread that listens while there is a
 //! swapchain. [`connection`] has the used part of libwayland-client, which [`library`] opens.
 
 pub mod connection;
+mod frame_queue;
 mod library;
-mod line;
 pub mod window;
 
 #[cfg(test)]

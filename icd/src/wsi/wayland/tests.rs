@@ -2,11 +2,11 @@
 //! points and below them. They are skipped with a message if there is no libwayland-client.
 
 use super::compositor::{Client, Commit};
-use super::connection::{Connection, Event, Picture, Target};
-use super::line::HIDDEN;
+use super::connection::{Event, ShmBufferInfo, WaylandConnection, WaylandTarget};
+use super::frame_queue::HIDDEN_FRAME_INTERVAL;
 use super::window::{Frame, Listener, Window};
 use crate::os::backing::{Backing, Pages};
-use crate::wsi::tests::{FOREVER, NONE, World};
+use crate::wsi::tests::{FOREVER, NONE, SurfaceFixture};
 use ash::vk;
 use parking_lot::Mutex;
 use std::sync::Arc;
@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 const LOST: vk::Result = vk::Result::ERROR_SURFACE_LOST_KHR;
 
 /// Makes a surface of a client through Vulkan. The client must outlive it.
-fn world(client: &Client) -> World {
-    World::on(c"VK_KHR_wayland_surface", |entry, instance| {
+fn world(client: &Client) -> SurfaceFixture {
+    SurfaceFixture::on(c"VK_KHR_wayland_surface", |entry, instance| {
         let wayland = ash::khr::wayland_surface::Instance::new(entry, instance);
         let info = vk::WaylandSurfaceCreateInfoKHR::default().display(client.display).surface(client.surface);
         // SAFETY: the calls follow Vulkan's valid usage rules.
@@ -25,23 +25,23 @@ fn world(client: &Client) -> World {
 }
 
 /// A swapchain and the objects to fill and present its images.
-struct Chain<'a> {
-    w: &'a World,
+struct SwapchainBuffers<'a> {
+    w: &'a SurfaceFixture,
     swapchain: vk::SwapchainKHR,
     images: Vec<vk::Image>,
     pool: vk::CommandPool,
     waits: ash::khr::present_wait::Device,
 }
 
-impl<'a> Chain<'a> {
-    fn new(w: &'a World, info: vk::SwapchainCreateInfoKHR<'_>) -> Chain<'a> {
+impl<'a> SwapchainBuffers<'a> {
+    fn new(w: &'a SurfaceFixture, info: vk::SwapchainCreateInfoKHR<'_>) -> SwapchainBuffers<'a> {
         // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe {
             let swapchain = w.swapchains.create_swapchain(&info, None).unwrap();
             let images = w.swapchains.get_swapchain_images(swapchain).unwrap();
             let pool = w.device.create_command_pool(&Default::default(), None).unwrap();
             let waits = ash::khr::present_wait::Device::new(&w.instance, &w.device);
-            Chain { w, swapchain, images, pool, waits }
+            SwapchainBuffers { w, swapchain, images, pool, waits }
         }
     }
 
@@ -110,7 +110,7 @@ impl<'a> Chain<'a> {
     }
 }
 
-impl Drop for Chain<'_> {
+impl Drop for SwapchainBuffers<'_> {
     fn drop(&mut self) {
         // SAFETY: the calls follow Vulkan's valid usage rules.
         unsafe {
@@ -130,12 +130,12 @@ fn is_all(commit: &Commit, pixel: [u8; 4]) -> bool {
     commit.pixels.as_chunks::<4>().0.iter().all(|p| *p == pixel)
 }
 
-fn info(w: &World, mode: vk::PresentModeKHR, images: u32) -> vk::SwapchainCreateInfoKHR<'static> {
+fn info(w: &SurfaceFixture, mode: vk::PresentModeKHR, images: u32) -> vk::SwapchainCreateInfoKHR<'static> {
     w.info(mode, vk::SwapchainKHR::null()).min_image_count(images)
 }
 
 #[test]
-fn the_surface_tells_what_the_compositor_takes() {
+fn the_surface_reports_the_compositors_formats() {
     let Some(client) = Client::new() else { return };
     let w = world(&client);
     // SAFETY: the calls follow Vulkan's valid usage rules.
@@ -165,67 +165,70 @@ fn the_surface_tells_what_the_compositor_takes() {
 fn images_reach_the_compositor() {
     let Some(client) = Client::new() else { return };
     let (w, compositor) = (world(&client), &client.compositor);
-    compositor.set(|seen| seen.hurries = true);
+    compositor.set(|log| log.answers_frames_at_once = true);
     let fifo = info(&w, vk::PresentModeKHR::FIFO, 3);
     let odd = vk::Extent2D { width: 61, height: 7 };
     {
-        let chain = Chain::new(&w, fifo.image_extent(odd));
+        let swapchain = SwapchainBuffers::new(&w, fifo.image_extent(odd));
         for frame in 1..=10u8 {
-            let index = chain.acquire(FOREVER).unwrap();
-            chain.fill(index, color([frame, 2, 3, 4]));
+            let index = swapchain.acquire(FOREVER).unwrap();
+            swapchain.fill(index, color([frame, 2, 3, 4]));
             let rectangles = [vk::RectLayerKHR {
                 offset: vk::Offset2D { x: 5, y: 1 },
                 extent: vk::Extent2D { width: frame.into(), height: 2 },
                 layer: 0,
             }];
-            chain.present(index, frame.into(), if frame == 1 { &[] } else { &rectangles }).unwrap();
+            swapchain.present(index, frame.into(), if frame == 1 { &[] } else { &rectangles }).unwrap();
             let commit = compositor.commit(frame.into());
             // The format is XRGB8888.
             assert_eq!((commit.extent, commit.format), ([61, 7], 1));
             assert!(is_all(&commit, [3, 2, frame, 4]), "frame {frame}: {:?}", &commit.pixels[..8]);
             let everything = [0, 0, i32::MAX as u32, i32::MAX as u32];
             assert_eq!(commit.damage, [if frame == 1 { everything } else { [5, 1, frame.into(), 2] }]);
-            chain.wait(frame.into(), Duration::from_secs(20)).unwrap();
+            swapchain.wait(frame.into(), Duration::from_secs(20)).unwrap();
         }
-        assert_eq!(compositor.wait(|seen| Some(seen.buffers)), 3);
+        assert_eq!(compositor.wait(|log| Some(log.buffers)), 3);
     }
-    compositor.wait(|seen| (seen.buffers == 0).then_some(()));
+    compositor.wait(|log| (log.buffers == 0).then_some(()));
     let rgba = fifo.image_format(vk::Format::R8G8B8A8_UNORM);
-    let chain = Chain::new(&w, rgba.composite_alpha(vk::CompositeAlphaFlagsKHR::PRE_MULTIPLIED));
-    chain.show(color([1, 2, 3, 4]), 0);
+    let swapchain = SwapchainBuffers::new(&w, rgba.composite_alpha(vk::CompositeAlphaFlagsKHR::PRE_MULTIPLIED));
+    swapchain.show(color([1, 2, 3, 4]), 0);
     let commit = compositor.commit(11);
     assert_eq!((commit.extent, commit.format), ([64, 32], u32::from_le_bytes(*b"AB24")));
     assert!(is_all(&commit, [1, 2, 3, 4]));
 }
 
 #[test]
-fn frames_of_fifo_wait_for_the_compositor() {
+fn fifo_frames_wait_for_the_compositor() {
     let Some(client) = Client::new() else { return };
     let (w, compositor) = (world(&client), &client.compositor);
-    let chain = Chain::new(&w, info(&w, vk::PresentModeKHR::FIFO, 4));
+    let swapchain = SwapchainBuffers::new(&w, info(&w, vk::PresentModeKHR::FIFO, 4));
     let start = Instant::now();
-    (1..=3).for_each(|id| chain.show(color([id as u8; 4]), id));
+    (1..=3).for_each(|id| swapchain.show(color([id as u8; 4]), id));
     compositor.commit(1);
     // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe { w.device.device_wait_idle().unwrap() };
-    if start.elapsed() < HIDDEN / 2 {
+    if start.elapsed() < HIDDEN_FRAME_INTERVAL / 2 {
         assert_eq!(compositor.commits(), 1, "nobody waits for it on the queue");
-        assert_eq!(chain.wait(1, Duration::ZERO), Err(vk::Result::TIMEOUT));
+        assert_eq!(swapchain.wait(1, Duration::ZERO), Err(vk::Result::TIMEOUT));
     }
     compositor.tick();
-    chain.wait(1, Duration::from_secs(20)).unwrap();
+    swapchain.wait(1, Duration::from_secs(20)).unwrap();
     assert!(is_all(&compositor.commit(2), [2; 4]));
     // An invisible frame is replaced after a while, so that no wait is endless.
     let start = Instant::now();
     assert!(is_all(&compositor.commit(3), [3; 4]));
-    assert!(start.elapsed() >= HIDDEN / 2 && chain.wait(3, Duration::ZERO).is_err());
+    assert!(start.elapsed() >= HIDDEN_FRAME_INTERVAL / 2 && swapchain.wait(3, Duration::ZERO).is_err());
     compositor.tick();
-    chain.wait(3, Duration::from_secs(20)).unwrap();
+    swapchain.wait(3, Duration::from_secs(20)).unwrap();
     // The next swapchain's frames follow those of the last.
-    (4..=5).for_each(|id| chain.show(color([id as u8; 4]), id));
+    (4..=5).for_each(|id| swapchain.show(color([id as u8; 4]), id));
     let large = vk::Extent2D { width: 90, height: 9 };
-    let next = Chain::new(&w, info(&w, vk::PresentModeKHR::FIFO, 2).image_extent(large).old_swapchain(chain.swapchain));
-    assert_eq!(chain.acquire(FOREVER), Err(vk::Result::ERROR_OUT_OF_DATE_KHR));
+    let next = SwapchainBuffers::new(
+        &w,
+        info(&w, vk::PresentModeKHR::FIFO, 2).image_extent(large).old_swapchain(swapchain.swapchain),
+    );
+    assert_eq!(swapchain.acquire(FOREVER), Err(vk::Result::ERROR_OUT_OF_DATE_KHR));
     next.show(color([6; 4]), 1);
     for frame in 4..=6 {
         let commit = compositor.commit(frame.into());
@@ -235,20 +238,20 @@ fn frames_of_fifo_wait_for_the_compositor() {
 }
 
 #[test]
-fn images_of_mailbox_come_back_when_they_have_been_read() {
+fn mailbox_images_are_released_after_they_were_read() {
     let Some(client) = Client::new() else { return };
     let (w, compositor) = (world(&client), &client.compositor);
-    compositor.set(|seen| seen.releases = false);
-    let chain = Chain::new(&w, info(&w, vk::PresentModeKHR::MAILBOX, 3));
-    (1..=3).for_each(|id| chain.show(color([id as u8; 4]), 0));
+    compositor.set(|log| log.releases_previous_buffer = false);
+    let swapchain = SwapchainBuffers::new(&w, info(&w, vk::PresentModeKHR::MAILBOX, 3));
+    (1..=3).for_each(|id| swapchain.show(color([id as u8; 4]), 0));
     assert!(is_all(&compositor.commit(3), [3; 4]), "without a tick");
-    assert_eq!(chain.acquire(0), Err(vk::Result::NOT_READY));
-    assert_eq!(chain.acquire(5_000_000), Err(vk::Result::TIMEOUT));
+    assert_eq!(swapchain.acquire(0), Err(vk::Result::NOT_READY));
+    assert_eq!(swapchain.acquire(5_000_000), Err(vk::Result::TIMEOUT));
     let buffers: Vec<u32> = (1..=3).map(|commit| compositor.commit(commit).buffer).collect();
     compositor.release(buffers[1]);
-    assert_eq!(chain.acquire(FOREVER), Ok(1));
+    assert_eq!(swapchain.acquire(FOREVER), Ok(1));
     std::thread::scope(|scope| {
-        let waiter = scope.spawn(|| chain.acquire(FOREVER));
+        let waiter = scope.spawn(|| swapchain.acquire(FOREVER));
         compositor.release(buffers[0]);
         assert_eq!(waiter.join().unwrap(), Ok(0));
     });
@@ -258,86 +261,87 @@ fn images_of_mailbox_come_back_when_they_have_been_read() {
 fn a_compositor_that_dies_is_a_lost_surface_and_not_a_hang() {
     let Some(client) = Client::new() else { return };
     let (w, compositor) = (world(&client), &client.compositor);
-    compositor.set(|seen| seen.releases = false);
-    let chain = Chain::new(&w, info(&w, vk::PresentModeKHR::FIFO, 2));
-    (1..=2).for_each(|id| chain.show(color([1; 4]), id));
+    compositor.set(|log| log.releases_previous_buffer = false);
+    let swapchain = SwapchainBuffers::new(&w, info(&w, vk::PresentModeKHR::FIFO, 2));
+    (1..=2).for_each(|id| swapchain.show(color([1; 4]), id));
     std::thread::scope(|scope| {
-        let acquires = scope.spawn(|| chain.acquire(FOREVER));
-        let waits = scope.spawn(|| chain.wait(2, Duration::MAX));
+        let acquires = scope.spawn(|| swapchain.acquire(FOREVER));
+        let waits = scope.spawn(|| swapchain.wait(2, Duration::MAX));
         compositor.commit(1);
-        compositor.die();
+        compositor.disconnect();
         assert_eq!(acquires.join().unwrap(), Err(LOST));
         assert_eq!(waits.join().unwrap(), Err(LOST));
     });
-    assert_eq!(chain.acquire(0), Err(LOST));
+    assert_eq!(swapchain.acquire(0), Err(LOST));
     // SAFETY: the calls follow Vulkan's valid usage rules.
     unsafe {
         let caps = w.surfaces.get_physical_device_surface_capabilities(w.physical, w.surface);
         assert_eq!(caps.unwrap_err(), LOST);
-        let again = info(&w, vk::PresentModeKHR::FIFO, 2).old_swapchain(chain.swapchain);
+        let again = info(&w, vk::PresentModeKHR::FIFO, 2).old_swapchain(swapchain.swapchain);
         assert_eq!(w.swapchains.create_swapchain(&again, None), Err(LOST));
     }
 }
 
 /// Calls of a window's listener, in order.
 #[derive(Debug, PartialEq)]
-enum Told {
+enum Notification {
     Released(usize),
-    Seen(u64),
-    Lost,
+    Shown(u64),
+    WaylandError,
 }
 
 #[derive(Default)]
-struct Ear(Mutex<Vec<Told>>);
+struct RecordingListener(Mutex<Vec<Notification>>);
 
-impl Listener for Ear {
-    fn released(&self, image: usize) {
-        self.0.lock().push(Told::Released(image));
+impl Listener for RecordingListener {
+    fn image_released(&self, image: usize) {
+        self.0.lock().push(Notification::Released(image));
     }
-    fn seen(&self, id: u64) {
-        self.0.lock().push(Told::Seen(id));
+    fn frame_shown(&self, id: u64) {
+        self.0.lock().push(Notification::Shown(id));
     }
-    fn lost(&self) {
-        self.0.lock().push(Told::Lost);
+    fn surface_lost(&self) {
+        self.0.lock().push(Notification::WaylandError);
     }
 }
 
 /// A stopped compositor loses the surface after a bounded time, and blocks no thread for ever.
 #[test]
-fn a_stopped_compositor_is_waited_for_in_bounds() {
-    let patience = Duration::from_millis(100);
+fn waits_for_a_stopped_compositor_are_bounded() {
+    let timeout = Duration::from_millis(100);
     // SAFETY: the client outlives the windows.
-    let window = |client: &Client| unsafe { Window::within(Target::new(client.display, client.surface), patience) };
+    let window =
+        |client: &Client| unsafe { Window::with_timeout(WaylandTarget::new(client.display, client.surface), timeout) };
     let Some(client) = Client::new() else { return };
-    client.compositor.set(|seen| seen.silent = true);
+    client.compositor.set(|log| log.is_silent = true);
     let start = Instant::now();
-    let silent = window(&client).unwrap();
-    assert!(silent.formats().is_err() && silent.check().is_err());
-    assert!(start.elapsed() >= patience && start.elapsed() < patience * 20);
-    drop(silent);
+    let is_silent = window(&client).unwrap();
+    assert!(is_silent.formats().is_err() && is_silent.check().is_err());
+    assert!(start.elapsed() >= timeout && start.elapsed() < timeout * 20);
+    drop(is_silent);
 
     let client = Client::new().unwrap();
     let window = window(&client).unwrap();
     assert!(window.formats().unwrap().contains(&1));
     let Some(Pages::File(file)) = Pages::new(Backing::Memfd, 1 << 12) else { panic!("a file") };
-    let picture = Picture { size: 1 << 12, offset: 0, stride: 64, extent: [16, 16], format: 1 };
-    let ear = Arc::new(Ear::default());
+    let picture = ShmBufferInfo { size: 1 << 12, offset: 0, stride: 64, extent: [16, 16], format: 1 };
+    let ear = Arc::new(RecordingListener::default());
     let images = [(file.try_clone().unwrap(), picture)];
     assert_eq!(window.add(7, &images, ear.clone()), Ok(true));
-    let frame = |image| Frame { chain: 7, image, damage: Vec::new(), id: 9 };
+    let frame = |image| Frame { swapchain: 7, image, damage: Vec::new(), id: 9 };
     // There is no such image, so there is nothing to show.
     (0..2).for_each(|image| window.present(frame(image), false).unwrap());
     client.compositor.commit(1);
-    window.ask();
-    client.compositor.set(|seen| seen.silent = true);
+    window.check_responding();
+    client.compositor.set(|log| log.is_silent = true);
     let start = Instant::now();
     while window.check().is_ok() {
-        window.ask();
+        window.check_responding();
         std::thread::sleep(window.interval());
-        assert!(start.elapsed() < patience * 20);
+        assert!(start.elapsed() < timeout * 20);
     }
-    assert!(start.elapsed() >= patience / 2);
-    assert_eq!(ear.0.lock().last(), Some(&Told::Lost));
+    assert!(start.elapsed() >= timeout / 2);
+    assert_eq!(ear.0.lock().last(), Some(&Notification::WaylandError));
     assert!(window.present(frame(0), true).is_err() && window.add(8, &images, ear).is_err());
     window.remove(7);
 }
@@ -346,20 +350,21 @@ fn a_stopped_compositor_is_waited_for_in_bounds() {
 /// other threads would wait for ever for a read that does not exist.
 #[test]
 fn reads_are_announced_once() {
-    let (tell, told) = std::sync::mpsc::channel();
+    let (sender, receiver) = std::sync::mpsc::channel();
     // A read that is prepared twice waits for ever, so it runs in another thread.
     std::thread::spawn(move || {
         open_two_while_one_reads();
-        tell.send(())
+        sender.send(())
     });
-    assert_eq!(told.recv_timeout(Duration::from_secs(20)), Ok(()));
+    assert_eq!(receiver.recv_timeout(Duration::from_secs(20)), Ok(()));
 }
 
 fn open_two_while_one_reads() {
     let Some(client) = Client::new() else { return };
     // SAFETY: the client outlives the connections.
-    let target: &'static Target = Box::leak(Box::new(unsafe { Target::new(client.display, client.surface) }));
-    let open = || Connection::open(target, Duration::from_secs(5));
+    let target: &'static WaylandTarget =
+        Box::leak(Box::new(unsafe { WaylandTarget::new(client.display, client.surface) }));
+    let open = || WaylandConnection::open(target, Duration::from_secs(5));
     let one = open().unwrap();
     let answer = one.sync().unwrap();
     // This also reads the answer.
@@ -374,6 +379,6 @@ fn open_two_while_one_reads() {
 #[test]
 fn null_pointers_are_a_lost_surface() {
     // SAFETY: both pointers are null.
-    let window = Window::new(unsafe { Target::new(std::ptr::null_mut(), std::ptr::null_mut()) }).unwrap();
-    assert!(window.formats().is_err() && window.touch().is_err());
+    let window = Window::new(unsafe { WaylandTarget::new(std::ptr::null_mut(), std::ptr::null_mut()) }).unwrap();
+    assert!(window.formats().is_err() && window.ping().is_err());
 }

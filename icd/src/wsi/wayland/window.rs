@@ -5,18 +5,21 @@
 //! thread does when the compositor requests it. The thread begins with the first swapchain and ends
 //! with the surface. [`Window::close`] destroys all objects of the surface, after which nothing
 //! uses the application's display. A thread that waits for an image regularly [checks](Window::ask)
-//! that the compositor still answers. A compositor that is silent for [`PATIENCE`] counts as gone.
+//! that the compositor still answers. A compositor that is silent for [`SERVER_TIMEOUT`] counts as
+//! gone.
 //!
 //! Listeners are called without the lock.
 
 #![forbid(unsafe_code)]
 
-use super::connection::{Connection, Event, Lost, Object, Picture, Rectangle, Target};
-use super::line::Line;
+use super::connection::{
+    Event, Rectangle, ShmBufferInfo, WaylandConnection, WaylandError, WaylandObject, WaylandTarget,
+};
+use super::frame_queue::FrameQueue;
 use crate::fallible;
 use crate::os::descriptor::Wake;
-use crate::wsi::x11_stream::PATIENCE;
-use base::fork::Home;
+use crate::wsi::x11_stream::SERVER_TIMEOUT;
+use base::fork::OriginProcess;
 use base::thread::{JoinHandle, SMALL_STACK, spawn};
 use parking_lot::Mutex;
 use std::collections::HashMap;
@@ -27,23 +30,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Largest number of unanswered callbacks; the compositor answers none for an invisible surface.
-const MOST_CALLBACKS: usize = 16;
+const MAX_CALLBACKS: usize = 16;
 
 /// Receives the events of a swapchain's images.
 pub trait Listener: Send + Sync {
     /// Reports that the compositor does not read the image any more.
-    fn released(&self, image: usize);
+    fn image_released(&self, image: usize);
     /// Reports that the frame with this number, and all before it, have been shown.
-    fn seen(&self, id: u64);
+    fn frame_shown(&self, id: u64);
     /// Reports that the surface is lost.
-    fn lost(&self);
+    fn surface_lost(&self);
 }
 
 /// A frame to show.
 #[derive(Debug)]
 pub struct Frame {
     /// Number of the swapchain.
-    pub chain: u64,
+    pub swapchain: u64,
     /// Index of its image.
     pub image: usize,
     /// Rectangles that differ from the frame before; an empty list means anywhere.
@@ -52,34 +55,34 @@ pub struct Frame {
     pub id: u64,
 }
 
-struct Chain {
-    buffers: Vec<Object>,
+struct SwapchainBuffers {
+    buffers: Vec<WaylandObject>,
     listener: Arc<dyn Listener>,
 }
 
 /// A callback that the compositor answers when a frame has been shown.
 struct Callback {
-    object: Object,
-    chain: u64,
+    object: WaylandObject,
+    swapchain: u64,
     id: u64,
 }
 
 #[derive(Default)]
-struct State {
-    connection: Option<Arc<Connection>>,
-    chains: HashMap<u64, Chain>,
-    line: Line<Frame>,
+struct WindowState {
+    connection: Option<Arc<WaylandConnection>>,
+    swapchains: HashMap<u64, SwapchainBuffers>,
+    queue: FrameQueue<Frame>,
     callbacks: Vec<Callback>,
     /// A request whose answer is pending, and the instant since which it is.
-    question: Option<(Object, Instant)>,
+    pending_sync: Option<(WaylandObject, Instant)>,
     /// There are requests that the compositor has no space for.
     unsent: bool,
 }
 
-struct Shared {
-    target: Target,
-    patience: Duration,
-    state: Mutex<State>,
+struct SharedWindow {
+    target: WaylandTarget,
+    timeout: Duration,
+    state: Mutex<WindowState>,
     lost: AtomicBool,
     closing: AtomicBool,
     wake: Wake,
@@ -87,56 +90,56 @@ struct Shared {
 
 /// A Wayland surface.
 pub struct Window {
-    shared: Arc<Shared>,
+    shared: Arc<SharedWindow>,
     thread: Mutex<Option<JoinHandle<()>>>,
-    home: Home,
+    home: OriginProcess,
 }
 
 /// A call of a listener.
-enum News {
+enum ListenerCall {
     Released(Arc<dyn Listener>, usize),
-    Seen(Arc<dyn Listener>, u64),
+    Shown(Arc<dyn Listener>, u64),
 }
 
-impl News {
-    fn tell(self) {
+impl ListenerCall {
+    fn call(self) {
         match self {
-            News::Released(listener, image) => listener.released(image),
-            News::Seen(listener, id) => listener.seen(id),
+            ListenerCall::Released(listener, image) => listener.image_released(image),
+            ListenerCall::Shown(listener, id) => listener.frame_shown(id),
         }
     }
 }
 
-impl State {
+impl WindowState {
     /// Handles an event; returns the listener's call that it causes.
-    fn take(&mut self, event: Event) -> Option<News> {
+    fn handle_event(&mut self, event: Event) -> Option<ListenerCall> {
         match event {
-            Event::Release(id) => self.chains.values().find_map(|chain| {
-                let image = chain.buffers.iter().position(|buffer| buffer.id() == id)?;
-                Some(News::Released(chain.listener.clone(), image))
+            Event::Release(id) => self.swapchains.values().find_map(|swapchain| {
+                let image = swapchain.buffers.iter().position(|buffer| buffer.id() == id)?;
+                Some(ListenerCall::Released(swapchain.listener.clone(), image))
             }),
-            Event::Done(id) if self.question.as_ref().is_some_and(|(object, _)| object.id() == id) => {
-                self.question = None;
+            Event::Done(id) if self.pending_sync.as_ref().is_some_and(|(object, _)| object.id() == id) => {
+                self.pending_sync = None;
                 None
             }
             Event::Done(id) => {
                 let at = self.callbacks.iter().position(|callback| callback.object.id() == id)?;
-                let Callback { chain, id, .. } = self.callbacks.remove(at);
-                self.line.done();
-                let listener = self.chains.get(&chain).filter(|_| id != 0)?.listener.clone();
-                Some(News::Seen(listener, id))
+                let Callback { swapchain, id, .. } = self.callbacks.remove(at);
+                self.queue.done();
+                let listener = self.swapchains.get(&swapchain).filter(|_| id != 0)?.listener.clone();
+                Some(ListenerCall::Shown(listener, id))
             }
         }
     }
 
     /// Shows the frames that are due.
-    fn show(&mut self, connection: &Arc<Connection>) -> Result<(), Lost> {
-        while let Some((frame, stays)) = self.line.next(Instant::now()) {
-            let buffer = self.chains.get(&frame.chain).and_then(|chain| chain.buffers.get(frame.image));
+    fn show(&mut self, connection: &Arc<WaylandConnection>) -> Result<(), WaylandError> {
+        while let Some((frame, is_fifo)) = self.queue.next(Instant::now()) {
+            let buffer = self.swapchains.get(&frame.swapchain).and_then(|swapchain| swapchain.buffers.get(frame.image));
             let Some(buffer) = buffer else { continue };
             connection.attach(buffer, &frame.damage);
-            if (stays || frame.id != 0) && self.callbacks.len() < MOST_CALLBACKS {
-                let callback = Callback { object: connection.frame()?, chain: frame.chain, id: frame.id };
+            if (is_fifo || frame.id != 0) && self.callbacks.len() < MAX_CALLBACKS {
+                let callback = Callback { object: connection.frame()?, swapchain: frame.swapchain, id: frame.id };
                 self.callbacks.push(callback);
             }
             connection.commit();
@@ -146,22 +149,25 @@ impl State {
     }
 }
 
-impl Shared {
-    fn connection(&self, state: &mut State) -> Result<Arc<Connection>, Lost> {
+impl SharedWindow {
+    fn connection(&self, state: &mut WindowState) -> Result<Arc<WaylandConnection>, WaylandError> {
         if self.lost.load(Ordering::Acquire) {
-            return Err(Lost::Closed);
+            return Err(WaylandError::SurfaceDestroyed);
         }
         if let Some(connection) = &state.connection {
             connection.check()?;
             return Ok(connection.clone());
         }
-        let connection = Connection::open(&self.target, self.patience)?;
+        let connection = WaylandConnection::open(&self.target, self.timeout)?;
         state.connection = Some(connection.clone());
         Ok(connection)
     }
 
     /// Runs `f` on the connection; an error loses the surface.
-    fn with<R>(&self, f: impl FnOnce(&mut State, &Arc<Connection>) -> Result<R, Lost>) -> Result<R, Lost> {
+    fn with<R>(
+        &self,
+        f: impl FnOnce(&mut WindowState, &Arc<WaylandConnection>) -> Result<R, WaylandError>,
+    ) -> Result<R, WaylandError> {
         let result = {
             let mut state = self.state.lock();
             self.connection(&mut state).and_then(|connection| f(&mut state, &connection))
@@ -171,22 +177,23 @@ impl Shared {
 
     fn lose(&self) {
         if !self.lost.swap(true, Ordering::AcqRel) {
-            let listeners: Vec<_> = self.state.lock().chains.values().map(|chain| chain.listener.clone()).collect();
-            listeners.iter().for_each(|listener| listener.lost());
+            let listeners: Vec<_> =
+                self.state.lock().swapchains.values().map(|swapchain| swapchain.listener.clone()).collect();
+            listeners.iter().for_each(|listener| listener.surface_lost());
             self.wake.wake();
         }
     }
 
     /// Listens to the compositor until the window is closed or lost; this is the thread's work.
-    fn listen(&self) -> Result<(), Lost> {
+    fn listen(&self) -> Result<(), WaylandError> {
         loop {
-            let (connection, news, due, unsent) = self.with(|state, connection| {
-                let news: Vec<News> =
-                    connection.dispatch()?.into_iter().filter_map(|event| state.take(event)).collect();
+            let (connection, calls, due, unsent) = self.with(|state, connection| {
+                let calls: Vec<ListenerCall> =
+                    connection.dispatch()?.into_iter().filter_map(|event| state.handle_event(event)).collect();
                 state.show(connection)?;
-                Ok((connection.clone(), news, state.line.due(), state.unsent))
+                Ok((connection.clone(), calls, state.queue.due(), state.unsent))
             })?;
-            news.into_iter().for_each(News::tell);
+            calls.into_iter().for_each(ListenerCall::call);
             if self.closing.load(Ordering::Acquire) {
                 return Ok(());
             }
@@ -200,9 +207,9 @@ impl Shared {
 }
 
 /// Loses the surface when the thread ends for any reason, so that no thread waits for it.
-struct End<'a>(&'a Shared);
+struct LoseOnExit<'a>(&'a SharedWindow);
 
-impl Drop for End<'_> {
+impl Drop for LoseOnExit<'_> {
     fn drop(&mut self) {
         self.0.lose();
     }
@@ -211,28 +218,28 @@ impl Drop for End<'_> {
 impl Window {
     /// Makes a window without using the connection. Returns `None` if the process has too many
     /// descriptors.
-    pub fn new(target: Target) -> Option<Window> {
-        Window::within(target, PATIENCE)
+    pub fn new(target: WaylandTarget) -> Option<Window> {
+        Window::with_timeout(target, SERVER_TIMEOUT)
     }
 
     /// Makes a window as [`new`](Self::new) does, with a bound on the compositor's silence.
-    pub(super) fn within(target: Target, patience: Duration) -> Option<Window> {
-        let shared = Shared {
+    pub(super) fn with_timeout(target: WaylandTarget, timeout: Duration) -> Option<Window> {
+        let shared = SharedWindow {
             target,
-            patience,
+            timeout,
             state: Mutex::default(),
             lost: AtomicBool::new(false),
             closing: AtomicBool::new(false),
             wake: Wake::new()?,
         };
-        Some(Window { shared: Arc::new(shared), thread: Mutex::new(None), home: Home::here() })
+        Some(Window { shared: Arc::new(shared), thread: Mutex::new(None), home: OriginProcess::current() })
     }
 
     /// Returns the formats that the compositor accepts (`wl_shm.format`).
     ///
     /// # Errors
     /// The connection has ended, or there is no answer.
-    pub fn formats(&self) -> Result<Vec<u32>, Lost> {
+    pub fn formats(&self) -> Result<Vec<u32>, WaylandError> {
         self.shared.with(|_, connection| Ok(connection.formats()))
     }
 
@@ -240,7 +247,7 @@ impl Window {
     ///
     /// # Errors
     /// The connection has ended, or there is no answer.
-    pub fn touch(&self) -> Result<(), Lost> {
+    pub fn ping(&self) -> Result<(), WaylandError> {
         self.shared.with(|_, _| Ok(()))
     }
 
@@ -248,8 +255,8 @@ impl Window {
     ///
     /// # Errors
     /// The surface is lost.
-    pub fn check(&self) -> Result<(), Lost> {
-        if self.shared.lost.load(Ordering::Acquire) { Err(Lost::Closed) } else { Ok(()) }
+    pub fn check(&self) -> Result<(), WaylandError> {
+        if self.shared.lost.load(Ordering::Acquire) { Err(WaylandError::SurfaceDestroyed) } else { Ok(()) }
     }
 
     /// Gives the compositor the images of a swapchain. Returns false if there is no memory or
@@ -257,7 +264,12 @@ impl Window {
     ///
     /// # Errors
     /// The connection has ended, or there is no answer.
-    pub fn add(&self, chain: u64, images: &[(File, Picture)], listener: Arc<dyn Listener>) -> Result<bool, Lost> {
+    pub fn add(
+        &self,
+        swapchain: u64,
+        images: &[(File, ShmBufferInfo)],
+        listener: Arc<dyn Listener>,
+    ) -> Result<bool, WaylandError> {
         let mut buffers = Vec::new();
         if fallible::reserve(&mut buffers, images.len()).is_err() {
             return Ok(false);
@@ -267,12 +279,12 @@ impl Window {
                 buffers.push(connection.create_buffer(file.as_fd(), picture)?);
             }
             state.unsent = !connection.flush()?;
-            state.chains.insert(chain, Chain { buffers, listener });
+            state.swapchains.insert(swapchain, SwapchainBuffers { buffers, listener });
             Ok(())
         })?;
         let started = self.start();
         if !started {
-            self.remove(chain);
+            self.remove(swapchain);
         }
         Ok(started)
     }
@@ -283,8 +295,8 @@ impl Window {
         if thread.is_none() {
             let shared = self.shared.clone();
             let listen = move || {
-                let end = End(&shared);
-                // `End` reports the failure.
+                let end = LoseOnExit(&shared);
+                // `LoseOnExit` reports the failure.
                 let _ = end.0.listen();
             };
             *thread = spawn("grus-wayland", SMALL_STACK, listen).ok();
@@ -293,13 +305,13 @@ impl Window {
     }
 
     /// Removes a swapchain with its frames and buffers.
-    pub fn remove(&self, chain: u64) {
-        if !self.home.is_here() {
+    pub fn remove(&self, swapchain: u64) {
+        if !self.home.is_current() {
             return;
         }
         let mut state = self.shared.state.lock();
-        state.line.retain(|frame| frame.chain != chain);
-        if state.chains.remove(&chain).is_some()
+        state.queue.retain(|frame| frame.swapchain != swapchain);
+        if state.swapchains.remove(&swapchain).is_some()
             && let Some(connection) = &state.connection
         {
             // The next request finds out if the compositor is gone.
@@ -307,15 +319,15 @@ impl Window {
         }
     }
 
-    /// Shows a frame when it is due. With `stays`, it is shown until its time is over.
+    /// Shows a frame when it is due. With `is_fifo`, it is shown until its time is over.
     ///
     /// # Errors
     /// The connection has ended.
-    pub fn present(&self, frame: Frame, stays: bool) -> Result<(), Lost> {
+    pub fn present(&self, frame: Frame, is_fifo: bool) -> Result<(), WaylandError> {
         let wake = self.shared.with(|state, connection| {
-            state.line.push(frame, stays);
+            state.queue.push(frame, is_fifo);
             state.show(connection)?;
-            Ok(state.unsent || state.line.due().is_some())
+            Ok(state.unsent || state.queue.due().is_some())
         })?;
         if wake {
             self.shared.wake.wake();
@@ -325,28 +337,29 @@ impl Window {
 
     /// Sends a request to the compositor, if it has answered the last one; a surface whose
     /// compositor takes too long is lost.
-    pub fn ask(&self) {
-        let patience = self.shared.patience;
+    pub fn check_responding(&self) {
+        let timeout = self.shared.timeout;
         // The listener has received the error.
         let _ = self.shared.with(|state, connection| {
-            match &state.question {
-                Some((_, since)) if since.elapsed() >= patience => return Err(Lost::Silent),
+            match &state.pending_sync {
+                Some((_, since)) if since.elapsed() >= timeout => return Err(WaylandError::NotResponding),
                 Some(_) => {}
-                None => state.question = Some((connection.sync()?, Instant::now())),
+                None => state.pending_sync = Some((connection.sync()?, Instant::now())),
             }
             state.unsent = !connection.flush()?;
             Ok(())
         });
     }
 
-    /// Returns the time between calls of [`ask`](Self::ask) by a waiting thread.
+    /// Returns the time between calls of [`check_responding`](Self::check_responding) by a waiting
+    /// thread.
     pub fn interval(&self) -> Duration {
-        self.shared.patience / 8
+        self.shared.timeout / 8
     }
 
     /// Ends the thread and destroys all objects.
     pub fn close(&self) {
-        if !self.home.is_here() {
+        if !self.home.is_current() {
             // After a fork the thread does not exist in this process, and the connection belongs to
             // the parent.
             std::mem::forget(self.shared.clone());

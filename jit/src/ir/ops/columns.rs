@@ -1,6 +1,6 @@
 //! The columns of the operation table: the values that a row can have for each property.
 
-use base::shader::{BuiltinFamily, Side, Stage};
+use base::shader::{BuiltinFamily, Stage, StageIoKind};
 use std::ops::BitOr;
 
 /// Module that defines the meaning of an operation.
@@ -177,17 +177,20 @@ impl StageRule {
             StageRule::Memory => !shared || stage.has_workgroups(),
             StageRule::Reads(family) => stage.reads(family),
             StageRule::Inputs => {
-                matches!(stage.row().inputs, Side::Attributes | Side::Vertices | Side::Interpolated)
+                matches!(
+                    stage.row().inputs,
+                    StageIoKind::Attributes | StageIoKind::Vertices | StageIoKind::Interpolated
+                )
             }
             StageRule::Outputs => {
-                !stage.has_primitives() && matches!(stage.row().outputs, Side::Vertices | Side::Fragments)
+                !stage.has_primitives() && matches!(stage.row().outputs, StageIoKind::Vertices | StageIoKind::Fragments)
             }
         }
     }
 }
 
 /// Conditions, beside the stage ([`StageRule`]), under which emission of an operation cannot fail.
-/// They apply after all passes, and to instructions without float flags that change results.
+/// The rules apply after all passes, and to instructions without float flags that change results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmissionRule {
     /// Emission cannot fail.
@@ -200,16 +203,16 @@ pub enum EmissionRule {
     Fallible,
 }
 
-/// Lowering of an operation of binary16 to binary32 by `passes::halves`.
+/// Lowering of an operation of binary16 to binary32 by `passes::lower_f16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum F16Rule {
     /// The operation has no operands and results of binary16.
     None,
-    /// It becomes the binary32 operation of the same name, whose result is representable.
+    /// Becomes the binary32 operation of the same name, whose result is representable.
     Single,
-    /// It becomes the binary32 operation, whose result is rounded.
+    /// Becomes the binary32 operation, whose result is rounded.
     Rounded,
-    /// It keeps operands and results of binary16, between conversions.
+    /// Keeps operands and results of binary16, between conversions.
     Kept,
     /// It is replaced by an expansion.
     Expanded,

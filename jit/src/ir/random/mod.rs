@@ -12,8 +12,8 @@ mod forms;
 
 use super::interp::{self, Memory, Outcome};
 use super::{Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Inst, Label, Op, Shader, Space, Term, Ty, Value, Var};
-pub use base::random::Star as Rng;
-use base::shader::{Payload, Stage, WorkgroupFacts};
+pub use base::random::XorshiftStar as Rng;
+use base::shader::{Stage, StageSpecificInfo, WorkgroupInfo};
 use forms::Group;
 
 /// Constructs that a program may contain.
@@ -133,7 +133,7 @@ pub fn compute_shader(seed: u64, options: Options) -> Program {
     let mut shader = Shader::new(Stage::Compute, "random");
     let shared_bytes = if options.barriers { options.local_size * 4 } else { 0 };
     let local_size = [options.local_size, 1, 1];
-    shader.payload = Payload::Compute(WorkgroupFacts { local_size, shared_bytes, reserved_bytes: 0 });
+    shader.stage_info = StageSpecificInfo::Compute(WorkgroupInfo { local_size, shared_bytes, reserved_bytes: 0 });
     shader.side_effects = true;
     let mut builder = Builder::new(&mut shader);
     builder.float = options.float;

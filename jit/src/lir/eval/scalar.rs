@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_half_makes_the_round_trip() {
+    fn every_half_round_trips() {
         for h in 0..=u16::MAX {
             let f = f32::from_bits(half_to_float(h));
             let nan = h & 0x7fff > 0x7c00;

@@ -1,31 +1,31 @@
 //! Comparisons of offsets with sizes, and the relation between addresses and their sizes.
 
-use super::anchor::{Base, HEADER};
-use super::prove::{Offset, Prover, Root};
-use super::scope::Scope;
-use super::shape::{At, Atom, Terms};
-use crate::lir::{Block, Def, IntCond, Op, Reason};
+use super::conditions::ProofScope;
+use super::definitions::{Condition, LaneValue, LinearSum};
+use super::driver_layout::{HEADER, MemoryRegion};
+use super::prover::{Offset, Prover, Root};
+use crate::lir::{AccessReason, Block, Def, IntCond, Op};
 use base::abi::DESCRIPTOR_SIZE;
 use base::shader::DescriptorKind;
 use std::collections::HashSet;
 
 /// A bound on a size that follows from an atom: `terms + bytes <= size`, where the sum does not
 /// wrap.
-struct Limit {
+struct SizeBound {
     /// Terms of the sum; empty if the size is compared with a constant.
-    terms: Terms,
+    terms: LinearSum,
     bytes: i64,
-    size: At,
+    size: LaneValue,
 }
 
 impl Prover<'_> {
     /// Returns true if bytes behind a buffer's address are compared with the size of that buffer.
-    pub fn is_in_buffer(&self, address: At, offset: &Offset, bytes: i64, scope: &Scope) -> bool {
+    pub fn is_in_buffer(&self, address: LaneValue, offset: &Offset, bytes: i64, scope: &ProofScope) -> bool {
         self.is_limited(offset, bytes, scope, &|size| self.is_pair(address, size))
     }
 
     /// Returns true if bytes at an offset are below a size.
-    fn is_limited(&self, offset: &Offset, bytes: i64, scope: &Scope, is_size: &dyn Fn(At) -> bool) -> bool {
+    fn is_limited(&self, offset: &Offset, bytes: i64, scope: &ProofScope, is_size: &dyn Fn(LaneValue) -> bool) -> bool {
         let Some((lo, hi)) = self.sum(&offset.terms, scope) else { return false };
         let atoms = self.flow.conditions(scope);
         let wraps = |most: i128| most > i128::from(u64::MAX);
@@ -53,7 +53,7 @@ impl Prover<'_> {
     }
 
     /// Returns true if the terms of a limit are those of an offset that ends no later.
-    fn reaches(&self, terms: &Terms, end: i64, limit: &Limit, hi: i128) -> bool {
+    fn reaches(&self, terms: &LinearSum, end: i64, limit: &SizeBound, hi: i128) -> bool {
         let fits = |plus: i64| end.checked_add(plus).is_some_and(|end| end <= limit.bytes + limit.terms.plus);
         if limit.terms.list == terms.list {
             return fits(0) && hi + i128::from(limit.bytes) + i128::from(limit.terms.plus) <= i128::from(u64::MAX);
@@ -61,7 +61,7 @@ impl Prover<'_> {
         // The offset is the sum of a word and a constant. If that sum wraps, it is less than the
         // constant, and so in range by itself.
         if let ([(sum, 1)], [(word, 1)]) = (&terms.list[..], &limit.terms.list[..])
-            && let Some(parts) = self.shape().made_by(*sum, Op::Iadd)
+            && let Some(parts) = self.shape().operands_of(*sum, Op::Iadd)
             && limit.terms.plus == 0
         {
             let constant = |i: usize| self.shape().constant(parts[i]).filter(|&c| c < 1 << 31);
@@ -72,7 +72,7 @@ impl Prover<'_> {
     }
 
     /// Returns the bounds on sizes that follow from an atom.
-    fn limits(&self, atom: Atom, atoms: &[Atom]) -> Vec<Limit> {
+    fn limits(&self, atom: Condition, atoms: &[Condition]) -> Vec<SizeBound> {
         let shape = self.shape();
         let mut out = Vec::new();
         for below in shape.below(atom) {
@@ -85,14 +85,14 @@ impl Prover<'_> {
                     let end = shape.terms(below.b);
                     // The limit is `x <= size - c`, where the size is never less than `c`.
                     match end.list[..] {
-                        [(size, 1)] if end.plus < 0 && self.least_size(size) >= -end.plus => {
-                            out.push(Limit { terms, bytes: bytes.saturating_sub(end.plus), size });
+                        [(size, 1)] if end.plus < 0 && self.min_size(size) >= -end.plus => {
+                            out.push(SizeBound { terms, bytes: bytes.saturating_sub(end.plus), size });
                         }
-                        _ => out.push(Limit { terms, bytes, size: below.b }),
+                        _ => out.push(SizeBound { terms, bytes, size: below.b }),
                     }
                 }
             } else if let Some((size, bytes)) = self.saturated(below.b, atoms) {
-                out.push(Limit { terms, bytes: bytes + strict, size });
+                out.push(SizeBound { terms, bytes: bytes + strict, size });
             }
         }
         out
@@ -100,10 +100,10 @@ impl Prover<'_> {
 
     /// Returns size and bytes of a limit of 32 bits: the size minus some bytes, which is not
     /// negative, saturated to 32 bits.
-    fn saturated(&self, limit: At, atoms: &[Atom]) -> Option<(At, i64)> {
+    fn saturated(&self, limit: LaneValue, atoms: &[Condition]) -> Option<(LaneValue, i64)> {
         let shape = self.shape();
-        let [wide] = shape.made_by(limit, Op::Narrow)?[..] else { return None };
-        let [a, b] = shape.made_by(wide, Op::Umin)?[..] else { return None };
+        let [wide] = shape.operands_of(limit, Op::Narrow)?[..] else { return None };
+        let [a, b] = shape.operands_of(wide, Op::Umin)?[..] else { return None };
         let least = [(a, b), (b, a)].into_iter().find(|&(_, c)| shape.constant(c) == Some(0xffff_ffff))?.0;
         let terms = shape.terms(least);
         let [(size, 1)] = terms.list[..] else { return None };
@@ -115,13 +115,13 @@ impl Prover<'_> {
     }
 
     /// Returns true if a size is that of the buffer at an address.
-    fn is_pair(&self, address: At, size: At) -> bool {
+    fn is_pair(&self, address: LaneValue, size: LaneValue) -> bool {
         self.pairs(address, size, &mut HashSet::new())
     }
 
-    fn pairs(&self, address: At, size: At, seen: &mut HashSet<(At, At)>) -> bool {
+    fn pairs(&self, address: LaneValue, size: LaneValue, seen: &mut HashSet<(LaneValue, LaneValue)>) -> bool {
         let shape = self.shape();
-        let (address, size) = (shape.peel(address), shape.peel(size));
+        let (address, size) = (shape.see_through_lane_moves(address), shape.see_through_lane_moves(size));
         if !seen.insert((address, size)) {
             return true;
         }
@@ -157,15 +157,20 @@ impl Prover<'_> {
                     return false;
                 };
                 let behind = from.0.list == size_from.0.list && size_from.0.plus == from.0.plus + 8;
-                behind && matches!(self.root_of_load(address.0, a), Some(Root::Buffer { .. }))
+                behind && matches!(self.pointer_of_load(address.0, a), Some(Root::Buffer { .. }))
             }
             _ => false,
         }
     }
 
-    fn pairs_of_params(&self, (address, size): (At, At), block: Block, seen: &mut HashSet<(At, At)>) -> bool {
+    fn pairs_of_params(
+        &self,
+        (address, size): (LaneValue, LaneValue),
+        block: Block,
+        seen: &mut HashSet<(LaneValue, LaneValue)>,
+    ) -> bool {
         let func = self.shape().func;
-        let number = |at: At| func.blocks[block].params.iter().position(|&p| p == at.0);
+        let number = |at: LaneValue| func.blocks[block].params.iter().position(|&p| p == at.0);
         let (Some(i), Some(j)) = (number(address), number(size)) else { return false };
         self.flow.preds(block).iter().all(|&(from, target)| {
             let args = &func.blocks[from].targets[target].args;
@@ -174,17 +179,17 @@ impl Prover<'_> {
     }
 
     /// Returns true if a descriptor or the header of a set contains these bytes.
-    pub fn is_descriptor(&self, set: usize, offset: &Offset, bytes: i64, scope: &Scope) -> bool {
+    pub fn is_descriptor(&self, set: usize, offset: &Offset, bytes: i64, scope: &ProofScope) -> bool {
         if HEADER.contains(&offset.lo) {
             return offset.terms.list.is_empty() && offset.hi + bytes <= HEADER.end;
         }
-        let Some(binding) = self.world.binding(set, offset.lo) else { return false };
+        let Some(binding) = self.stage_layout.binding(set, offset.lo) else { return false };
         let first = i64::from(binding.offset);
         let descriptor = DESCRIPTOR_SIZE as i64;
         let own = (offset.lo - first) % descriptor + offset.hi - offset.lo + bytes <= descriptor;
         if binding.variable {
             // The index is limited by the set's own count, which does not exceed the layout's.
-            let limited = offset.terms.list.iter().all(|t| self.is_clean(t.0) && t.1 == DESCRIPTOR_SIZE as u64);
+            let limited = offset.terms.list.iter().all(|t| self.is_untainted(t.0) && t.1 == DESCRIPTOR_SIZE as u64);
             return own && limited && offset.lo - first < descriptor;
         }
         let end = first + i64::from(binding.count.max(1)) * descriptor;
@@ -192,13 +197,13 @@ impl Prover<'_> {
     }
 
     /// Returns true if an inline uniform block of a set contains these bytes.
-    pub fn is_in_block(&self, set: usize, offset: &Offset, bytes: i64, scope: &Scope) -> bool {
-        let blocks = self.world.layout.sets.get(set).into_iter().flatten();
+    pub fn is_in_block(&self, set: usize, offset: &Offset, bytes: i64, scope: &ProofScope) -> bool {
+        let blocks = self.stage_layout.layout.sets.get(set).into_iter().flatten();
         blocks.filter(|b| b.kind == DescriptorKind::InlineUniformBlock).any(|binding| {
             let first = i64::from(binding.offset);
             if binding.variable {
                 let inside = Offset { lo: offset.lo - first, hi: offset.hi - first, ..offset.clone() };
-                return self.is_limited(&inside, bytes, scope, &|size| self.is_own_count(set, size));
+                return self.is_limited(&inside, bytes, scope, &|size| self.is_set_count(set, size));
             }
             let inside = Offset { lo: offset.lo - first, hi: offset.hi - first, ..offset.clone() };
             self.is_below(&inside, bytes, binding.count.into(), scope)
@@ -206,33 +211,35 @@ impl Prover<'_> {
     }
 
     /// Returns true if a number is the count in a set's header.
-    fn is_own_count(&self, set: usize, size: At) -> bool {
-        let Some([word]) = self.shape().made_by(size, Op::Zext).as_deref().map(|list| [list[0]]) else { return false };
+    fn is_set_count(&self, set: usize, size: LaneValue) -> bool {
+        let Some([word]) = self.shape().operands_of(size, Op::Zext).as_deref().map(|list| [list[0]]) else {
+            return false;
+        };
         let Some((from, reason)) = self.loaded_from(word) else { return false };
         let root = self.root_of(&from).map(|found| found.1);
-        reason == Reason::Descriptor
-            && root == Some(Root::Known(Base::Set(set)))
+        reason == AccessReason::Descriptor
+            && root == Some(Root::Known(MemoryRegion::Set(set)))
             && from.list.len() == 1
             && from.plus == HEADER.start
     }
 
     /// Returns true if the workgroup memory contains these bytes. Each workgroup of a chunk may
     /// have its own, and the bytes must lie in one of them.
-    pub fn is_in_group(&self, offset: &Offset, bytes: i64, scope: &Scope) -> bool {
+    pub fn is_in_group(&self, offset: &Offset, bytes: i64, scope: &ProofScope) -> bool {
         let mut offset = offset.clone();
-        if let Some(group) = self.world.group {
-            let numbers = |t: &&(At, u64)| t.1 == group && self.is_clean(t.0);
+        if let Some(group) = self.stage_layout.workgroup_stride {
+            let numbers = |t: &&(LaneValue, u64)| t.1 == group && self.is_untainted(t.0);
             if let Some(&(number, _)) = offset.terms.list.iter().find(numbers) {
                 offset.terms = offset.terms.without(number);
             }
         }
-        self.is_below(&offset, bytes, self.world.shared, scope)
+        self.is_below(&offset, bytes, self.stage_layout.shared, scope)
     }
 
     /// Returns true if bytes at an offset lie below a constant: by their range, or by a comparison
     /// with a constant that is not greater.
-    pub fn is_below(&self, offset: &Offset, bytes: i64, size: u64, scope: &Scope) -> bool {
-        let constant = |at: At| self.shape().constant(at).is_some_and(|c| c <= size);
+    pub fn is_below(&self, offset: &Offset, bytes: i64, size: u64, scope: &ProofScope) -> bool {
+        let constant = |at: LaneValue| self.shape().constant(at).is_some_and(|c| c <= size);
         self.is_between(offset, bytes, (0, size as i64), scope) || self.is_limited(offset, bytes, scope, &constant)
     }
 }

@@ -1,10 +1,10 @@
 //! Loads of a view's texels without a kernel, before which every coordinate is compared with the
 //! view's extents.
 
-use super::prove::{Offset, Prover};
-use super::scope::Scope;
-use super::shape::{At, Atom, Terms};
-use crate::lir::{IntCond, Op, Reason, Value};
+use super::conditions::ProofScope;
+use super::definitions::{Condition, LaneValue, LinearSum};
+use super::prover::{Offset, Prover};
+use crate::lir::{AccessReason, IntCond, Op, Value};
 use base::abi::{ImageView, TexelKind, TexelRows};
 use core::mem::offset_of;
 
@@ -12,31 +12,31 @@ use core::mem::offset_of;
 const EIGHT: i64 = 8;
 
 /// The rows of the view from which texels are loaded.
-struct Rows<'p, 'a> {
+struct TexelRowsProof<'p, 'a> {
     prover: &'p Prover<'a>,
     /// Terms of the view's address.
-    view: Terms,
-    atoms: Vec<Atom>,
+    view: LinearSum,
+    atoms: Vec<Condition>,
 }
 
 impl Prover<'_> {
     /// Checks that bytes at an offset from a view's first texel are texels of the view.
-    pub fn is_in_view(&self, base: At, offset: &Offset, bytes: i64, scope: &Scope) -> Result<(), String> {
+    pub fn is_in_view(&self, base: LaneValue, offset: &Offset, bytes: i64, scope: &ProofScope) -> Result<(), String> {
         let (mut view, _) = self.loaded_from(base).ok_or("no view")?;
         view.plus -= (offset_of!(ImageView, rows) + offset_of!(TexelRows, base)) as i64;
-        let rows = Rows { prover: self, view, atoms: self.flow.conditions(scope).to_vec() };
+        let rows = TexelRowsProof { prover: self, view, atoms: self.flow.conditions(scope).to_vec() };
         rows.inside(offset, bytes)
     }
 }
 
-impl Rows<'_, '_> {
+impl TexelRowsProof<'_, '_> {
     /// Returns true if a value is a field of the rows.
-    fn is_field(&self, at: At, field: usize) -> bool {
-        let at = match self.prover.shape().made_by(at, Op::Zext).as_deref() {
+    fn is_field(&self, at: LaneValue, field: usize) -> bool {
+        let at = match self.prover.shape().operands_of(at, Op::Zext).as_deref() {
             Some(&[inner]) => inner,
             _ => at,
         };
-        let Some((from, Reason::Field)) = self.prover.loaded_from(at) else { return false };
+        let Some((from, AccessReason::Field)) = self.prover.loaded_from(at) else { return false };
         from.list == self.view.list && from.plus == self.view.plus + (offset_of!(ImageView, rows) + field) as i64
     }
 
@@ -60,7 +60,7 @@ impl Rows<'_, '_> {
     }
 
     /// Returns true if a coordinate is compared to be below a field.
-    fn is_below(&self, at: At, field: usize) -> bool {
+    fn is_below(&self, at: LaneValue, field: usize) -> bool {
         let compared = self.atoms.iter().flat_map(|&atom| self.prover.shape().below(atom));
         compared.into_iter().any(|below| below.strict && below.a == at && self.is_field(below.b, field))
     }
@@ -116,10 +116,10 @@ impl Rows<'_, '_> {
 
     /// Returns coordinate, pitch and extent of a product of a coordinate and a pitch. The
     /// coordinate must be below the extent.
-    fn scaled(&self, at: At) -> Option<(At, At, usize)> {
+    fn scaled(&self, at: LaneValue) -> Option<(LaneValue, LaneValue, usize)> {
         let shape = self.prover.shape();
-        let parts = shape.made_by(at, Op::Imul)?;
-        let narrow = |at: At| match shape.made_by(at, Op::Zext).as_deref() {
+        let parts = shape.operands_of(at, Op::Imul)?;
+        let narrow = |at: LaneValue| match shape.operands_of(at, Op::Zext).as_deref() {
             Some(&[inner]) => inner,
             _ => at,
         };
@@ -133,23 +133,23 @@ impl Rows<'_, '_> {
 
     /// Returns true if a word is the offset of the first texel of a 2×2 square, all lanes of which
     /// are compared at once.
-    fn is_square(&self, at: At, shift: u32) -> bool {
+    fn is_square(&self, at: LaneValue, shift: u32) -> bool {
         let shape = self.prover.shape();
         let whole = (at.0, None);
-        let Some(parts) = shape.made_by(whole, Op::Iadd) else { return false };
-        let column = |at: At| {
-            let parts = shape.made_by(at, Op::Shl)?;
+        let Some(parts) = shape.operands_of(whole, Op::Iadd) else { return false };
+        let column = |at: LaneValue| {
+            let parts = shape.operands_of(at, Op::Shl)?;
             (shape.constant(parts[1]) == Some(shift.into())).then_some(parts[0])
         };
-        let row = |at: At| {
-            let parts = shape.made_by(at, Op::Imul)?;
+        let row = |at: LaneValue| {
+            let parts = shape.operands_of(at, Op::Imul)?;
             self.is_field(parts[1], offset_of!(TexelRows, row_pitch)).then_some(parts[0])
         };
         [(0, 1), (1, 0)].into_iter().any(|(i, j)| {
             let (x, y) = (column(parts[i]), row(parts[j]));
             let no_rows = y.is_none() && shape.constant(parts[j]) == Some(0);
             let Some(x) = x else { return false };
-            let below = |at: At, field| self.all_lanes_inside(at.0, field);
+            let below = |at: LaneValue, field| self.all_lanes_inside(at.0, field);
             at.1.is_some_and(|lane| lane % 4 == 0)
                 && below(x, offset_of!(TexelRows, width))
                 && (no_rows || y.is_some_and(|y| below(y, offset_of!(TexelRows, height))))
@@ -161,33 +161,34 @@ impl Rows<'_, '_> {
     fn all_lanes_inside(&self, c: Value, field: usize) -> bool {
         let shape = self.prover.shape();
         self.atoms.iter().filter(|atom| atom.truth).any(|atom| {
-            let Some(all) = shape.made_by(atom.at, Op::All) else { return false };
-            let Some((IntCond::Eq, wrong, zero)) = shape.compared(Atom { at: all[0], truth: true }) else {
+            let Some(all) = shape.operands_of(atom.at, Op::All) else { return false };
+            let Some((IntCond::Eq, wrong, zero)) = shape.compared(Condition { at: all[0], truth: true }) else {
                 return false;
             };
             let mut parts = Vec::new();
             self.parts(wrong, &mut parts);
-            let outside = |&at: &At| {
-                let Some(signs) = shape.made_by(at, Op::Ashr).filter(|p| shape.constant(p[1]) == Some(31)) else {
+            let outside = |&at: &LaneValue| {
+                let Some(signs) = shape.operands_of(at, Op::Ashr).filter(|p| shape.constant(p[1]) == Some(31)) else {
                     return false;
                 };
                 let mut both = Vec::new();
                 self.parts(signs[0], &mut both);
-                let rest = |at: At| {
-                    let Some(parts) = shape.made_by(at, Op::Isub) else { return false };
-                    let Some(last) = shape.made_by(parts[0], Op::Iadd) else { return false };
+                let rest = |at: LaneValue| {
+                    let Some(parts) = shape.operands_of(at, Op::Isub) else { return false };
+                    let Some(last) = shape.operands_of(parts[0], Op::Iadd) else { return false };
                     parts[1].0 == c && self.is_field(last[0], field) && shape.constant(last[1]) == Some(0xffff_ffff)
                 };
                 both.iter().any(|at| at.0 == c) && both.iter().any(|&at| rest(at))
             };
-            let differs = |&at: &At| shape.made_by(at, Op::Xor).is_some_and(|parts| parts.iter().any(|p| p.0 == c));
+            let differs =
+                |&at: &LaneValue| shape.operands_of(at, Op::Xor).is_some_and(|parts| parts.iter().any(|p| p.0 == c));
             shape.constant(zero) == Some(0) && parts.iter().any(outside) && parts.iter().any(differs)
         })
     }
 
     /// Collects the operands of a disjunction of words.
-    fn parts(&self, at: At, out: &mut Vec<At>) {
-        match self.prover.shape().made_by(at, Op::Or) {
+    fn parts(&self, at: LaneValue, out: &mut Vec<LaneValue>) {
+        match self.prover.shape().operands_of(at, Op::Or) {
             Some(parts) => parts.into_iter().for_each(|part| self.parts(part, out)),
             None => out.push(at),
         }

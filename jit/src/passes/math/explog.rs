@@ -29,7 +29,7 @@ const LN2_LO: f32 = -0.000_212_194_44;
 
 /// Returns the nearest whole number, the even one of two, as a float and as an integer, for |x| ≤
 /// 2^22. From 2^23 on, floats are whole numbers, whose bits count up by one.
-fn whole<A: Arith>(a: &mut A, x: A::F) -> (A::F, A::I) {
+fn round_to_integer<A: Arith>(a: &mut A, x: A::F) -> (A::F, A::I) {
     const MIDDLE: f32 = 12_582_912.0;
     let middle = a.f(MIDDLE);
     let sum = a.add(x, middle);
@@ -64,7 +64,7 @@ fn clamp<A: Arith>(a: &mut A, x: A::F, lo: f32, hi: f32) -> A::F {
 /// Returns 2^x.
 pub fn exp2<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let xc = clamp(a, x, -152.0, 130.0);
-    let (n, exponent) = whole(a, xc);
+    let (n, exponent) = round_to_integer(a, xc);
     let f = a.sub(xc, n);
     let p = poly(a, f, &EXP2);
     let r = scale(a, p, exponent);
@@ -76,7 +76,7 @@ pub fn exp<A: Arith>(a: &mut A, x: A::F) -> A::F {
     let xc = clamp(a, x, -106.0, 90.0);
     let log2e = a.f(LOG2_E);
     let n = a.mul(xc, log2e);
-    let (n, exponent) = whole(a, n);
+    let (n, exponent) = round_to_integer(a, n);
     let minus_n = a.neg(n);
     let hi = a.f(LN2_HI);
     let lo = a.f(LN2_LO);
@@ -169,7 +169,7 @@ pub fn pow<A: Arith>(a: &mut A, x: A::F, y: A::F) -> A::F {
     let log = log_specials(a, x, log);
     let t = a.mul(y, log);
     let tc = clamp(a, t, -152.0, 130.0);
-    let (n, exponent) = whole(a, tc);
+    let (n, exponent) = round_to_integer(a, tc);
     let minus_n = a.neg(n);
     let f = a.fma(y, e, minus_n);
     let f = a.fma(y, l, f);
@@ -187,13 +187,13 @@ pub fn pow<A: Arith>(a: &mut A, x: A::F, y: A::F) -> A::F {
 
 /// Returns twice the exponent if [`power`] accepts it: a positive multiple of a half up to 64,
 /// which few multiplications reach.
-pub fn halves(y: f32) -> Option<u32> {
+pub fn half_exponent(y: f32) -> Option<u32> {
     let twice = y * 2.0;
     ((1.0..=128.0).contains(&twice) && twice.trunc() == twice).then_some(twice as u32)
 }
 
-/// Returns x^(n/2) for n of [`halves`], by squarings, which is closer to the power than [`pow`] in
-/// fewer operations. Gives NaN for x < 0 and odd n.
+/// Returns x^(n/2) for n of [`lower_f16`], by squarings, which is closer to the power than [`pow`]
+/// in fewer operations. Gives NaN for x < 0 and odd n.
 pub fn power<A: Arith>(a: &mut A, x: A::F, n: u32) -> A::F {
     let mut product = (n & 1 != 0).then(|| a.sqrt(x));
     let (mut square, mut rest) = (x, n / 2);
@@ -215,7 +215,7 @@ const _: () = assert!(LN_2 == EXP2[1]);
 mod tests {
     use super::super::Eval;
     use super::*;
-    use base::random::Star;
+    use base::random::XorshiftStar;
 
     /// Computes `scale` with conversions and two multiplications.
     fn scaled(p: f32, n: f32) -> f32 {
@@ -225,8 +225,8 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_and_scales_are_those_of_conversions() {
-        let mut random = Star::new(5);
+    fn round_to_integer_and_scale_match_conversions() {
+        let mut random = XorshiftStar::new(5);
         for i in 0..2_000_000u32 {
             // Even rounds take all steps of a quarter, which include the ties; odd rounds take any
             // bits.
@@ -234,7 +234,7 @@ mod tests {
             if x.abs() > 4_194_304.0 || x.is_nan() {
                 continue;
             }
-            let (n, integer) = whole(&mut Eval, x);
+            let (n, integer) = round_to_integer(&mut Eval, x);
             assert_eq!((n, integer), (x.round_ties_even(), x.round_ties_even() as i32), "{x:e}");
         }
         for n in -250..=250 {

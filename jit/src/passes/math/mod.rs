@@ -15,7 +15,7 @@ mod trig;
 
 use crate::ir::{Binary, Builder, Cmp, Convert, Ty, Unary, Value};
 
-pub use explog::{exp, exp2, halves, log, log2, pow, power};
+pub use explog::{exp, exp2, half_exponent, log, log2, pow, power};
 pub use hyperbolic::{acosh, asinh, atanh, cosh, sinh, tanh};
 pub use trig::{acos, asin, atan, atan2, cos, sin, tan};
 

@@ -30,7 +30,7 @@ fn case(name: impl Into<String>, model: u32, make: impl FnOnce(&mut Asm)) -> Cas
     let mut a = Asm::new(model);
     make(&mut a);
     let (used, capabilities) = (a.used.clone(), a.capabilities.clone());
-    let stage = Stage::of_execution_model(model).expect("a stage");
+    let stage = Stage::from_execution_model(model).expect("a stage");
     Case { name: name.into(), words: a.finish(), used, capabilities, stage }
 }
 
@@ -66,7 +66,7 @@ fn files() -> Vec<Case> {
         let bytes = std::fs::read(&path).expect("a module");
         let words: Vec<u32> = bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect();
         let module = Module::parse(&words).expect("a module");
-        let stage = Stage::of_execution_model(module.entry_points()[0].model).expect("a stage");
+        let stage = Stage::from_execution_model(module.entry_points()[0].model).expect("a stage");
         let used = (0..module.instructions()).map(|inst| module.opcode(inst)).collect();
         let capabilities = module.capabilities.iter().copied().collect();
         Case { name: path.display().to_string(), words, used, capabilities, stage }
@@ -157,7 +157,7 @@ fn objection(case: &Case) -> Option<String> {
 }
 
 #[test]
-fn every_capability_and_instruction_has_a_module_that_is_taken() {
+fn every_capability_and_instruction_has_an_accepted_module() {
     let cases = cases();
     let mut wrong = Vec::new();
     for case in &cases {
@@ -215,7 +215,7 @@ fn every_other_capability_is_refused() {
 }
 
 #[test]
-fn every_instruction_that_is_not_there_is_refused_where_it_is_reached() {
+fn unimplemented_instructions_are_refused_where_reached() {
     for number in special::REFUSED.iter().flat_map(|r| r.clone()).filter(|&n| opcodes::row(n).is_some()) {
         let row = opcodes::row(number).expect("a row");
         let case = case("refused", COMPUTE, |a| {

@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 /// Allowed target of a decoration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum On {
+enum DecorationTarget {
     Anything,
     /// A structure type.
     Struct,
@@ -27,10 +27,10 @@ enum On {
     /// A scalar specialisation constant.
     Spec,
 }
-use On::*;
+use DecorationTarget::*;
 
 /// Rows of decorations: number, name, number of operand words, and allowed target.
-static DECORATIONS: &[(u32, &str, usize, On)] = &[
+static DECORATIONS: &[(u32, &str, usize, DecorationTarget)] = &[
     (0, "RelaxedPrecision", 0, Anything),
     (1, "SpecId", 1, Spec),
     (2, "Block", 0, Struct),
@@ -107,7 +107,7 @@ fn is_constant(number: u16) -> bool {
 }
 
 /// Returns true if the target allows a decoration with the rule `on`. Groups allow all decorations.
-fn fits(m: &Module, target: u32, member: bool, on: On) -> bool {
+fn fits(m: &Module, target: u32, member: bool, on: DecorationTarget) -> bool {
     let Ok(v) = m.def(target) else { return false };
     if v.op == op::OpDecorationGroup {
         return true;

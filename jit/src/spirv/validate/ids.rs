@@ -4,7 +4,7 @@
 use super::super::module::{ExtSet, Module, View};
 use super::super::opcodes::{self, op};
 use super::operands::{Part, each_part, is_image};
-use super::{Kind, broken};
+use super::{DefinitionKind, broken};
 use crate::error::Result;
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -12,19 +12,19 @@ use std::collections::HashSet;
 /// Kind of id that an operand may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
-    Is(Kind),
+    Is(DefinitionKind),
     Any,
 }
 /// A role, and true if the definition may follow the use.
 type Operand = (Role, bool);
 
-const VALUE: Operand = (Role::Is(Kind::Value), false);
-const TYPE: Operand = (Role::Is(Kind::Type), false);
-const LABEL: Operand = (Role::Is(Kind::Label), true);
-const TEXT: Operand = (Role::Is(Kind::Text), false);
-const FUNCTION: Operand = (Role::Is(Kind::Function), true);
-const SET: Operand = (Role::Is(Kind::Set), false);
-const GROUP: Operand = (Role::Is(Kind::Group), false);
+const VALUE: Operand = (Role::Is(DefinitionKind::Value), false);
+const TYPE: Operand = (Role::Is(DefinitionKind::Type), false);
+const LABEL: Operand = (Role::Is(DefinitionKind::Label), true);
+const TEXT: Operand = (Role::Is(DefinitionKind::Text), false);
+const FUNCTION: Operand = (Role::Is(DefinitionKind::Function), true);
+const SET: Operand = (Role::Is(DefinitionKind::Set), false);
+const GROUP: Operand = (Role::Is(DefinitionKind::Group), false);
 const ANY: Operand = (Role::Any, false);
 const LATER: Operand = (Role::Any, true);
 
@@ -42,12 +42,12 @@ const fn roles(number: u16) -> &'static [Operand] {
         op::OpExtInst => &[SET, VALUE],
         op::OpExtInstWithForwardRefsKHR => &[SET, LATER],
         op::OpTypeArray => &[TYPE, VALUE],
-        op::OpTypeForwardPointer => &[(Role::Is(Kind::Type), true)],
+        op::OpTypeForwardPointer => &[(Role::Is(DefinitionKind::Type), true)],
         op::OpTypeVector..=op::OpTypeFunction | op::OpFunction => &[TYPE],
         op::OpFunctionCall => &[FUNCTION, VALUE],
         op::OpCooperativeMatrixPerElementOpNV => &[VALUE, FUNCTION, VALUE],
         op::OpCooperativeMatrixReduceNV => &[VALUE, FUNCTION],
-        op::OpPhi => &[(Role::Is(Kind::Value), true), LABEL],
+        op::OpPhi => &[(Role::Is(DefinitionKind::Value), true), LABEL],
         op::OpLoopMerge | op::OpSelectionMerge | op::OpBranch => &[LABEL],
         op::OpBranchConditional | op::OpSwitch => &[VALUE, LABEL],
         // In extensions, some operands are types.
@@ -72,7 +72,7 @@ static ROLES: [&[Operand]; opcodes::CORE] = {
 struct Walk<'m> {
     m: &'m Module,
     /// Kinds by definition number.
-    kinds: Vec<Kind>,
+    kinds: Vec<DefinitionKind>,
     /// Pointers that may be named before they are declared, computed on first use.
     forward: OnceCell<HashSet<u32>>,
     /// First instruction of the current function.
@@ -84,7 +84,7 @@ pub(super) fn check(m: &Module) -> Result<()> {
     if m.has_unknown() {
         return Ok(());
     }
-    let kinds = (0..m.def_count()).map(|number| Kind::of(m.view(m.definition(number)))).collect();
+    let kinds = (0..m.def_count()).map(|number| DefinitionKind::of(m.view(m.definition(number)))).collect();
     let mut walk = Walk { m, kinds, forward: OnceCell::new(), function: 0 };
     for inst in 0..m.instructions() {
         let v = m.view(inst);
@@ -121,7 +121,10 @@ impl Walk<'_> {
             return broken(*v, format!("%{id} is used before its definition"));
         }
         let kind = self.kinds[number];
-        if at >= self.m.globals.end && at < self.function && matches!(kind, Kind::Value | Kind::Label) {
+        if at >= self.m.globals.end
+            && at < self.function
+            && matches!(kind, DefinitionKind::Value | DefinitionKind::Label)
+        {
             return broken(*v, format!("%{id} belongs to another function"));
         }
         match role {

@@ -11,7 +11,7 @@ const TYPES: u32 = 10;
 
 /// Part of a module in which an instruction may appear.
 #[derive(Clone, Copy)]
-enum Home {
+enum SectionRule {
     Anywhere,
     /// Section with this number, in their order.
     Section(u32),
@@ -21,26 +21,26 @@ enum Home {
 }
 
 /// Returns the part of a module for an opcode that has a row.
-const fn home_of(number: u16) -> Home {
+const fn section_rule_of(number: u16) -> SectionRule {
     match number {
-        op::OpNop | op::OpLine | op::OpNoLine => Home::Anywhere,
+        op::OpNop | op::OpLine | op::OpNoLine => SectionRule::Anywhere,
         op::OpVariable | op::OpUntypedVariableKHR | op::OpUndef | op::OpExtInst | op::OpExtInstWithForwardRefsKHR => {
-            Home::Both
+            SectionRule::Both
         }
-        op::OpCapability => Home::Section(0),
-        op::OpExtension => Home::Section(1),
-        op::OpExtInstImport => Home::Section(2),
-        op::OpMemoryModel => Home::Section(3),
-        op::OpEntryPoint => Home::Section(4),
-        op::OpExecutionMode | op::OpExecutionModeId => Home::Section(5),
-        op::OpString | op::OpSourceExtension | op::OpSource | op::OpSourceContinued => Home::Section(6),
-        op::OpName | op::OpMemberName => Home::Section(7),
-        op::OpModuleProcessed => Home::Section(8),
+        op::OpCapability => SectionRule::Section(0),
+        op::OpExtension => SectionRule::Section(1),
+        op::OpExtInstImport => SectionRule::Section(2),
+        op::OpMemoryModel => SectionRule::Section(3),
+        op::OpEntryPoint => SectionRule::Section(4),
+        op::OpExecutionMode | op::OpExecutionModeId => SectionRule::Section(5),
+        op::OpString | op::OpSourceExtension | op::OpSource | op::OpSourceContinued => SectionRule::Section(6),
+        op::OpName | op::OpMemberName => SectionRule::Section(7),
+        op::OpModuleProcessed => SectionRule::Section(8),
         op::OpDecorate..=op::OpGroupMemberDecorate
         | op::OpDecorateId
         | op::OpMemberDecorateIdEXT
         | op::OpDecorateString
-        | op::OpMemberDecorateString => Home::Section(9),
+        | op::OpMemberDecorateString => SectionRule::Section(9),
         op::OpTypeVoid..=op::OpTypeForwardPointer
         | op::OpConstantTrue..=op::OpSpecConstantOp
         | op::OpTypeUntypedPointerKHR
@@ -51,26 +51,26 @@ const fn home_of(number: u16) -> Home {
         | op::OpConstantCompositeReplicateEXT
         | op::OpSpecConstantCompositeReplicateEXT
         | op::OpTypeRayQueryKHR
-        | op::OpTypeAccelerationStructureKHR => Home::Section(TYPES),
-        _ => Home::Function,
+        | op::OpTypeAccelerationStructureKHR => SectionRule::Section(TYPES),
+        _ => SectionRule::Function,
     }
 }
 
-/// Results of [`home_of`] for the core opcodes.
-static HOMES: [Home; opcodes::CORE] = {
-    let mut table = [Home::Function; opcodes::CORE];
+/// Results of [`section_rule_of`] for the core opcodes.
+static SECTION_RULES: [SectionRule; opcodes::CORE] = {
+    let mut table = [SectionRule::Function; opcodes::CORE];
     let mut number = 0;
     while number < table.len() {
-        table[number] = home_of(number as u16);
+        table[number] = section_rule_of(number as u16);
         number += 1;
     }
     table
 };
 
-fn home(number: u16) -> Home {
-    match HOMES.get(number as usize).copied().unwrap_or_else(|| home_of(number)) {
-        Home::Function if opcodes::row(number).is_none() => Home::Anywhere,
-        home => home,
+fn section_rule(number: u16) -> SectionRule {
+    match SECTION_RULES.get(number as usize).copied().unwrap_or_else(|| section_rule_of(number)) {
+        SectionRule::Function if opcodes::row(number).is_none() => SectionRule::Anywhere,
+        section_rule => section_rule,
     }
 }
 
@@ -78,13 +78,15 @@ pub(super) fn check(m: &Module) -> Result<()> {
     let (mut section, mut models) = (0, 0);
     for inst in m.globals.clone() {
         let v = m.view(inst);
-        match home(v.op) {
-            Home::Section(s) if s < section => return broken(v, "stands behind instructions that it must precede"),
-            Home::Section(s) => section = s,
-            Home::Function => return broken(v, "stands outside of functions"),
+        match section_rule(v.op) {
+            SectionRule::Section(s) if s < section => {
+                return broken(v, "stands behind instructions that it must precede");
+            }
+            SectionRule::Section(s) => section = s,
+            SectionRule::Function => return broken(v, "stands outside of functions"),
             // Non-semantic instructions may appear in earlier sections.
-            Home::Both if !matches!(v.op, op::OpExtInst | op::OpExtInstWithForwardRefsKHR) => section = TYPES,
-            Home::Both | Home::Anywhere => {}
+            SectionRule::Both if !matches!(v.op, op::OpExtInst | op::OpExtInstWithForwardRefsKHR) => section = TYPES,
+            SectionRule::Both | SectionRule::Anywhere => {}
         }
         models += u32::from(v.op == op::OpMemoryModel);
     }
@@ -95,7 +97,7 @@ pub(super) fn check(m: &Module) -> Result<()> {
 }
 
 fn function(m: &Module, f: &Function) -> Result<()> {
-    if let Some(inst) = f.insts.clone().find(|&inst| matches!(home(m.opcode(inst)), Home::Section(_))) {
+    if let Some(inst) = f.insts.clone().find(|&inst| matches!(section_rule(m.opcode(inst)), SectionRule::Section(_))) {
         return broken(m.view(inst), "stands in a function");
     }
     for (n, block) in f.blocks.iter().enumerate() {

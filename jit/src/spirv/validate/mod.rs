@@ -43,7 +43,7 @@ fn broken<T>(v: View<'_>, rule: impl Into<String>) -> Result<T> {
 
 /// Kind of an id's definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum DefinitionKind {
     Type,
     /// A constant, variable, parameter or result, which has a type.
     Value,
@@ -54,17 +54,17 @@ enum Kind {
     Group,
 }
 
-impl Kind {
+impl DefinitionKind {
     /// Returns the kind of an instruction with a result.
-    fn of(v: View<'_>) -> Kind {
+    fn of(v: View<'_>) -> DefinitionKind {
         match v.op {
-            op::OpFunction => Kind::Function,
-            op::OpLabel => Kind::Label,
-            op::OpString => Kind::Text,
-            op::OpExtInstImport => Kind::Set,
-            op::OpDecorationGroup => Kind::Group,
-            _ if v.ty == 0 => Kind::Type,
-            _ => Kind::Value,
+            op::OpFunction => DefinitionKind::Function,
+            op::OpLabel => DefinitionKind::Label,
+            op::OpString => DefinitionKind::Text,
+            op::OpExtInstImport => DefinitionKind::Set,
+            op::OpDecorationGroup => DefinitionKind::Group,
+            _ if v.ty == 0 => DefinitionKind::Type,
+            _ => DefinitionKind::Value,
         }
     }
 }

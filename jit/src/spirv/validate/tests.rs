@@ -84,7 +84,7 @@ fn the_module_is_valid() {
 }
 
 #[test]
-fn each_rule_is_kept() {
+fn broken_rules_are_reported() {
     for (find, new, want) in [
         // operands
         (&[19][..], &[&[19, 2, 2][..]][..], "too many operands"),
@@ -162,7 +162,7 @@ fn each_rule_is_kept() {
 }
 
 #[test]
-fn blocks_stand_behind_their_dominators() {
+fn blocks_must_follow_their_dominators() {
     let mut insts = module();
     let at = |insts: &[Vec<u32>], label: u32| insts.iter().position(|w| w[..] == [2 << 16 | 248, label]).unwrap();
     let (then, merge) = (at(&insts, 36), at(&insts, 37));
@@ -189,7 +189,7 @@ fn instruction(words: &[u32], opcode: u32, n: usize) -> usize {
 }
 
 #[test]
-fn functions_of_matrices_are_what_their_instructions_say() {
+fn matrix_functions_match_their_instructions() {
     const REDUCE: u32 = 5366;
     const EACH: u32 = 5369;
     const TRANSPOSE: u32 = 5390;
@@ -230,7 +230,7 @@ fn count(words: &[u32], opcode: u32) -> usize {
 }
 
 #[test]
-fn debug_information_may_stand_behind_a_block() {
+fn debug_information_may_follow_a_block() {
     let text = |s: &str| -> Vec<u32> {
         let bytes: Vec<u8> = s.bytes().chain(std::iter::repeat_n(0, 4 - s.len() % 4)).collect();
         bytes.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect()

@@ -1,13 +1,13 @@
 //! Tests that encode every row of the table with registers and memory of all kinds, in both
 //! encodings, and compare with iced-x86's decoder.
 
-use super::{Buffer, Form, Place};
-use crate::wide::inst::{MASKS, OLD_VECTORS, Size, VECTORS};
-use crate::wide::table::{ROWS, Row, Shape, Tuple, Width};
+use super::{Buffer, EncodingOperands, RmOperand};
+use crate::wide::inst::{MASKS, Size, VECTORS, VEX_VECTORS};
+use crate::wide::table::{EncodingRow, OperandEncoding, ROWS, Tuple, Width};
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, OpKind, Register};
 
 /// Returns the mnemonic of a row without the suffix that distinguishes rows of one name.
-fn mnemonic(row: &Row, evex: bool) -> String {
+fn mnemonic(row: &EncodingRow, evex: bool) -> String {
     let suffixes = ["Imm", "Load", "Store", "To", "From", "Gpr"];
     let name = suffixes.iter().find_map(|s| row.name.strip_suffix(s)).unwrap_or(row.name);
     let name = name.strip_prefix("KV").map_or(name.to_owned(), |rest| format!("V{rest}")).to_lowercase();
@@ -30,34 +30,36 @@ fn registers(instruction: &Instruction) -> Vec<usize> {
 }
 
 /// Returns the register numbers that the row predicts, in the order of [`registers`].
-fn expected(row: &Row, form: &Form) -> Vec<usize> {
+fn expected(row: &EncodingRow, form: &EncodingOperands) -> Vec<usize> {
     let (reg, vvvv) = (form.reg, form.vvvv);
     let rm = match form.place {
-        Place::Register(r) => Some(r),
-        Place::Memory { .. } | Place::Constant(..) => None,
+        RmOperand::Register(r) => Some(r),
+        RmOperand::Memory { .. } | RmOperand::Constant(..) => None,
     };
     let own = match row.shape {
-        Shape::Rvm | Shape::RvmReg | Shape::Fma => vec![Some(reg), Some(vvvv), rm],
-        Shape::Rm | Shape::RmReg | Shape::Test | Shape::TestReg => vec![Some(reg), rm],
-        Shape::Mr => vec![rm, Some(reg)],
-        Shape::Vm(_) => vec![Some(vvvv), rm],
-        Shape::Rvim => vec![Some(reg), Some(vvvv), rm, form.imm.map(|imm| imm >> 4)],
-        Shape::Rmv => vec![Some(reg), rm, Some(vvvv)],
+        OperandEncoding::Rvm | OperandEncoding::RvmReg | OperandEncoding::Fma => vec![Some(reg), Some(vvvv), rm],
+        OperandEncoding::Rm | OperandEncoding::RmReg | OperandEncoding::Test | OperandEncoding::TestReg => {
+            vec![Some(reg), rm]
+        }
+        OperandEncoding::Mr => vec![rm, Some(reg)],
+        OperandEncoding::Vm(_) => vec![Some(vvvv), rm],
+        OperandEncoding::Rvim => vec![Some(reg), Some(vvvv), rm, form.imm.map(|imm| imm >> 4)],
+        OperandEncoding::Rmv => vec![Some(reg), rm, Some(vvvv)],
     };
     own.into_iter().flatten().map(usize::from).collect()
 }
 
-fn uses_vvvv(row: &Row) -> bool {
-    use Shape::*;
+fn uses_vvvv(row: &EncodingRow) -> bool {
+    use OperandEncoding::*;
     matches!(row.shape, Rvm | RvmReg | Fma | Vm(_) | Rvim | Rmv)
 }
 
-fn check(row: &Row, form: Form, evex: bool) {
-    let imm = row.imm.then_some(0x50).or((row.shape == Shape::Rvim).then_some(0xb0));
-    let form = Form { imm, vvvv: if uses_vvvv(row) { form.vvvv } else { 0 }, ..form };
+fn check(row: &EncodingRow, form: EncodingOperands, evex: bool) {
+    let imm = row.imm.then_some(0x50).or((row.shape == OperandEncoding::Rvim).then_some(0xb0));
+    let form = EncodingOperands { imm, vvvv: if uses_vvvv(row) { form.vvvv } else { 0 }, ..form };
     let mut buffer = Buffer::default();
     let encoded = match row.shape {
-        Shape::Vm(digit) => Form { reg: digit, ..form },
+        OperandEncoding::Vm(digit) => EncodingOperands { reg: digit, ..form },
         _ => form,
     };
     match row.evex.filter(|_| evex) {
@@ -79,13 +81,13 @@ fn check(row: &Row, form: Form, evex: bool) {
         _ => Size::from(r.is_ymm()),
     };
     let widest = (0..decoded.op_count()).filter_map(register).map(size).max();
-    let memory = !matches!(form.place, Place::Register(_));
+    let memory = !matches!(form.place, RmOperand::Register(_));
     let fixed = matches!(row.width, Width::Fixed(..));
     assert!(widest == Some(form.size) || widest < Some(form.size) && memory || fixed, "{what}");
     let mask = decoded.op_mask();
     assert_eq!(if mask == Register::None { 0 } else { mask.number() as u8 }, form.mask, "{what}");
     assert_eq!((decoded.zeroing_masking(), decoded.is_broadcast()), (form.zero, form.broadcast), "{what}");
-    if let Place::Memory { base, index, disp } = form.place {
+    if let RmOperand::Memory { base, index, disp } = form.place {
         assert_eq!(decoded.memory_base().number(), usize::from(base), "{what}");
         let number = (decoded.memory_index() != Register::None).then(|| decoded.memory_index().number() as u8);
         assert_eq!(number, index.map(|(i, _)| i), "{what}");
@@ -96,7 +98,7 @@ fn check(row: &Row, form: Form, evex: bool) {
             assert_eq!(decoded.memory_size().size(), form.size.bytes(), "{what}");
         }
     }
-    if let Place::Constant(..) = form.place {
+    if let RmOperand::Constant(..) = form.place {
         assert!(decoded.is_ip_rel_memory_operand(), "{what}");
         let [(at, .., behind)] = buffer.constants[..] else { panic!("{what}: a constant is missing") };
         assert_eq!(at + 4 + usize::from(behind), buffer.bytes.len(), "{what}");
@@ -109,7 +111,7 @@ const ONLY_MEMORY: [&str; 5] = ["VmovhpsLoad", "VmovhpsStore", "Vbroadcastf128",
 const SCALAR_MOVES: [&str; 4] = ["VmovssLoad", "VmovssStore", "VmovsdLoad", "VmovsdStore"];
 
 /// Returns the widths that an instruction has.
-fn sizes(row: &Row, evex: bool) -> Vec<Size> {
+fn sizes(row: &EncodingRow, evex: bool) -> Vec<Size> {
     use Size::*;
     let large = ["Vpermps", "Vpermq", "Vperm2f128", "Vinsertf128", "Vextractf128", "Vbroadcastsd", "Vbroadcastf128"];
     let name = mnemonic(row, false);
@@ -128,28 +130,36 @@ fn sizes(row: &Row, evex: bool) -> Vec<Size> {
     sizes.iter().copied().filter(|&size| evex || size < W512).collect()
 }
 
-fn places() -> Vec<Place> {
-    let memory = |base, index, disp| Place::Memory { base, index, disp };
+fn places() -> Vec<RmOperand> {
+    let memory = |base, index, disp| RmOperand::Memory { base, index, disp };
     let memories = [0, 4, 5, 12, 13].into_iter().flat_map(|base| {
         let indices = [None, Some((1, 0)), Some((9, 3))];
         indices.into_iter().flat_map(move |index| [0, 8, -200, 64, -8192, 8128].map(|disp| memory(base, index, disp)))
     });
-    memories.chain([Place::Constant(0, 0)]).collect()
+    memories.chain([RmOperand::Constant(0, 0)]).collect()
 }
 
-fn check_all(row: &Row, evex: bool, numbers: &[[u8; 2]], registers: &[u8], change: impl Fn(Form) -> Vec<Form>) {
+fn check_all(
+    row: &EncodingRow,
+    evex: bool,
+    numbers: &[[u8; 2]],
+    registers: &[u8],
+    change: impl Fn(EncodingOperands) -> Vec<EncodingOperands>,
+) {
     let places = places();
     for size in sizes(row, evex) {
         for &[reg, vvvv] in numbers {
             let all = |place| {
-                change(Form::new(size, reg, vvvv, place, None)).into_iter().for_each(|form| check(row, form, evex))
+                change(EncodingOperands::new(size, reg, vvvv, place, None))
+                    .into_iter()
+                    .for_each(|form| check(row, form, evex))
             };
             let low = |&&r: &&u8| r < limit(row, evex);
             if !ONLY_MEMORY.contains(&row.name) && !SCALAR_MOVES.contains(&row.name) {
-                registers.iter().filter(low).for_each(|&r| all(Place::Register(r)));
+                registers.iter().filter(low).for_each(|&r| all(RmOperand::Register(r)));
             }
             // VEX's shifts by an immediate exist only with registers.
-            if !row.shape.takes_registers_only() && (evex || !matches!(row.shape, Shape::Vm(_))) {
+            if !row.shape.takes_registers_only() && (evex || !matches!(row.shape, OperandEncoding::Vm(_))) {
                 places.iter().for_each(|&place| all(place));
             }
         }
@@ -158,33 +168,35 @@ fn check_all(row: &Row, evex: bool, numbers: &[[u8; 2]], registers: &[u8], chang
 
 /// Returns the number of registers available to all operands; where they are of several kinds, the
 /// least number.
-fn limit(row: &Row, evex: bool) -> u8 {
+fn limit(row: &EncodingRow, evex: bool) -> u8 {
     let masks = matches!(row.width, Width::Fixed(..)) || row.name.starts_with("Vpmovm2");
     match (masks, evex) {
         (true, _) => MASKS,
-        _ if row.shape == Shape::Mr && row.name.starts_with("Vpextr") || row.name.ends_with("Gpr") => OLD_VECTORS,
-        _ if matches!(row.width, Width::W | Width::NoneW) => OLD_VECTORS,
-        _ if ["VmovdTo", "VmovdFrom", "VmovqTo", "VmovqFrom"].contains(&row.name) => OLD_VECTORS,
-        _ if row.name.starts_with("Vpinsr") => OLD_VECTORS,
+        _ if row.shape == OperandEncoding::Mr && row.name.starts_with("Vpextr") || row.name.ends_with("Gpr") => {
+            VEX_VECTORS
+        }
+        _ if matches!(row.width, Width::W | Width::NoneW) => VEX_VECTORS,
+        _ if ["VmovdTo", "VmovdFrom", "VmovqTo", "VmovqFrom"].contains(&row.name) => VEX_VECTORS,
+        _ if row.name.starts_with("Vpinsr") => VEX_VECTORS,
         (_, true) => VECTORS,
-        (_, false) => OLD_VECTORS,
+        (_, false) => VEX_VECTORS,
     }
 }
 
 /// Returns the number of registers available to reg, which holds the result.
-fn result_limit(row: &Row, evex: bool) -> u8 {
+fn result_limit(row: &EncodingRow, evex: bool) -> u8 {
     let compares = ["KVcmp", "Vpcmp", "Vptest", "Vpmovd2m"].iter().any(|start| row.name.starts_with(start));
     match row.width {
         Width::None if compares => MASKS,
         Width::Fixed(..) => MASKS,
-        Width::W | Width::NoneW => OLD_VECTORS,
+        Width::W | Width::NoneW => VEX_VECTORS,
         _ if evex => VECTORS,
-        _ => OLD_VECTORS,
+        _ => VEX_VECTORS,
     }
 }
 
 #[test]
-fn every_row_is_what_its_name_says() {
+fn every_row_decodes_to_its_name() {
     for row in ROWS.iter().filter(|row| row.has_vex()) {
         let mut numbers = vec![[0, 1], [9, 14], [3, 11], [15, 2]];
         numbers.iter_mut().flatten().for_each(|n| *n %= limit(row, false).min(result_limit(row, false)));
@@ -195,7 +207,7 @@ fn every_row_is_what_its_name_says() {
 /// Tests the EVEX encodings, also with a mask and with one broadcast lane of memory where the row
 /// allows them.
 #[test]
-fn every_row_of_evex_is_what_its_name_says() {
+fn every_evex_row_decodes_to_its_name() {
     for (row, evex) in ROWS.iter().filter_map(|row| row.evex.map(|evex| (row, evex))) {
         let limits = [result_limit(row, true), if uses_vvvv(row) { VECTORS } else { 1 }];
         let numbers =
@@ -206,18 +218,18 @@ fn every_row_of_evex_is_what_its_name_says() {
         };
         let never = ["Vpsadbw", "VpsrldqImm", "Vpmovm2", "Vpmovd2m", "Vucomis", "VmovupsStore"];
         let masked = matches!(evex.tuple, Tuple::Full(_) | Tuple::Whole)
-            && row.shape != Shape::RmReg
+            && row.shape != OperandEncoding::RmReg
             && !never.iter().any(|start| row.name.starts_with(start));
         let makes_mask = limits[0] == MASKS;
         check_all(row, true, &numbers, &[2, 7, 13, 16, 23, 31], |form| {
             let mut forms = vec![form];
-            if lane != 0 && !matches!(form.place, Place::Register(_)) {
-                forms.push(Form { broadcast: true, ..form });
+            if lane != 0 && !matches!(form.place, RmOperand::Register(_)) {
+                forms.push(EncodingOperands { broadcast: true, ..form });
             }
             if masked {
-                forms.push(Form { mask: 3, ..form });
+                forms.push(EncodingOperands { mask: 3, ..form });
                 if !makes_mask {
-                    forms.push(Form { mask: 7, zero: true, ..form });
+                    forms.push(EncodingOperands { mask: 7, zero: true, ..form });
                 }
             }
             forms

@@ -1,6 +1,6 @@
 //! Arithmetic on vectors of integers.
 
-use super::{Lower, Parts, Rm};
+use super::{InstructionSelector, Parts, Rm};
 use crate::lir::{Elem, InstData, Op};
 use crate::wide::inst::Size;
 use crate::wide::table::Vex;
@@ -26,7 +26,7 @@ pub(super) fn choice(op: Op, elem: Elem) -> Vex {
 /// The truth table of `c ? a : b`, bit by bit, as an immediate of `vpternlog`.
 pub(super) const CHOOSE: u8 = 0xe4;
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     pub(super) fn alu(&mut self, data: &InstData) -> Parts {
         let (ty, op) = (data.ty, data.op);
         let (w, elem) = (self.size(ty), ty.elem);

@@ -1,6 +1,6 @@
 //! Bit counts and bit reversal of vectors.
 
-use super::{Lower, Parts, Rm};
+use super::{InstructionSelector, Parts, Rm};
 use crate::lir::{Elem, InstData, Op};
 use crate::wide::inst::Size;
 use crate::wide::table::Vex;
@@ -10,7 +10,7 @@ use regalloc2::VReg;
 const ONES: [u8; 16] = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4];
 const REVERSED: [u8; 16] = [0, 8, 4, 12, 2, 10, 6, 14, 1, 9, 5, 13, 3, 11, 7, 15];
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     pub(super) fn bits(&mut self, data: &InstData) -> Parts {
         let (ty, op, a) = (data.ty, data.op, data.args[0]);
         let (w, elem) = (self.size(ty), ty.elem);
@@ -75,8 +75,8 @@ impl Lower<'_> {
             let top = self.two(Vex::Vpandn, w, half, a);
             let float = self.one(Vex::Vcvtdq2ps, w, top);
             let exponent = self.one_imm(Vex::VpsrldImm, w, float, 23);
-            let most = self.words_reg(w, 158);
-            let count = self.two(Vex::Vpsubd, w, most, exponent);
+            let max_value = self.words_reg(w, 158);
+            let count = self.two(Vex::Vpsubd, w, max_value, exponent);
             let zero = self.zero();
             let count = self.two(Vex::Vpmaxsd, w, count, zero);
             let all = self.words(32);

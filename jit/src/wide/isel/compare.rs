@@ -1,7 +1,7 @@
 //! Comparisons, masks of other widths, and selection.
 
 use super::alu::{by_width, choice};
-use super::{Lower, Parts, Rm, in_vector};
+use super::{InstructionSelector, Parts, Rm, in_vector};
 use crate::lir::{self, Def, Elem, FloatCond, Imm, InstData, IntCond, Op, Type};
 use crate::wide::inst::{Alu, Cc, Op as M, Size};
 use crate::wide::table::Vex;
@@ -13,11 +13,11 @@ pub(super) fn held(ty: Type) -> Elem {
     if ty.elem == Elem::B { Elem::I32 } else { ty.elem }
 }
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     /// Makes a truth value available as flags and returns the condition that holds if it is true.
     pub(super) fn condition(&mut self, v: lir::Value) -> Cc {
         if let (Def::Inst(inst), true) = (self.lir.values[v].def, self.parts[v].is_empty())
-            && self.facts.later[inst]
+            && self.use_analysis.sunk[inst]
         {
             let lir = self.lir;
             return self.flags_of(&lir.insts[inst]);
@@ -366,7 +366,7 @@ impl Lower<'_> {
         let (ty, cond) = (data.ty, data.args[0]);
         let lir = self.lir;
         let later = match lir.values[cond].def {
-            Def::Inst(inst) if self.facts.later[inst] && self.parts[cond].is_empty() => Some(&lir.insts[inst]),
+            Def::Inst(inst) if self.use_analysis.sunk[inst] && self.parts[cond].is_empty() => Some(&lir.insts[inst]),
             _ => None,
         };
         let compared = later.filter(|d| matches!(d.op, Op::Icmp | Op::Fcmp));
@@ -401,7 +401,7 @@ impl Lower<'_> {
         let Def::Inst(inst) = self.lir.values[cond].def else { return None };
         let compare = &self.lir.insts[inst];
         let (Op::Fcmp, true, true, Imm::Float(cond)) =
-            (compare.op, self.facts.later[inst], compare.ty == ty, compare.imm)
+            (compare.op, self.use_analysis.sunk[inst], compare.ty == ty, compare.imm)
         else {
             return None;
         };

@@ -1,7 +1,7 @@
 //! Conversions between types.
 
 use super::compare::load_of;
-use super::{Lower, Parts, Rm, in_vector, malformed};
+use super::{InstructionSelector, Parts, Rm, in_vector, malformed};
 use crate::error::Result;
 use crate::lir::{self, Elem, InstData, Op, Type};
 use crate::wide::inst::{Alu, Cc, Op as M, Shift, Size};
@@ -9,7 +9,7 @@ use crate::wide::table::Vex;
 use regalloc2::{Operand, VReg};
 use smallvec::smallvec;
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     pub(super) fn convert(&mut self, data: &InstData) -> Result<Parts> {
         let (op, to, a) = (data.op, data.ty, data.args[0]);
         let from = self.lir.ty(a);
@@ -360,8 +360,8 @@ impl Lower<'_> {
         let large = self.compare_two(Vex::KVcmpps, w, a, limit, 0x1d);
         let number = self.compare_two(Vex::KVcmpps, w, a, Rm::Reg(a), 0x07);
         let word = self.one_masked(Vex::Vcvttps2dq, w, number, a);
-        let most = self.words(i32::MAX as u32);
-        self.blend(Vex::Vblendmps, w, large, most, word)
+        let max_value = self.words(i32::MAX as u32);
+        self.blend(Vex::Vblendmps, w, large, max_value, word)
     }
 
     /// Converts floats to lanes of 64 bits. The instruction gives MIN for signed values that are
@@ -440,8 +440,8 @@ impl Lower<'_> {
         if !signed {
             let zero = self.zero();
             let a = self.two(Vex::Vmaxpd, w, a, zero);
-            let most = all(u32::MAX.into());
-            let a = self.two(Vex::Vminpd, w, a, most);
+            let max_value = all(u32::MAX.into());
+            let a = self.two(Vex::Vminpd, w, a, max_value);
             return self.double_to_unsigned(a);
         }
         let a = if self.avx512 {
@@ -451,9 +451,9 @@ impl Lower<'_> {
             let number = self.two_imm(Vex::Vcmppd, w, a, a, 0x07);
             self.two(Vex::Vandps, w, a, number)
         };
-        let (most, least) = (all(i32::MAX.into()), all(i32::MIN.into()));
-        let a = self.two(Vex::Vminpd, w, a, most);
-        let a = self.two(Vex::Vmaxpd, w, a, least);
+        let (max_value, min_value) = (all(i32::MAX.into()), all(i32::MIN.into()));
+        let a = self.two(Vex::Vminpd, w, a, max_value);
+        let a = self.two(Vex::Vmaxpd, w, a, min_value);
         self.one(Vex::Vcvttpd2dq, w, a)
     }
 
@@ -468,9 +468,9 @@ impl Lower<'_> {
             // The instruction gives MIN for values that are too large and for NaNs.
             let limit = power(self, 63);
             let number = self.one_int(convert, true, a, 0);
-            let (most, none) = (self.int(i64::MAX as u64), self.int(0));
+            let (max_value, none) = (self.int(i64::MAX as u64), self.int(0));
             flags(self, a, limit);
-            let number = self.int_two(M::Cmov(Cc::Ae), true, number, most);
+            let number = self.int_two(M::Cmov(Cc::Ae), true, number, max_value);
             flags(self, a, Rm::Reg(a));
             return self.int_two(M::Cmov(Cc::P), true, number, none);
         }
@@ -482,11 +482,11 @@ impl Lower<'_> {
         let rest = self.one_int(convert, true, rest, 0);
         let sign = self.int(1 << 63);
         let large = self.int_two(M::Alu(Alu::Xor), true, rest, sign);
-        let most = self.int(u64::MAX);
+        let max_value = self.int(u64::MAX);
         flags(self, a, half);
         let number = self.int_two(M::Cmov(Cc::Ae), true, small, large);
         flags(self, a, limit);
-        self.int_two(M::Cmov(Cc::Ae), true, number, most)
+        self.int_two(M::Cmov(Cc::Ae), true, number, max_value)
     }
 }
 

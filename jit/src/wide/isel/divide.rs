@@ -1,13 +1,13 @@
 //! Division of vectors of integers: up to 32 bits by binary64, whose quotients are exact enough; of
 //! 64 bits lane by lane.
 
-use super::{Lower, Parts, Rm};
+use super::{InstructionSelector, Parts, Rm};
 use crate::lir::{Elem, InstData, Op};
 use crate::wide::inst::Size;
 use crate::wide::table::Vex;
 use regalloc2::VReg;
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     pub(super) fn divide(&mut self, data: &InstData) -> Parts {
         let (ty, op, [a, b]) = (data.ty, data.op, [data.args[0], data.args[1]]);
         let signed = matches!(op, Op::Sdiv | Op::Srem);
@@ -32,7 +32,8 @@ impl Lower<'_> {
 
     fn divide_words(&mut self, op: Op, w: Size, a: VReg, b: VReg) -> VReg {
         let signed = matches!(op, Op::Sdiv | Op::Srem);
-        let quotient = if self.avx512 { self.quotients(signed, w, a, b) } else { self.old_quotients(signed, w, a, b) };
+        let quotient =
+            if self.avx512 { self.quotients(signed, w, a, b) } else { self.quotients_without_avx512(signed, w, a, b) };
         if matches!(op, Op::Sdiv | Op::Udiv) {
             return quotient;
         }
@@ -68,7 +69,7 @@ impl Lower<'_> {
 
     /// Computes quotients as [`Self::quotients`] does, for at most 256 bits without vectors of 512
     /// bits.
-    fn old_quotients(&mut self, signed: bool, w: Size, a: VReg, b: VReg) -> VReg {
+    fn quotients_without_avx512(&mut self, signed: bool, w: Size, a: VReg, b: VReg) -> VReg {
         let halves = if w.is_wide() {
             let [high_a, high_b] = [a, b].map(|v| self.upper(v));
             vec![(a, b), (high_a, high_b)]

@@ -1,6 +1,6 @@
 //! Arithmetic on floats, both scalars and vectors.
 
-use super::{Lower, Parts, Rm};
+use super::{InstructionSelector, Parts, Rm};
 use crate::lir::{self, Elem, InstData, Op, Type};
 use crate::wide::inst::Op as M;
 use crate::wide::table::Vex;
@@ -12,7 +12,7 @@ fn by_type(ty: Type, ops: [Vex; 4]) -> Vex {
     ops[2 * double + usize::from(!ty.is_vector())]
 }
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     pub(super) fn float(&mut self, data: &InstData) -> Parts {
         use Vex::*;
         let (ty, w) = (data.ty, self.size(data.ty));
@@ -93,7 +93,7 @@ impl Lower<'_> {
     /// back ends, unless one of the factors is known to be a number.
     fn fma(&mut self, ty: Type, [a, b, c]: [lir::Value; 3], part: usize) -> VReg {
         use Vex::*;
-        let last = |e: &Self, v: lir::Value| e.facts.uses[v] == 1 && !e.is_constant(v);
+        let last = |e: &Self, v: lir::Value| e.use_analysis.uses[v] == 1 && !e.is_constant(v);
         let memory = |e: &Self, v: lir::Value| e.parts[v].is_empty();
         let to = self.new_vector();
         let exchangeable = self.is_number(a) || self.is_number(b);

@@ -1,14 +1,14 @@
 //! Builders for instructions and for their operands from values.
 
-use super::{Lower, MOST, Parts, QUARTER, Rm, in_vector};
+use super::{InstructionSelector, MAX_REGISTER_BYTES, Parts, QUARTER, Rm, in_vector};
 use crate::lir::{self, Def, Elem, Imm, Op, Type};
-use crate::wide::inst::{Inst, MASK, Masked, Mem, OLD_VECTORS, Op as M, Size};
-use crate::wide::table::{Shape, Tuple, Vex};
+use crate::wide::inst::{Inst, MASK, Masked, Mem, Op as M, Size, VEX_VECTORS};
+use crate::wide::table::{OperandEncoding, Tuple, Vex};
 use regalloc2::{Operand, OperandConstraint, RegClass, VReg};
 
 /// Bytes of a constant in a register.
 struct Bytes {
-    bytes: [u8; MOST],
+    bytes: [u8; MAX_REGISTER_BYTES],
     len: usize,
 }
 
@@ -20,7 +20,7 @@ impl Bytes {
     }
 }
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     pub(super) fn new_reg(&mut self, class: RegClass) -> VReg {
         self.code.vregs += 1;
         VReg::new(self.code.vregs - 1, class)
@@ -75,7 +75,7 @@ impl Lower<'_> {
             }
         };
         if self.avx512 && row.is_some_and(|row| row.evex.is_none()) {
-            self.code.operands[first..].iter_mut().for_each(|operand| *operand = old_register(*operand));
+            self.code.operands[first..].iter_mut().for_each(|operand| *operand = restrict_to_vex(*operand));
         }
         self.code.large |= size == Size::W512;
         let operands = (first as u32, (self.code.operands.len() - first) as u8);
@@ -134,12 +134,12 @@ impl Lower<'_> {
         let (w, to) = (w.into(), self.new_vector());
         let a = match (op.row().shape, a.into()) {
             // The instruction takes registers only, but the operand may be a constant.
-            (Shape::Vm(_), a) => Rm::Reg(self.in_register(w, a)),
+            (OperandEncoding::Vm(_), a) => Rm::Reg(self.in_register(w, a)),
             (_, a) => a,
         };
         let operands = [Operand::reg_def(to)];
         match a {
-            Rm::Reg(v) if matches!(op.row().shape, Shape::Vm(_) | Shape::Mr) => {
+            Rm::Reg(v) if matches!(op.row().shape, OperandEncoding::Vm(_) | OperandEncoding::Mr) => {
                 self.push(M::Vex(op), w, imm.into(), &[operands[0], Operand::reg_use(v)], None);
             }
             a => self.push(M::Vex(op), w, imm.into(), &operands, Some(a)),
@@ -150,7 +150,7 @@ impl Lower<'_> {
     pub(super) fn one_int(&mut self, op: Vex, w: impl Into<Size>, a: impl Into<Rm>, imm: u8) -> VReg {
         let (w, to) = (w.into(), self.new_int());
         match (op.row().shape, a.into()) {
-            (Shape::Mr, a) => {
+            (OperandEncoding::Mr, a) => {
                 let a = self.in_register(w, a);
                 self.push(M::Vex(op), w, imm.into(), &[Operand::reg_def(to), Operand::reg_use(a)], None);
             }
@@ -317,7 +317,7 @@ impl Lower<'_> {
             self.parts[v] = parts;
             return self.parts[v][part];
         }
-        self.make_now(v);
+        self.materialize(v);
         self.parts[v][part]
     }
 
@@ -336,7 +336,7 @@ impl Lower<'_> {
         if self.is_constant(v) && in_vector(ty) && !self.in_masks(ty) {
             let all = self.constant_bytes(v, part);
             return match all.repeated(8.min(all.len)) {
-                Some(eight) if all.len == MOST => self.repeat(&eight[..8]),
+                Some(eight) if all.len == MAX_REGISTER_BYTES => self.repeat(&eight[..8]),
                 _ => self.bytes(&all.bytes[..all.len]),
             };
         }
@@ -376,7 +376,7 @@ impl Lower<'_> {
         let Def::Inst(inst) = self.lir.values[v].def else { return None };
         let data = &self.lir.insts[inst];
         match (data.op, data.imm) {
-            (Op::Load, Imm::Access(access)) if self.facts.later[inst] => {
+            (Op::Load, Imm::Access(access)) if self.use_analysis.sunk[inst] => {
                 Some(self.address(data.args[0], access.offset))
             }
             _ => None,
@@ -384,7 +384,7 @@ impl Lower<'_> {
     }
 
     /// Makes a deferred comparison or sum as an ordinary value.
-    fn make_now(&mut self, v: lir::Value) {
+    fn materialize(&mut self, v: lir::Value) {
         let Some(data) = self.lir.definition(v) else { unreachable!("a value that is nowhere") };
         let made = self.pure(data);
         let Ok(parts) = made else { unreachable!("an operation that is not what it was taken for") };
@@ -396,7 +396,7 @@ impl Lower<'_> {
         let lane = ty.lane_bytes() as usize;
         let lanes = self.lir.constant_lanes(v).unwrap_or_default();
         let mask = ty.elem == Elem::B && ty.is_vector();
-        let mut bytes = [0; MOST];
+        let mut bytes = [0; MAX_REGISTER_BYTES];
         let own = lanes.iter().skip(part * self.part / lane);
         for (place, &bits) in bytes.chunks_mut(lane).zip(own) {
             let bits = if mask { bits.wrapping_neg() } else { bits };
@@ -449,7 +449,7 @@ impl Lower<'_> {
 
     /// Returns a register with a constant word in all lanes.
     pub(super) fn words_reg(&mut self, w: Size, word: u32) -> VReg {
-        let mut bytes = [0; MOST];
+        let mut bytes = [0; MAX_REGISTER_BYTES];
         bytes.chunks_mut(4).for_each(|chunk| chunk.copy_from_slice(&word.to_le_bytes()));
         self.vector_constant(&Bytes { bytes, len: w.bytes() })
     }
@@ -522,7 +522,7 @@ impl Lower<'_> {
 }
 
 /// Returns the table's row of an instruction that has one.
-fn row_of(op: M) -> Option<&'static crate::wide::table::Row> {
+fn row_of(op: M) -> Option<&'static crate::wide::table::EncodingRow> {
     match op {
         M::Vex(vex) => Some(vex.row()),
         _ => None,
@@ -531,11 +531,11 @@ fn row_of(op: M) -> Option<&'static crate::wide::table::Row> {
 
 /// Restricts an operand to the registers that exist without AVX-512, because instructions without
 /// EVEX cannot encode others.
-fn old_register(operand: Operand) -> Operand {
+fn restrict_to_vex(operand: Operand) -> Operand {
     let free = matches!(operand.constraint(), OperandConstraint::Any | OperandConstraint::Reg);
     if operand.class() != RegClass::Float || !free {
         return operand;
     }
-    let limit = OperandConstraint::Limit(usize::from(OLD_VECTORS));
+    let limit = OperandConstraint::Limit(usize::from(VEX_VECTORS));
     Operand::new(operand.vreg(), limit, operand.kind(), operand.pos())
 }

@@ -2,7 +2,7 @@
 //! scalars only.
 
 use super::alu::CHOOSE;
-use super::{Lower, Parts, QUARTER, Rm, in_vector, malformed};
+use super::{InstructionSelector, Parts, QUARTER, Rm, in_vector, malformed};
 use crate::error::Result;
 use crate::lir::{self, Elem, Imm, InstData, Op, Type};
 use crate::wide::inst::{Alu, Op as M, Shift, Size};
@@ -10,7 +10,7 @@ use crate::wide::table::Vex;
 use regalloc2::VReg;
 use smallvec::{SmallVec, smallvec};
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     pub(super) fn lanes(&mut self, data: &InstData) -> Result<Parts> {
         let ty = data.ty;
         Ok(match (data.op, data.imm) {

@@ -1,7 +1,7 @@
 //! Logic of three operands and rotations with AVX-512: a tree of operations of one block, each used
 //! once, becomes one instruction.
 
-use super::{Lower, Parts, Rm};
+use super::{InstructionSelector, Parts, Rm};
 use crate::lir::{self, Elem, Function, InstData, Op, Type};
 use crate::wide::table::Vex;
 use regalloc2::VReg;
@@ -11,10 +11,10 @@ use smallvec::SmallVec;
 type Leaves = SmallVec<[lir::Value; 4]>;
 
 /// Largest number of operands of a tree.
-const MOST_LEAVES: usize = 3;
+const MAX_LEAVES: usize = 3;
 
 /// Truth tables of the instruction's operands themselves.
-const TABLES: [u8; MOST_LEAVES] = [0xf0, 0xcc, 0xaa];
+const TABLES: [u8; MAX_LEAVES] = [0xf0, 0xcc, 0xaa];
 
 /// Returns true if an operation is bitwise logic on vectors of numbers.
 pub(super) fn is_logic(data: &InstData) -> bool {
@@ -41,7 +41,7 @@ pub(super) fn rotation(lir: &Function, data: &InstData) -> Option<(lir::Value, u
     of(data.args[0], data.args[1]).or_else(|| of(data.args[1], data.args[0]))
 }
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     pub(super) fn rotate(&mut self, data: &InstData) -> Option<Parts> {
         let (a, by) = rotation(self.lir, data).filter(|_| self.avx512)?;
         let (w, op) = (self.size(data.ty), if data.ty.elem == Elem::I32 { Vex::VproldImm } else { Vex::VprolqImm });
@@ -60,7 +60,7 @@ impl Lower<'_> {
             self.all_leaves(v, &mut all);
         });
         let few = |e: &Self, leaves: &Leaves| {
-            leaves.len() <= MOST_LEAVES && leaves.iter().filter(|&&v| e.is_constant(v)).count() <= 1
+            leaves.len() <= MAX_LEAVES && leaves.iter().filter(|&&v| e.is_constant(v)).count() <= 1
         };
         if few(self, &all) {
             leaves = all;
@@ -75,7 +75,7 @@ impl Lower<'_> {
         // The result replaces the first operand; the last may be memory.
         let rank = |v: lir::Value| match self.is_constant(v) || self.parts[v].is_empty() {
             true => 2,
-            false => u32::from(self.facts.uses[v] > 1),
+            false => u32::from(self.use_analysis.uses[v] > 1),
         };
         let leaves: Leaves = (0..3).flat_map(|r| leaves.iter().copied().filter(move |&v| rank(v) == r)).collect();
         let table = self.table(data, &leaves);
@@ -105,12 +105,12 @@ impl Lower<'_> {
     fn inner(&self, v: lir::Value) -> Option<&InstData> {
         let lir::Def::Inst(inst) = self.lir.values[v].def else { return None };
         let data = &self.lir.insts[inst];
-        let here = self.facts.later[inst] && self.parts[v].is_empty();
+        let here = self.use_analysis.sunk[inst] && self.parts[v].is_empty();
         (here && is_logic(data) && rotation(self.lir, data).is_none()).then_some(data)
     }
 
     fn all_leaves(&self, v: lir::Value, leaves: &mut Leaves) {
-        match self.inner(v).filter(|_| leaves.len() <= MOST_LEAVES) {
+        match self.inner(v).filter(|_| leaves.len() <= MAX_LEAVES) {
             Some(data) => data.args.iter().for_each(|&v| self.all_leaves(v, leaves)),
             None => add(leaves, v),
         }
@@ -122,7 +122,7 @@ impl Lower<'_> {
             let mut more = leaves.clone();
             more.remove(i);
             self.inner(v)?.args.iter().for_each(|&v| add(&mut more, v));
-            (more.len() <= MOST_LEAVES).then_some(more)
+            (more.len() <= MAX_LEAVES).then_some(more)
         })
     }
 
@@ -148,7 +148,7 @@ impl Lower<'_> {
     pub(super) fn masked_comparison(&mut self, data: &InstData) -> Option<Parts> {
         let compares = |e: &Self, v: lir::Value| {
             let lir::Def::Inst(inst) = e.lir.values[v].def else { return false };
-            e.facts.later[inst] && e.parts[v].is_empty() && matches!(e.lir.insts[inst].op, Op::Icmp | Op::Fcmp)
+            e.use_analysis.sunk[inst] && e.parts[v].is_empty() && matches!(e.lir.insts[inst].op, Op::Icmp | Op::Fcmp)
         };
         let [a, b] = [data.args[0], data.args[1]];
         let (mask, comparison) = match (compares(self, a), compares(self, b)) {

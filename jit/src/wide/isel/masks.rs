@@ -1,7 +1,7 @@
 //! Masks in mask registers with AVX-512: a bit per lane, in one mask register for each vector
 //! register that their words would fill.
 
-use super::{Lower, Parts, Rm, malformed};
+use super::{InstructionSelector, Parts, Rm, malformed};
 use crate::error::Result;
 use crate::lir::{self, Imm, InstData, Op, Type};
 use crate::wide::inst::{Alu, Cc, Masked, Op as M, Shift, Size};
@@ -9,7 +9,7 @@ use crate::wide::table::Vex;
 use regalloc2::{Operand, VReg};
 use smallvec::smallvec;
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     /// Selects an operation on masks, or one that makes a mask.
     pub(super) fn mask_operation(&mut self, data: &InstData) -> Result<Parts> {
         let ty = data.ty;

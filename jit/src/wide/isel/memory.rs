@@ -1,8 +1,8 @@
 //! Memory accesses and calls.
 
 use super::compare::load_of;
-use super::facts::small;
-use super::{ARGUMENT_BYTES, Lower, Parts, QUARTER, Rm, in_vector, malformed};
+use super::use_analysis::small;
+use super::{ARGUMENT_BYTES, InstructionSelector, Parts, QUARTER, Rm, in_vector, malformed};
 use crate::error::{Error, Result};
 use crate::lir::{self, Access, Elem, Imm, InstData, Op, Rmw, Type};
 use crate::wide::inst::{ARGUMENTS, Alu, Cc, Loop, Op as M, RAX, gpr, vector};
@@ -10,7 +10,7 @@ use crate::wide::table::Vex;
 use regalloc2::{Operand, VReg};
 use smallvec::{SmallVec, smallvec};
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     /// Selects an operation with effects that does not end its block.
     pub(super) fn access(&mut self, data: &InstData) -> Result<()> {
         let ty = data.ty;
@@ -48,7 +48,7 @@ impl Lower<'_> {
             }
             (Op::Scatter, Imm::Gather(access, _)) => return self.scatter(data, access),
             (Op::AtomicRmw, Imm::Rmw(kind)) => match locked_alu(kind) {
-                Some(alu) if self.facts.uses[data.first] == 0 => {
+                Some(alu) if self.use_analysis.uses[data.first] == 0 => {
                     let at = self.address(data.args[0], 0);
                     let v = self.reg(data.args[1], 0);
                     self.push(M::LockAlu(ty.lane_bytes() as u8, alu), false, 0, &[Operand::reg_use(v)], Some(at));
@@ -81,7 +81,7 @@ impl Lower<'_> {
         let mut index = None;
         let base = loop {
             let data = match lir.values[v].def {
-                lir::Def::Inst(inst) if self.facts.later[inst] => &lir.insts[inst],
+                lir::Def::Inst(inst) if self.use_analysis.sunk[inst] => &lir.insts[inst],
                 _ => break Some(self.reg(v, 0)),
             };
             match (data.op, data.imm) {
@@ -308,7 +308,7 @@ impl Lower<'_> {
     /// Returns the vector and the lane of a value that is stored from its vector.
     fn stored_lane(&self, v: lir::Value) -> Option<(lir::Value, usize)> {
         match self.lir.values[v].def {
-            lir::Def::Inst(inst) if self.facts.later[inst] => match self.lir.insts[inst] {
+            lir::Def::Inst(inst) if self.use_analysis.sunk[inst] => match self.lir.insts[inst] {
                 InstData { op: Op::Extract, imm: Imm::Lane(lane), ref args, .. } => Some((args[0], lane.into())),
                 _ => None,
             },

@@ -6,19 +6,18 @@
 //! AVX-512 it is in a mask register for each register that its words would fill, and bits above its
 //! lanes are undefined (`masks.rs`). Numbers of 8, 16 and 32 bits, halves and truth values are in
 //! general registers, floats in vector registers. The bits of a general register above its number
-//! are undefined, except that those above 32 bits are zeros where [`Lower::is_clean`] returns true.
-//! A truth value is 0 or 1 as a whole register of 32 bits.
+//! are undefined, except that those above 32 bits are zeros where [`InstructionSelector::is_clean`]
+//! returns true. A truth value is 0 or 1 as a whole register of 32 bits.
 //!
-//! Blocks are visited in an order that defines values before their uses; [`Facts`] determines which
-//! instructions are made where they are used. Constants are memory operands or are made where they
-//! are used, so that none occupies a register for long.
+//! Blocks are visited in an order that defines values before their uses; [`UseAnalysis`] determines
+//! which instructions are made where they are used. Constants are memory operands or are made where
+//! they are used, so that none occupies a register for long.
 
 mod alu;
 mod bits;
 mod compare;
 mod convert;
 mod divide;
-mod facts;
 mod float;
 mod instruction;
 mod lanes;
@@ -29,16 +28,17 @@ mod permute;
 mod scalar;
 mod shift;
 mod shuffle;
+mod use_analysis;
 
-use super::Level;
+use super::VectorLevel;
 use super::inst::{Block, Code, Inst, MASK, Op as M, Size};
 use crate::error::{Error, Result};
 use crate::lir::{self, Effect, Elem, InstData, Op, Type};
 use base::hash::WordMap;
 use cranelift_entity::SecondaryMap;
-use facts::Facts;
 use regalloc2::{Operand, RegClass, VReg};
 use smallvec::{SmallVec, smallvec};
+use use_analysis::UseAnalysis;
 
 /// The registers of a value.
 type Parts = SmallVec<[VReg; 4]>;
@@ -77,7 +77,7 @@ impl Rm {
 }
 
 /// Bytes of the largest register, and of a 128-bit lane.
-const MOST: usize = 64;
+const MAX_REGISTER_BYTES: usize = 64;
 const QUARTER: usize = 16;
 
 /// Returns true if values of a type are in vector registers.
@@ -91,11 +91,11 @@ fn malformed(data: &InstData) -> Error {
 }
 
 /// State of the selection for one function.
-struct Lower<'a> {
+struct InstructionSelector<'a> {
     lir: &'a lir::Function,
     /// Registers will be allocated carefully.
     optimise: bool,
-    facts: Facts,
+    use_analysis: UseAnalysis,
     code: Code,
     parts: SecondaryMap<lir::Value, Parts>,
     /// Instructions of the current block.
@@ -118,17 +118,17 @@ struct Lower<'a> {
 
 /// A block's instructions, and the edges out of it.
 #[derive(Clone, Default)]
-struct Made {
+struct SelectedBlock {
     insts: Vec<Inst>,
     /// Arguments of a jump.
     args: Vec<VReg>,
     /// Edges by target that need a block of their own.
-    edges: Vec<Option<Edge>>,
+    edges: Vec<Option<SplitEdge>>,
 }
 
 /// A block on an edge between two others, which holds the moves of the edge's arguments.
 #[derive(Clone)]
-struct Edge {
+struct SplitEdge {
     insts: Vec<Inst>,
     args: Vec<VReg>,
     to: lir::Block,
@@ -138,17 +138,17 @@ struct Edge {
 const ARGUMENT_BYTES: u32 = 64;
 
 /// Selects instructions for a function that [`lir::verify`] accepts. If it is not to be optimised,
-/// its [optional fast-path blocks](lir::BlockData::extra) are omitted.
+/// its [optional fast-path blocks](lir::BlockData::fast_path) are omitted.
 ///
 /// # Errors
 /// Internal: the function is malformed.
-pub fn select(lir: &lir::Function, level: Level, optimise: bool) -> Result<Code> {
-    let avx512 = level == Level::Avx512;
+pub fn select(lir: &lir::Function, level: VectorLevel, optimise: bool) -> Result<Code> {
+    let avx512 = level == VectorLevel::Avx512;
     let whole = if avx512 { Size::W512 } else { Size::W256 };
-    let mut lower = Lower {
+    let mut lower = InstructionSelector {
         lir,
         optimise,
-        facts: Facts::of(lir, optimise, avx512),
+        use_analysis: UseAnalysis::analyze(lir, optimise, avx512),
         code: Code { frame: ARGUMENT_BYTES, avx512, ..Code::default() },
         parts: SecondaryMap::new(),
         out: Vec::new(),
@@ -169,7 +169,7 @@ pub fn select(lir: &lir::Function, level: Level, optimise: bool) -> Result<Code>
     Ok(lower.code)
 }
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     /// Returns the size of the registers of a value.
     fn size(&self, ty: Type) -> Size {
         self.size_of(ty.bytes() as usize)
@@ -215,7 +215,7 @@ impl Lower<'_> {
 
     fn blocks(&mut self) -> Result<()> {
         let lir = self.lir;
-        for block in self.facts.order.clone() {
+        for block in self.use_analysis.order.clone() {
             for &param in &lir.blocks[block].params {
                 let ty = lir.ty(param);
                 let class = self.class(ty);
@@ -224,27 +224,31 @@ impl Lower<'_> {
             }
         }
         let mut comes: SecondaryMap<lir::Block, u32> = SecondaryMap::new();
-        self.facts.layout.iter().flat_map(|&b| self.facts.targets(lir, b)).for_each(|t| comes[t.block] += 1);
-        let mut made: SecondaryMap<lir::Block, Made> = SecondaryMap::new();
-        for block in self.facts.order.clone() {
-            made[block] = self.block(block, &comes)?;
+        self.use_analysis
+            .layout
+            .iter()
+            .flat_map(|&b| self.use_analysis.targets(lir, b))
+            .for_each(|t| comes[t.block] += 1);
+        let mut selected: SecondaryMap<lir::Block, SelectedBlock> = SecondaryMap::new();
+        for block in self.use_analysis.order.clone() {
+            selected[block] = self.block(block, &comes)?;
         }
-        self.place(made)
+        self.place(selected)
     }
 
     /// Orders the blocks, each followed by the edges out of it. Rarely run blocks come last in
     /// memory. Careful allocation needs block numbers in this order too, so that no rarely run
     /// block lies between others. Allocation in one pass needs an order that defines values before
     /// their uses.
-    fn place(&mut self, mut made: SecondaryMap<lir::Block, Made>) -> Result<()> {
+    fn place(&mut self, mut selected: SecondaryMap<lir::Block, SelectedBlock>) -> Result<()> {
         let lir = self.lir;
         let is_cold = |b: lir::Block| lir.blocks[b].cold && b != lir.layout[0];
         let mut places: Vec<(lir::Block, Option<usize>)> = Vec::new();
         let mut cold = Vec::new();
-        for &block in if self.optimise { &self.facts.layout } else { &self.facts.order } {
+        for &block in if self.optimise { &self.use_analysis.layout } else { &self.use_analysis.order } {
             places.push((block, None));
             cold.push(is_cold(block));
-            for (i, edge) in made[block].edges.iter().enumerate().filter_map(|(i, e)| Some((i, e.as_ref()?))) {
+            for (i, edge) in selected[block].edges.iter().enumerate().filter_map(|(i, e)| Some((i, e.as_ref()?))) {
                 places.push((block, Some(i)));
                 cold.push(is_cold(block) || is_cold(edge.to));
             }
@@ -261,17 +265,17 @@ impl Lower<'_> {
         for &(block, edge) in &places {
             let placed = match edge {
                 Some(edge) => {
-                    let edge = made[block].edges[edge].clone();
-                    let Edge { insts, args, to } = edge.ok_or_else(|| Error::internal("an edge is gone"))?;
+                    let edge = selected[block].edges[edge].clone();
+                    let SplitEdge { insts, args, to } = edge.ok_or_else(|| Error::internal("an edge is gone"))?;
                     Block { insts, params: Vec::new(), targets: vec![(numbers[&(to, None)], args)] }
                 }
                 None => {
-                    let Made { insts, args, edges } = &mut made[block];
+                    let SelectedBlock { insts, args, edges } = &mut selected[block];
                     let target = |(i, target): (usize, &lir::Target)| match &edges[i] {
                         Some(_) => (numbers[&(block, Some(i))], Vec::new()),
                         None => (numbers[&(target.block, None)], args.clone()),
                     };
-                    let targets = self.facts.targets(lir, block).iter().enumerate().map(target).collect();
+                    let targets = self.use_analysis.targets(lir, block).iter().enumerate().map(target).collect();
                     let params = if block == lir.layout[0] { &[][..] } else { &lir.blocks[block].params };
                     Block { insts: std::mem::take(insts), params: self.values(params), targets }
                 }
@@ -288,7 +292,7 @@ impl Lower<'_> {
 
     /// Selects the instructions of a block and of the edges out of it that need a block of their
     /// own.
-    fn block(&mut self, block: lir::Block, comes: &SecondaryMap<lir::Block, u32>) -> Result<Made> {
+    fn block(&mut self, block: lir::Block, comes: &SecondaryMap<lir::Block, u32>) -> Result<SelectedBlock> {
         let lir = self.lir;
         let data = &lir.blocks[block];
         self.quarter = None;
@@ -298,11 +302,11 @@ impl Lower<'_> {
         }
         let (&last, insts) = data.insts.split_last().ok_or_else(|| Error::internal("a block without end"))?;
         for &inst in insts {
-            if !self.facts.dead[inst] && !self.facts.later[inst] {
+            if !self.use_analysis.dead[inst] && !self.use_analysis.sunk[inst] {
                 self.inst(&lir.insts[inst])?;
             }
         }
-        let (targets, jumps) = (self.facts.targets(lir, block), self.facts.jumps(lir, block));
+        let (targets, jumps) = (self.use_analysis.targets(lir, block), self.use_analysis.jumps(lir, block));
         // Constants that are arguments are made before the jump.
         let args = if jumps { self.arguments(&targets[0].args) } else { Vec::new() };
         match jumps {
@@ -319,9 +323,9 @@ impl Lower<'_> {
             self.quarter = None;
             let args = self.arguments(&target.args);
             self.push(M::Jump, false, 0, &[], None);
-            edges.push(Some(Edge { insts: std::mem::take(&mut self.out), args, to: target.block }));
+            edges.push(Some(SplitEdge { insts: std::mem::take(&mut self.out), args, to: target.block }));
         }
-        Ok(Made { insts, args, edges })
+        Ok(SelectedBlock { insts, args, edges })
     }
 
     /// Returns the registers of an edge's arguments; makes constants here.

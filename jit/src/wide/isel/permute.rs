@@ -1,6 +1,6 @@
 //! Selection of lanes by numbers that are known only at run time.
 
-use super::{Lower, Parts, Rm, malformed};
+use super::{InstructionSelector, Parts, Rm, malformed};
 use crate::error::Result;
 use crate::lir::{Elem, InstData, Op, Type};
 use crate::wide::inst::{Alu, Op as M, Size};
@@ -8,7 +8,7 @@ use crate::wide::table::Vex;
 use regalloc2::VReg;
 use smallvec::{SmallVec, smallvec};
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     pub(super) fn permute(&mut self, data: &InstData) -> Result<Parts> {
         let (ty, [a, n]) = (data.ty, [data.args[0], data.args[1]]);
         let words = ty.lane_bytes() == 4 && ty.bytes() as usize <= self.part;

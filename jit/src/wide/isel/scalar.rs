@@ -1,12 +1,12 @@
 //! Arithmetic on integers in general registers.
 
-use super::{Lower, Rm};
+use super::{InstructionSelector, Rm};
 use crate::lir::{self, Def, Elem, InstData, Op, Type};
 use crate::wide::inst::{Alu, Cc, Op as M, RAX, RDX, Shift, gpr};
 use crate::wide::table::Vex;
 use regalloc2::{Operand, VReg};
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     /// Selects an operation on scalars.
     pub(super) fn scalar_int(&mut self, data: &InstData) -> VReg {
         let (ty, op) = (data.ty, data.op);

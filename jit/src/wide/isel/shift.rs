@@ -1,6 +1,6 @@
 //! Shifts of vectors.
 
-use super::{Lower, Parts, Rm};
+use super::{InstructionSelector, Parts, Rm};
 use crate::lir::{self, Elem, InstData, Op};
 use crate::wide::inst::{Alu, Op as M, Size};
 use crate::wide::table::Vex;
@@ -14,7 +14,7 @@ enum Amount {
     Low(VReg),
 }
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     pub(super) fn shift(&mut self, data: &InstData) -> Parts {
         let (ty, op, [a, n]) = (data.ty, data.op, [data.args[0], data.args[1]]);
         let (w, elem) = (self.size(ty), ty.elem);

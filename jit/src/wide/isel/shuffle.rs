@@ -1,10 +1,10 @@
 //! Shuffles by constant patterns.
 //!
 //! A register of the result is seen as words, or as bytes for narrower lanes, each of which comes
-//! from a word or byte of an operand's register ([`Place`]). Patterns that one or two instructions
-//! can make are tried first; others are assembled source by source.
+//! from a word or byte of an operand's register ([`SourceElement`]). Patterns that one or two
+//! instructions can make are tried first; others are assembled source by source.
 
-use super::{Lower, Parts, QUARTER, Rm, malformed};
+use super::{InstructionSelector, Parts, QUARTER, Rm, malformed};
 use crate::error::Result;
 use crate::lir::{self, Imm, InstData};
 use crate::wide::inst::Size;
@@ -13,22 +13,22 @@ use regalloc2::VReg;
 use smallvec::SmallVec;
 
 /// The index of a source register, and a word (or byte) in it.
-type Place = (usize, usize);
+type SourceElement = (usize, usize);
 
 /// An instruction's operands and immediate, and its result.
-type Made = (Vex, VReg, VReg, u8, VReg);
+type EmittedShuffle = (Vex, VReg, VReg, u8, VReg);
 
 /// Registers of the operands, and the instructions made from them so far.
 struct Sources {
     values: SmallVec<[(lir::Value, usize); 8]>,
-    made: SmallVec<[Made; 4]>,
+    made: SmallVec<[EmittedShuffle; 4]>,
     size: Size,
 }
 
 /// Words of a register of 128 bits.
 const FOUR: usize = 4;
 
-impl Lower<'_> {
+impl InstructionSelector<'_> {
     pub(super) fn shuffle(&mut self, data: &InstData) -> Result<Parts> {
         let Imm::Pattern(list) = data.imm else { return Err(malformed(data)) };
         let (lir, ty) = (self.lir, data.ty);
@@ -55,7 +55,7 @@ impl Lower<'_> {
         Ok(pattern
             .chunks(self.per_part(result))
             .map(|chunk| {
-                let places: SmallVec<[Place; 64]> = chunk
+                let places: SmallVec<[SourceElement; 64]> = chunk
                     .iter()
                     .flat_map(|&l| {
                         let (part, first) = place(l);
@@ -97,7 +97,7 @@ impl Lower<'_> {
         made
     }
 
-    fn shuffle_words(&mut self, sources: &mut Sources, places: &[Place]) -> VReg {
+    fn shuffle_words(&mut self, sources: &mut Sources, places: &[SourceElement]) -> VReg {
         let first = places[0].0;
         if places.iter().enumerate().all(|(i, &p)| p == (first, i)) {
             return self.source_reg(sources, first);
@@ -110,8 +110,9 @@ impl Lower<'_> {
     }
 
     /// Makes four words from quarters of sources.
-    fn shuffle_four(&mut self, sources: &Sources, places: &[Place]) -> VReg {
-        let quarters: SmallVec<[Place; 4]> = places.iter().map(|&(s, w)| (4 * s + w / FOUR, w % FOUR)).collect();
+    fn shuffle_four(&mut self, sources: &Sources, places: &[SourceElement]) -> VReg {
+        let quarters: SmallVec<[SourceElement; 4]> =
+            places.iter().map(|&(s, w)| (4 * s + w / FOUR, w % FOUR)).collect();
         let mut used: SmallVec<[usize; 4]> = quarters.iter().map(|q| q.0).collect();
         used.sort_unstable();
         used.dedup();
@@ -138,22 +139,22 @@ impl Lower<'_> {
             let (a, b) = if swap { (b, a) } else { (a, b) };
             return self.two_imm(op, false, a, b, imm);
         }
-        self.put_together(false, &quarters, &regs, |e, reg, order| {
+        self.assemble_words(false, &quarters, &regs, |e, reg, order| {
             e.one_imm(Vex::Vpshufd, false, reg, immediate(order))
         })
     }
 
     /// Moves each source's words to their places, then blends them.
-    fn put_together(
+    fn assemble_words(
         &mut self,
         w: bool,
-        places: &[Place],
+        places: &[SourceElement],
         sources: &[(usize, VReg)],
         permute: impl Fn(&mut Self, VReg, &[usize]) -> VReg,
     ) -> VReg {
         let mut all = None;
         for &(source, reg) in sources {
-            let own = |p: &Place| p.0 == source;
+            let own = |p: &SourceElement| p.0 == source;
             let order: SmallVec<[usize; 8]> =
                 places.iter().enumerate().map(|(i, p)| if own(p) { p.1 } else { i }).collect();
             let placed = if order.iter().enumerate().all(|(i, &w)| i == w) { reg } else { permute(self, reg, &order) };
@@ -166,7 +167,7 @@ impl Lower<'_> {
         all.unwrap_or_else(|| unreachable!("a shuffle of nothing"))
     }
 
-    fn shuffle_eight(&mut self, sources: &mut Sources, places: &[Place]) -> VReg {
+    fn shuffle_eight(&mut self, sources: &mut Sources, places: &[SourceElement]) -> VReg {
         let mut used: SmallVec<[usize; 8]> = places.iter().map(|p| p.0).collect();
         used.sort_unstable();
         used.dedup();
@@ -189,7 +190,8 @@ impl Lower<'_> {
                     return self.once(sources, op, a, b, imm);
                 }
                 // Exchanging the middle quarters may give a pattern that one instruction makes.
-                let exchanged: SmallVec<[Place; 8]> = [0, 1, 4, 5, 2, 3, 6, 7].iter().map(|&i| places[i]).collect();
+                let exchanged: SmallVec<[SourceElement; 8]> =
+                    [0, 1, 4, 5, 2, 3, 6, 7].iter().map(|&i| places[i]).collect();
                 if let Some((op, swap, imm)) = both_lanes(&exchanged, s, t) {
                     let (a, b) = if swap { (b, a) } else { (a, b) };
                     let both = self.once(sources, op, a, b, imm);
@@ -204,19 +206,19 @@ impl Lower<'_> {
                 if self.avx512 {
                     return self.permute_two(Size::W256, places, s, [a, b]);
                 }
-                self.put_together(true, places, &[(s, a), (t, b)], |e, reg, order| e.permute_eight(reg, order))
+                self.assemble_words(true, places, &[(s, a), (t, b)], |e, reg, order| e.permute_eight(reg, order))
             }
             _ => {
                 let regs: SmallVec<[(usize, VReg); 8]> =
                     used.iter().map(|&s| (s, self.source_reg(sources, s))).collect();
-                self.put_together(true, places, &regs, |e, reg, order| e.permute_eight(reg, order))
+                self.assemble_words(true, places, &regs, |e, reg, order| e.permute_eight(reg, order))
             }
         }
     }
 
     /// Makes words from two registers by an instruction that accepts any pattern.
-    fn permute_two(&mut self, w: Size, places: &[Place], first: usize, [a, b]: [VReg; 2]) -> VReg {
-        let number = |p: &Place| if p.0 == first { p.1 } else { p.1 + w.bytes() / 4 };
+    fn permute_two(&mut self, w: Size, places: &[SourceElement], first: usize, [a, b]: [VReg; 2]) -> VReg {
+        let number = |p: &SourceElement| if p.0 == first { p.1 } else { p.1 + w.bytes() / 4 };
         let mut numbers: Vec<u8> = places.iter().flat_map(|p| (number(p) as u32).to_le_bytes()).collect();
         numbers.resize(w.bytes(), 0);
         let numbers = self.bytes(&numbers);
@@ -225,7 +227,7 @@ impl Lower<'_> {
     }
 
     /// Makes up to sixteen words with registers of 512 bits.
-    fn shuffle_large(&mut self, sources: &mut Sources, places: &[Place]) -> VReg {
+    fn shuffle_large(&mut self, sources: &mut Sources, places: &[SourceElement]) -> VReg {
         let w = Size::W512;
         if let Some(v) = self.broadcast(sources, w, places) {
             return v;
@@ -269,12 +271,12 @@ impl Lower<'_> {
             }
             _ => {
                 // The first two sources are combined, then the result with each of the others.
-                let two = |p: &Place| if p.0 == used[0] || p.0 == used[1] { *p } else { (used[0], 0) };
-                let begun: SmallVec<[Place; 16]> = places.iter().map(two).collect();
+                let two = |p: &SourceElement| if p.0 == used[0] || p.0 == used[1] { *p } else { (used[0], 0) };
+                let begun: SmallVec<[SourceElement; 16]> = places.iter().map(two).collect();
                 let mut all = self.permute_two(w, &begun, used[0], [regs[0], regs[1]]);
                 for (&source, &reg) in used.iter().zip(&regs).skip(2) {
-                    let own = |(i, p): (usize, &Place)| if p.0 == source { *p } else { (usize::MAX, i) };
-                    let placed: SmallVec<[Place; 16]> = places.iter().enumerate().map(own).collect();
+                    let own = |(i, p): (usize, &SourceElement)| if p.0 == source { *p } else { (usize::MAX, i) };
+                    let placed: SmallVec<[SourceElement; 16]> = places.iter().enumerate().map(own).collect();
                     all = self.permute_two(w, &placed, usize::MAX, [all, reg]);
                 }
                 all
@@ -283,7 +285,7 @@ impl Lower<'_> {
     }
 
     /// Makes one word in all places.
-    fn broadcast(&mut self, sources: &Sources, w: Size, places: &[Place]) -> Option<VReg> {
+    fn broadcast(&mut self, sources: &Sources, w: Size, places: &[SourceElement]) -> Option<VReg> {
         let (source, word) = places[0];
         if places.iter().any(|&p| p != (source, word)) {
             return None;
@@ -301,8 +303,8 @@ impl Lower<'_> {
     }
 
     /// Makes a register from whole halves of sources.
-    fn two_halves(&mut self, sources: &mut Sources, places: &[Place]) -> Option<VReg> {
-        let half = |places: &[Place]| {
+    fn two_halves(&mut self, sources: &mut Sources, places: &[SourceElement]) -> Option<VReg> {
+        let half = |places: &[SourceElement]| {
             let (source, word) = places[0];
             let whole = word % FOUR == 0 && places.iter().enumerate().all(|(i, &p)| p == (source, word + i));
             whole.then_some((source, word / FOUR == 1))
@@ -342,12 +344,12 @@ impl Lower<'_> {
 
     /// Shuffles lanes of 8 or 16 bits: moves bytes of each source to their places, with zeros
     /// elsewhere, and combines them.
-    fn shuffle_narrow(&mut self, sources: &mut Sources, places: &[Place], unit: usize) -> VReg {
+    fn shuffle_narrow(&mut self, sources: &mut Sources, places: &[SourceElement], unit: usize) -> VReg {
         let first = places[0].0;
         if places.iter().enumerate().all(|(i, &p)| p == (first, i)) {
             return self.source_reg(sources, first);
         }
-        let bytes: SmallVec<[Place; 64]> =
+        let bytes: SmallVec<[SourceElement; 64]> =
             places.iter().flat_map(|&(s, l)| (0..unit).map(move |i| (s, l * unit + i))).collect();
         // A result of 128 bits is made from quarters of sources; a larger one from sources whose
         // quarters are rotated.
@@ -400,8 +402,8 @@ fn immediate(order: &[usize]) -> u8 {
 
 /// Returns the instruction that makes four words from two registers of four, whether the operands
 /// are exchanged, and its immediate. Fewer than four words may be requested.
-fn in_lane(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
-    let is = |want: [Place; 4]| places.iter().zip(want).all(|(&p, w)| p == w);
+fn in_lane(places: &[SourceElement], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
+    let is = |want: [SourceElement; 4]| places.iter().zip(want).all(|(&p, w)| p == w);
     for (swap, a, b) in [(false, s, t), (true, t, s)] {
         if is([(a, 0), (b, 0), (a, 1), (b, 1)]) {
             return Some((Vex::Vunpcklps, swap, 0));
@@ -435,7 +437,7 @@ fn in_lane(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
 }
 
 /// Returns the instruction that makes eight words, with the same pattern in both halves.
-fn both_lanes(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
+fn both_lanes(places: &[SourceElement], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
     let (low, high) = places.split_at(FOUR);
     let own = places.iter().enumerate().all(|(i, p)| p.1 == i);
     if own {
@@ -447,8 +449,8 @@ fn both_lanes(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
 }
 
 /// Returns the instruction that makes sixteen words, with the same pattern in all quarters.
-fn all_lanes(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
-    let alike = |(i, &(source, word)): (usize, &Place)| {
+fn all_lanes(places: &[SourceElement], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
+    let alike = |(i, &(source, word)): (usize, &SourceElement)| {
         let (first, at) = places[i % FOUR];
         source == first && at < FOUR && word == at + i / FOUR * FOUR
     };
@@ -459,7 +461,7 @@ fn all_lanes(places: &[Place], s: usize, t: usize) -> Option<(Vex, bool, u8)> {
 }
 
 /// Returns the immediate that moves whole quarters, two of one register and then two of another.
-fn whole_quarters(places: &[Place], s: usize, t: usize) -> Option<u8> {
+fn whole_quarters(places: &[SourceElement], s: usize, t: usize) -> Option<u8> {
     let mut order = [0; 4];
     for (i, quarter) in places.chunks(FOUR).enumerate() {
         let (source, word) = quarter[0];
@@ -474,7 +476,7 @@ fn whole_quarters(places: &[Place], s: usize, t: usize) -> Option<u8> {
 
 /// Recognises words of two registers in turns: returns the first register, and whether they are the
 /// upper words.
-fn interleaved(places: &[Place]) -> Option<(usize, bool)> {
+fn interleaved(places: &[SourceElement]) -> Option<(usize, bool)> {
     let (first, start) = places[0];
     let second = places[1].0;
     let turns = places.iter().enumerate().all(|(i, &p)| p == (if i % 2 == 0 { first } else { second }, start + i / 2));

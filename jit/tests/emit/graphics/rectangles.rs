@@ -66,14 +66,15 @@ fn painter() -> Shader {
 fn code(s: &Shader, lanes: u32, epilogue: &Epilogue, tier: Tier) -> Option<CompiledStage> {
     let general = compile_tier(s, &buffers_layout(1), 8, Tier::Quick);
     let div = jit::passes::divergence(s, lanes);
-    let emission = build_with_epilogue(s, &div, &buffers_layout(1), &EmitOptions::of(lanes), epilogue).expect("LIR")?;
+    let emission =
+        build_with_epilogue(s, &div, &buffers_layout(1), &EmitOptions::with_lanes(lanes), epilogue).expect("LIR")?;
     jit::emit::verify(&emission, s, &buffers_layout(1), true).unwrap_or_else(|e| panic!("{e}\n{}", emission.lir));
     jit::lir::verify(&emission.lir).expect("valid");
     let (code, tier) = jit::tier::generate(&emission.lir, tier).expect("code");
     let (frame, scratch, cpu_features) = (code.frame, emission.scratch_bytes, jit::host::cpu_features());
-    let facts = general.facts.clone();
-    let blob = CodeBlob { facts: facts.clone(), code: code.bytes, frame, scratch, tier, cpu_features };
-    Some(CompiledStage { facts, code: Arc::new(blob.load().expect("executable memory")) })
+    let info = general.info.clone();
+    let blob = CodeBlob { info: info.clone(), code: code.bytes, frame, scratch, tier, cpu_features };
+    Some(CompiledStage { info, code: Arc::new(blob.load().expect("executable memory")) })
 }
 
 fn packed(color: f32) -> u8 {
@@ -122,7 +123,7 @@ fn paint(general: &CompiledStage, env: &mut Environment, epilogue: &Epilogue, r:
             quads.push(FragmentQuad { x, y, coverage: 0x1111, sample: FragmentBatch::CENTRE, primitive });
         }
     }
-    for part in quads.chunks(FragmentBatch::MOST_QUADS) {
+    for part in quads.chunks(FragmentBatch::MAX_QUADS) {
         for (quad, [rows, _]) in part.iter().zip(run_stage(general, env, part, 1)) {
             for lane in 0..4u16 {
                 let (x, y) = (quad.x + lane % 2, quad.y + lane / 2);
@@ -170,7 +171,7 @@ fn epilogue(rng: &mut Rng) -> Epilogue {
 }
 
 #[test]
-fn rectangles_are_written_as_their_colours_say() {
+fn rectangles_write_their_colours() {
     let s = painter();
     let general = compile_tier(&s, &buffers_layout(1), 8, Tier::Full);
     let mut rng = Rng(0x0ec7_a261_e000_0001);
@@ -207,7 +208,7 @@ fn rectangles_are_written_as_their_colours_say() {
                 Rectangle { x0, y0, x1, y1, primitive: &primitives[rng.below(3) as usize] }
             })
             .collect();
-        let mut image: Vec<[u8; 4]> = (0..WIDTH * HEIGHT).map(|_| (rng.wide() as u32).to_le_bytes()).collect();
+        let mut image: Vec<[u8; 4]> = (0..WIDTH * HEIGHT).map(|_| (rng.next_u64() as u32).to_le_bytes()).collect();
         let mut want = image.clone();
         for r in &rectangles {
             paint(&general, &mut env, &epilogue, r, &mut want);
@@ -231,7 +232,7 @@ fn rectangles_are_written_as_their_colours_say() {
 
 /// Stages whose results do not depend on the pixel alone take no rectangles.
 #[test]
-fn stages_that_depend_on_more_take_no_rectangles() {
+fn stages_that_depend_on_coverage_take_no_rectangles() {
     let epilogue = Epilogue { swap: false, blend: None, slots: [Some(0), None, None, None] };
     let made = |build: fn(&mut Builder<'_>) -> Value| {
         let s = shader(Stage::Fragment, &[Interpolation::Smooth], 1, |b| {

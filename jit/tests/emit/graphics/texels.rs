@@ -270,7 +270,7 @@ fn with_two_rows() -> impl Iterator<Item = (usize, Tier)> {
 }
 
 #[test]
-fn rows_of_workgroups_are_what_kernels_make_of_them() {
+fn workgroup_rows_equal_kernel_results() {
     let mut rng = Rng::new(77);
     let forms = [
         (Form::Varying, 2),
@@ -318,7 +318,7 @@ fn rows_of_workgroups_are_what_kernels_make_of_them() {
 
 /// Checks texels at the positions of the fragments, and beside them.
 #[test]
-fn quads_of_fragments_are_what_kernels_make_of_them() {
+fn fragment_quads_equal_kernel_results() {
     for kind in KINDS {
         let s = shader(Stage::Fragment, &[], 12, |b| {
             let [x, y] = [0, 1].map(|c| {

@@ -2,15 +2,15 @@
 
 use super::*;
 use base::abi::{BatchHeader, StageFn};
-use base::shader::{Payload, StageCode, StageInterface};
+use base::shader::{StageCode, StageInterface, StageSpecificInfo};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use test_support::stage::{context, context_with, stage};
 
-/// What a worker keeps.
+/// State that a worker keeps.
 #[derive(Default)]
 struct OnlyStages(StageMemory);
 
-impl Scratch for OnlyStages {
+impl WorkerScratch for OnlyStages {
     fn trim(&mut self, bytes: usize) {
         self.0.trim(bytes);
     }
@@ -61,13 +61,19 @@ impl StageCode for WithScratch {
 
 #[test]
 fn every_workgroup_runs_once() {
-    let workgroup = WorkgroupFacts { local_size: [4, 1, 1], shared_bytes: 16, reserved_bytes: 0 };
-    let mut s = stage(Payload::Compute(workgroup), positions, 4, StageInterface::default());
+    let workgroup = WorkgroupInfo { local_size: [4, 1, 1], shared_bytes: 16, reserved_bytes: 0 };
+    let mut s = stage(StageSpecificInfo::Compute(workgroup), positions, 4, StageInterface::default());
     s.code = Arc::new(WithScratch(positions));
-    let d = Dispatch { running: Running::default(), stage: s, context: context(), base: [1, 0, 2], groups: [7, 5, 3] };
+    let d = Dispatch {
+        running: RunningCommand::default(),
+        stage: s,
+        context: context(),
+        base: [1, 0, 2],
+        groups: [7, 5, 3],
+    };
     for threads in [1, 3] {
         SUM.store(0, Ordering::Relaxed);
-        let invocations = dispatch(&Pool::<OnlyStages>::new(threads), &d);
+        let invocations = dispatch(&WorkerPool::<OnlyStages>::new(threads), &d);
         let mut want = 0;
         for (x, y, z) in (1..8).flat_map(|x| (0..5).flat_map(move |y| (2..5).map(move |z| (x, y, z)))) {
             want += x + 100 * y + 10_000 * z;
@@ -84,24 +90,26 @@ unsafe extern "C" fn slow(_: *const ShaderContext, _: *mut BatchHeader) {
 #[test]
 fn abort_ends_a_dispatch_that_never_would() {
     static ABORT: AtomicU32 = AtomicU32::new(0);
-    let s = stage(Payload::Compute(WorkgroupFacts::default()), slow, 4, StageInterface::default());
+    let s = stage(StageSpecificInfo::Compute(WorkgroupInfo::default()), slow, 4, StageInterface::default());
     let groups = [u32::MAX; 3];
-    let d = Dispatch { running: Running::default(), stage: s, context: context_with(&ABORT), base: [0; 3], groups };
+    let d =
+        Dispatch { running: RunningCommand::default(), stage: s, context: context_with(&ABORT), base: [0; 3], groups };
     std::thread::scope(|scope| {
         scope.spawn(|| {
             std::thread::sleep(std::time::Duration::from_millis(20));
             ABORT.store(1, Ordering::Relaxed);
         });
-        assert_eq!(dispatch(&Pool::<OnlyStages>::new(2), &d), 0);
+        assert_eq!(dispatch(&WorkerPool::<OnlyStages>::new(2), &d), 0);
     });
 }
 
 #[test]
 fn a_pool_starts_no_thread_until_it_works() {
-    let pool = Pool::<OnlyStages>::new(4);
-    let s = stage(Payload::Compute(WorkgroupFacts::default()), slow, 4, StageInterface::default());
-    let d = Dispatch { running: Running::default(), stage: s, context: context(), base: [0; 3], groups: [0, 1, 1] };
+    let pool = WorkerPool::<OnlyStages>::new(4);
+    let s = stage(StageSpecificInfo::Compute(WorkgroupInfo::default()), slow, 4, StageInterface::default());
+    let d =
+        Dispatch { running: RunningCommand::default(), stage: s, context: context(), base: [0; 3], groups: [0, 1, 1] };
     dispatch(&pool, &d);
-    assert!(!pool.team().started());
-    assert_eq!(pool.team().pool().map(rayon::ThreadPool::current_num_threads), Some(4));
+    assert!(!pool.work_sharing().started());
+    assert_eq!(pool.work_sharing().pool().map(rayon::ThreadPool::current_num_threads), Some(4));
 }

@@ -5,15 +5,15 @@
 //! operation is made once for all lanes. A choice by a lane's value is a select, so the value that
 //! is not chosen may be anything.
 
+use super::any_format::{NOTHING, lanes, merged, packed, words};
 use super::equation::Clamp;
-use super::lanes::{NOTHING, lanes, merged, packed, words};
-use super::pair::Write;
 use super::plan::ColorPlan;
+use super::quad_pairs::PairWriter;
 use super::source::Sources;
 use crate::tile::shaded::ShadedQuads;
 use base::format::kernels;
 use base::format::pack::LaneKernels;
-use base::host::{Floats, Host, Ints, Level};
+use base::host::{Floats, Host, Ints, SimdLevel};
 use base::pixel::{AdvancedBlend, AdvancedBlendOp, BlendOverlap};
 
 /// A colour's red, green and blue components.
@@ -104,12 +104,12 @@ fn separable<F: Floats>(op: AdvancedBlendOp, s: F, d: F, near_one: F) -> F {
         Darken => s.min(d),
         Lighten => s.max(d),
         Colordodge => {
-            let dodged = choose(s.not_less(one), one, (d / (one - s)).min(one));
+            let dodged = choose(s.greater_or_equal(one), one, (d / (one - s)).min(one));
             choose(d.greater(zero), dodged, zero)
         }
         Colorburn => {
             let burnt = choose(s.greater(zero), one - ((one - d) / s).min(one), zero);
-            choose(d.not_less(one), one, burnt)
+            choose(d.greater_or_equal(one), one, burnt)
         }
         Hardlight => light(s.greater(half), s, d),
         Softlight => {
@@ -126,16 +126,16 @@ fn separable<F: Floats>(op: AdvancedBlendOp, s: F, d: F, near_one: F) -> F {
         Linearburn => (s + d - one).max(zero),
         Vividlight => {
             let burnt = choose(s.greater(zero), one - ((one - d) / twice(s)).min(one), zero);
-            let dodged = choose(s.not_less(one), one, (d / twice(one - s)).min(one));
-            choose(s.not_less(half), dodged, burnt)
+            let dodged = choose(s.greater_or_equal(one), one, (d / twice(one - s)).min(one));
+            choose(s.greater_or_equal(half), dodged, burnt)
         }
         Linearlight => (twice(s) + d - one).max(zero).min(one),
         Pinlight => {
-            let above = choose(s.not_less(half), twice(s) - one, zero);
+            let above = choose(s.greater_or_equal(half), twice(s) - one, zero);
             let below = choose((half * d).greater(s), twice(s), d);
             choose((twice(s) - one).greater(d), above, below)
         }
-        Hardmix => choose((s + d).not_less(near_one), one, zero),
+        Hardmix => choose((s + d).greater_or_equal(near_one), one, zero),
         // These operations combine all components, or have no f.
         Zero | SrcOut | DstOut | Xor | HslHue | HslSaturation | HslColor | HslLuminosity | Plus | PlusClamped
         | PlusClampedAlpha | PlusDarker | Minus | MinusClamped | Contrast | InvertOvg | Red | Green | Blue => zero,
@@ -281,13 +281,13 @@ fn blended<F: Floats>(blend: &AdvancedBlend, s: [F; 4], d: [F; 4], near_one: f32
             v.max(zero()).min(one())
         } else {
             // NaNs become the same NaN, so that all processor levels give the same bits.
-            choose(v.not_less(v), v, F::splat(f32::NAN))
+            choose(v.greater_or_equal(v), v, F::splat(f32::NAN))
         }
     })
 }
 
 /// A writer that blends the texels of any format.
-struct Advanced<'a> {
+struct AdvancedBlendWriter<'a> {
     plan: &'a ColorPlan,
     kernels: &'a LaneKernels,
     source: &'a Sources,
@@ -308,14 +308,14 @@ fn near_one(plan: &ColorPlan) -> f32 {
     1.0 - 0.5 / steps as f32
 }
 
-impl<H: Host> Write<H> for Advanced<'_> {
+impl<H: Host> PairWriter<H> for AdvancedBlendWriter<'_> {
     /// The colours of a pair, clamped to the format's range.
     type Source = [H::Floats; 4];
-    const READS: bool = true;
-    const SHORT: bool = false;
+    const READS_TARGET: bool = true;
+    const HAS_WHOLE_PAIR_CODE: bool = false;
     #[inline(always)]
-    unsafe fn take(&self, pair: usize) -> [H::Floats; 4] {
-        // SAFETY: the batch has the pair, as `Write::take` requires.
+    unsafe fn load_source(&self, pair: usize) -> [H::Floats; 4] {
+        // SAFETY: the batch has the pair, as `PairWriter::load_source` requires.
         let [r, g, b, a] = unsafe { self.source.bits::<H::Ints>(pair) };
         let [lo, hi] = match self.plan.clamp {
             Clamp::Unorm => [0.0, 1.0],
@@ -325,7 +325,7 @@ impl<H: Host> Write<H> for Advanced<'_> {
         each!([r, g, b, a], v => v.as_floats().max(H::Floats::splat(lo)).min(H::Floats::splat(hi)))
     }
     #[inline(always)]
-    fn over(&self, source: &[H::Floats; 4], old: [H::Ints; 4]) -> [H::Ints; 4] {
+    fn apply(&self, source: &[H::Floats; 4], old: [H::Ints; 4]) -> [H::Ints; 4] {
         let mut there = NOTHING;
         // SAFETY: the kernels are those of the host's level.
         unsafe { (self.kernels.unpack)(&lanes(old), &mut there) };
@@ -338,10 +338,10 @@ impl<H: Host> Write<H> for Advanced<'_> {
     }
 }
 
-base::compiled! {
+base::multiversion! {
     unsafe fn blend_advanced(plan: &ColorPlan, batch: &ShadedQuads<'_>, source: &Sources, blend: &AdvancedBlend) {
         let kernels = &kernels(plan.surface.format).lanes[<H as Host>::LEVEL as usize];
-        plan.write_pairs::<H, 0, _>(batch, Advanced { plan, kernels, source, blend, near_one: near_one(plan) });
+        plan.write_pairs::<H, 0, _>(batch, AdvancedBlendWriter { plan, kernels, source, blend, near_one: near_one(plan) });
     }
 }
 
@@ -352,7 +352,7 @@ impl ColorPlan {
     /// The requirements of [`ColorPlan::write_at`] hold, and the source is the plan's first.
     pub(super) unsafe fn write_advanced(
         &self,
-        level: Level,
+        level: SimdLevel,
         batch: &ShadedQuads<'_>,
         source: &Sources,
         blend: &AdvancedBlend,

@@ -7,7 +7,7 @@ use base::host::Ints;
 use base::pixel::{BlendEquations, BlendFactor, BlendOp, LogicOp};
 
 /// Four components of N lanes as floats.
-pub type Floats<const N: usize> = [[f32; N]; 4];
+pub type ColorLanes<const N: usize> = [[f32; N]; 4];
 
 /// Range to which sources and results of blending are clamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Clamp {
 
 /// Returns a colour clamped to the range.
 #[inline(always)]
-pub fn clamped<const N: usize>(clamp: Clamp, mut color: Floats<N>) -> Floats<N> {
+pub fn clamped<const N: usize>(clamp: Clamp, mut color: ColorLanes<N>) -> ColorLanes<N> {
     for row in &mut color {
         for v in row {
             *v = clamp.apply(*v);
@@ -48,13 +48,13 @@ pub fn clamped<const N: usize>(clamp: Clamp, mut color: Floats<N>) -> Floats<N> 
 }
 
 /// The operands of blending.
-pub struct Operands<'a, const N: usize> {
+pub struct BlendOperands<'a, const N: usize> {
     /// First source: the fragment stage's colour output.
-    pub s: &'a Floats<N>,
+    pub s: &'a ColorLanes<N>,
     /// Second source.
-    pub s1: &'a Floats<N>,
+    pub s1: &'a ColorLanes<N>,
     /// The attachment's colour.
-    pub d: &'a Floats<N>,
+    pub d: &'a ColorLanes<N>,
     /// Blend constants.
     pub constants: [f32; 4],
 }
@@ -62,13 +62,13 @@ pub struct Operands<'a, const N: usize> {
 /// Returns the smaller number, or the other operand if one is a NaN. Of equal numbers it returns
 /// `b`, so that the sign of a zero is the same everywhere (`f32::min` leaves it open).
 #[inline(always)]
-fn least(a: f32, b: f32) -> f32 {
+fn min_number(a: f32, b: f32) -> f32 {
     if a < b || b.is_nan() { a } else { b }
 }
 
-/// Returns the greater number; treats NaNs and equal numbers as [`least`] does.
+/// Returns the greater number; treats NaNs and equal numbers as [`min_number`] does.
 #[inline(always)]
-fn greatest(a: f32, b: f32) -> f32 {
+fn max_number(a: f32, b: f32) -> f32 {
     if a > b || b.is_nan() { a } else { b }
 }
 
@@ -81,7 +81,7 @@ fn one_minus<const N: usize>(v: &[f32; N]) -> [f32; N] {
     out
 }
 
-impl<const N: usize> Operands<'_, N> {
+impl<const N: usize> BlendOperands<'_, N> {
     /// Returns the blend factor of component `c`.
     #[inline(always)]
     fn factor(&self, factor: BlendFactor, c: usize) -> [f32; N] {
@@ -104,7 +104,7 @@ impl<const N: usize> Operands<'_, N> {
             BlendFactor::SrcAlphaSaturate => {
                 let mut out = one_minus(&self.d[3]);
                 for i in 0..N {
-                    out[i] = least(self.s[3][i], out[i]);
+                    out[i] = min_number(self.s[3][i], out[i]);
                 }
                 out
             }
@@ -117,7 +117,7 @@ impl<const N: usize> Operands<'_, N> {
 
     /// Returns the blended colour.
     #[inline(always)]
-    pub fn blend(&self, blend: &BlendEquations) -> Floats<N> {
+    pub fn blend(&self, blend: &BlendEquations) -> ColorLanes<N> {
         let mut out = [[0.0; N]; 4];
         for c in 0..4 {
             let (src, dst, op) = if c == 3 { blend.alpha } else { blend.color };
@@ -136,8 +136,8 @@ impl<const N: usize> Operands<'_, N> {
                 BlendOp::Add => each!(|s, fs, d, fd| s * fs + d * fd),
                 BlendOp::Subtract => each!(|s, fs, d, fd| s * fs - d * fd),
                 BlendOp::ReverseSubtract => each!(|s, fs, d, fd| d * fd - s * fs),
-                BlendOp::Min => each!(|s, _, d, _| least(s, d)),
-                BlendOp::Max => each!(|s, _, d, _| greatest(s, d)),
+                BlendOp::Min => each!(|s, _, d, _| min_number(s, d)),
+                BlendOp::Max => each!(|s, _, d, _| max_number(s, d)),
             }
         }
         out
@@ -170,11 +170,11 @@ pub fn logic<I: Ints>(op: LogicOp, s: I, d: I) -> I {
 
 #[cfg(test)]
 mod tests {
-    use super::{greatest, least};
+    use super::{max_number, min_number};
 
     #[test]
-    fn of_equal_numbers_the_second_and_never_a_nan_beside_a_number() {
-        for f in [least, greatest] {
+    fn min_and_max_prefer_numbers_to_nans_and_the_second_of_equals() {
+        for f in [min_number, max_number] {
             for (a, b, expected) in [
                 (0.0, -0.0, -0.0f32),
                 (-0.0, 0.0, 0.0),
@@ -185,7 +185,7 @@ mod tests {
                 assert_eq!(f(a, b).to_bits(), expected.to_bits(), "{a} {b}");
             }
         }
-        assert_eq!((least(-1.0, 1.0), least(1.0, -1.0)), (-1.0, -1.0));
-        assert_eq!((greatest(-1.0, 1.0), greatest(1.0, -1.0)), (1.0, 1.0));
+        assert_eq!((min_number(-1.0, 1.0), min_number(1.0, -1.0)), (-1.0, -1.0));
+        assert_eq!((max_number(-1.0, 1.0), max_number(1.0, -1.0)), (1.0, 1.0));
     }
 }

@@ -1,38 +1,37 @@
 //! Blending and colour writes, in structures of lanes.
 //!
 //! Load, blend and store are separate, so no code depends on both a format and a blend state.
-//! Formats of four 8-bit components have their own path in
-//! `eight`. Unsigned normalised ones blend in integers (`bytes`), in `vector`s, and two pairs of
-//! quads at once on hosts with the 512-bit level (`wide`). The other formats use their lane kernels
-//! (`lanes`). Advanced blend operations use them for all formats (`advanced`). Write masks and
-//! logic operations act on packed bits. `flat` writes primitives that have the same colour in all
-//! pixels.
+//! Formats of four 8-bit components have their own path in `unorm8`. Unsigned normalised ones blend
+//! in integers (`unorm8_blend`), in `byte_vector`s, and two pairs of quads at once on hosts with
+//! the 512-bit level (`avx512`). The other formats use their lane kernels (`lanes`). Advanced blend
+//! operations use them for all formats (`advanced`). Write masks and logic operations act on packed
+//! bits. `flat` writes primitives that have the same colour in all pixels.
 
 mod advanced;
-mod bytes;
-mod eight;
+mod any_format;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod byte_vector;
 mod equation;
 mod flat;
-mod half;
-mod lanes;
-mod pair;
+mod half_float;
 mod plan;
-mod quad;
+mod quad_pairs;
+mod quad_texels;
 mod source;
 mod srgb;
 #[cfg(test)]
 mod tests;
-#[cfg(target_arch = "x86_64")]
-mod vector;
-#[cfg(target_arch = "x86_64")]
-mod wide;
+mod unorm8;
+mod unorm8_blend;
 
 pub use flat::FlatColor;
 pub use plan::ColorPlan;
 
 use super::shaded::ShadedQuads;
 use base::abi::FragmentQuad;
-use base::host::{Level, prefetch};
+use base::host::{SimdLevel, prefetch};
 use plan::Access;
 use source::Sources;
 
@@ -55,12 +54,12 @@ impl ColorPlan {
     pub unsafe fn write_batch(&self, batch: &ShadedQuads<'_>) {
         // SAFETY: the level is the host's own; covered pixels lie inside the layer, and no other
         // thread accesses them (`# Safety`).
-        unsafe { self.write_at(Level::here(), batch) };
+        unsafe { self.write_at(SimdLevel::detect(), batch) };
     }
 
     /// # Safety
     /// The requirements of [`ColorPlan::write_batch`] hold, and the host has the level.
-    unsafe fn write_at(&self, level: Level, batch: &ShadedQuads<'_>) {
+    unsafe fn write_at(&self, level: SimdLevel, batch: &ShadedQuads<'_>) {
         let (Some(first), Some(second)) = (Sources::new(batch, self.slots), Sources::new(batch, self.slots1)) else {
             // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the
             // host has the level (`# Safety`).

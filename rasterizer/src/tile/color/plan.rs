@@ -4,7 +4,7 @@
 
 use super::equation::Clamp;
 use crate::stages::NO_SLOT;
-use crate::surface::Surface;
+use crate::surface::RenderSurface;
 use base::epilogue::Epilogue;
 use base::format::{Channel, ChannelName, ChannelType, Format};
 use base::pixel::{AdvancedBlend, BlendEquations, ColorKey, ColorOp, LogicOp};
@@ -29,7 +29,7 @@ pub enum Access {
 #[derive(Clone, Copy, Debug)]
 pub struct ColorPlan {
     /// Location of the attachment's texels.
-    pub surface: Surface,
+    pub surface: RenderSurface,
     /// Fragment output slots by component.
     pub slots: [u16; 4],
     /// Slots of the second source by component.
@@ -57,7 +57,7 @@ impl ColorPlan {
     /// constants are the blend constants.
     pub fn new(
         key: &ColorKey,
-        surface: Surface,
+        surface: RenderSurface,
         [slots, slots1]: [[u16; 4]; 2],
         constants: [f32; 4],
     ) -> Option<ColorPlan> {
@@ -88,7 +88,7 @@ impl ColorPlan {
         let plain = !self.masked && self.advanced.is_none() && self.logic.is_none() && self.slots1 == [NO_SLOT; 4];
         let Access::Unorm8 { swap } = self.access else { return None };
         let slots = self.slots.map(|slot| (slot != NO_SLOT).then_some(slot));
-        Some(Epilogue { swap, blend: self.blend, slots }).filter(|epilogue| plain && epilogue.is_possible())
+        Some(Epilogue { swap, blend: self.blend, slots }).filter(|epilogue| plain && epilogue.is_supported())
     }
 
     /// Returns true if a write leaves nothing of the old texel.

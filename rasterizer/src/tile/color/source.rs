@@ -2,14 +2,14 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over components index several arrays of them")]
 
-use super::equation::Floats;
+use super::equation::ColorLanes;
 use super::plan::ColorPlan;
-use super::quad::LANES;
+use super::quad_texels::LANES;
 use crate::stages::NO_SLOT;
-use crate::tile::shaded::{Outputs, ShadedQuads};
+use crate::tile::shaded::{ShadedOutputs, ShadedQuads};
 use base::abi::SlotLayout;
 use base::format::pack::ONE;
-use base::host::{Ints, Level};
+use base::host::{Ints, SimdLevel};
 
 /// The locations of the colours of all pairs: a row for each pair, or the same row for all of them.
 pub struct Sources {
@@ -47,7 +47,7 @@ impl Sources {
     /// # Safety
     /// The batch is alive, and has the pair.
     #[inline(always)]
-    pub unsafe fn floats(&self, pair: usize) -> Floats<LANES> {
+    pub unsafe fn floats(&self, pair: usize) -> ColorLanes<LANES> {
         let at = |c: usize| self.row[c].wrapping_add(pair * self.step[c]).cast::<[f32; LANES]>();
         // SAFETY: by the invariant of `row`, the rows of a pair of the batch (`# Safety`) are
         // readable; any bits are a valid float.
@@ -71,7 +71,14 @@ impl Sources {
         let at = |c: usize| self.row[c].wrapping_add(pair * self.step[c]);
         // SAFETY: by the invariant of `row`, the rows of a pair of the batch (`# Safety`) are
         // readable.
-        unsafe { [I::of(at(0).read()), I::of(at(1).read()), I::of(at(2).read()), I::of(at(3).read())] }
+        unsafe {
+            [
+                I::from_array(at(0).read()),
+                I::from_array(at(1).read()),
+                I::from_array(at(2).read()),
+                I::from_array(at(3).read()),
+            ]
+        }
     }
 }
 
@@ -85,7 +92,7 @@ impl ColorPlan {
     /// # Safety
     /// The requirements of `ColorPlan::write_at` hold.
     #[cold]
-    pub(super) unsafe fn write_joined(&self, level: Level, batch: &ShadedQuads<'_>) {
+    pub(super) unsafe fn write_joined(&self, level: SimdLevel, batch: &ShadedQuads<'_>) {
         let layout = SlotLayout::new(8, LANES as u32);
         let mut plan = *self;
         for (number, slot) in plan.slots.iter_mut().chain(&mut plan.slots1).enumerate() {
@@ -99,7 +106,7 @@ impl ColorPlan {
                     words[at..at + 4].copy_from_slice(&batch.outputs.quad(2 * PAIRS * part + quad, slot));
                 }
             }
-            let outputs = Outputs { words: &words, layout, alive: &[] };
+            let outputs = ShadedOutputs { words: &words, layout, alive: &[] };
             // SAFETY: the quads are those of the batch: covered pixels lie inside the layer, and no
             // other thread accesses them (`# Safety`).
             unsafe { plan.write_at(level, &ShadedQuads { quads, outputs, ..*batch }) };

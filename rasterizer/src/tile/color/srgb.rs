@@ -3,21 +3,21 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::equation::{Clamp, Floats, Operands, clamped};
-use super::pair::Write;
+#[cfg(target_arch = "x86_64")]
+use super::avx512;
+use super::equation::{BlendOperands, Clamp, ColorLanes, clamped};
 use super::plan::{ColorPlan, byte_of};
+use super::quad_pairs::PairWriter;
 #[cfg(target_arch = "x86_64")]
-use super::quad::two_rows;
-use super::quad::{LANES, words};
+use super::quad_texels::two_rows;
+use super::quad_texels::{LANES, words};
 use super::source::Sources;
-#[cfg(target_arch = "x86_64")]
-use super::wide;
 use crate::stages::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
 use base::format::srgb::{linear_lanes_to_srgb, srgb_lanes_to_linear};
 #[cfg(target_arch = "x86_64")]
 use base::format::srgb_vectors::{decode, encode};
-use base::host::{Floats as Lanes, Host, Ints, Level};
+use base::host::{Floats as Lanes, Host, Ints, SimdLevel};
 use base::pixel::BlendEquations;
 #[cfg(target_arch = "x86_64")]
 use base::pixel::{BlendFactor, BlendOp};
@@ -30,7 +30,13 @@ impl ColorPlan {
     ///
     /// # Safety
     /// The requirements of `ColorPlan::write_unorm8` hold, and the plan masks no channels.
-    pub(super) unsafe fn write_srgb8(&self, level: Level, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool) {
+    pub(super) unsafe fn write_srgb8(
+        &self,
+        level: SimdLevel,
+        batch: &ShadedQuads<'_>,
+        sources: &[Sources; 2],
+        swap: bool,
+    ) {
         // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the host
         // has the level (`# Safety`).
         unsafe {
@@ -45,10 +51,10 @@ impl ColorPlan {
 }
 
 /// A writer that stores sRGB texels.
-struct Store<'a, const SWAP: bool>(&'a Sources);
+struct SrgbStore<'a, const SWAP: bool>(&'a Sources);
 
 #[cfg(target_arch = "x86_64")]
-impl<const SWAP: bool> Store<'_, SWAP> {
+impl<const SWAP: bool> SrgbStore<'_, SWAP> {
     /// Returns the texels of two pairs, as quads.
     ///
     /// # Safety
@@ -76,69 +82,69 @@ fn swapped<const SWAP: bool>([x, y, z, a]: [__m512; 4]) -> [__m512; 4] {
 /// The batch has both pairs; the host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn colors(sources: &Sources, pair: usize) -> Floats<16> {
+unsafe fn colors(sources: &Sources, pair: usize) -> ColorLanes<16> {
     // SAFETY: the batch has both pairs (`# Safety`), whose rows have eight floats; vectors and
     // arrays have the same size, and any bits are valid.
     unsafe {
         let [r, g, b, a] = sources.rows(pair);
         let rows = [two_rows(r), two_rows(g), two_rows(b), two_rows(a)];
-        clamped(Clamp::Unorm, core::mem::transmute::<[__m512; 4], Floats<16>>(rows))
+        clamped(Clamp::Unorm, core::mem::transmute::<[__m512; 4], ColorLanes<16>>(rows))
     }
 }
 
-impl<H: Host, const SWAP: bool> Write<H> for Store<'_, SWAP> {
+impl<H: Host, const SWAP: bool> PairWriter<H> for SrgbStore<'_, SWAP> {
     type Source = H::Ints;
-    const READS: bool = false;
-    const SHORT: bool = true;
+    const READS_TARGET: bool = false;
+    const HAS_WHOLE_PAIR_CODE: bool = true;
     #[inline(always)]
-    unsafe fn take(&self, pair: usize) -> H::Ints {
-        // SAFETY: the batch has the pair, as `Write::take` requires.
+    unsafe fn load_source(&self, pair: usize) -> H::Ints {
+        // SAFETY: the batch has the pair, as `PairWriter::load_source` requires.
         pack::<H, SWAP>(&unsafe { self.0.floats(pair) })
     }
     #[inline(always)]
-    fn over(&self, texels: &H::Ints, _: [H::Ints; 4]) -> [H::Ints; 4] {
+    fn apply(&self, texels: &H::Ints, _: [H::Ints; 4]) -> [H::Ints; 4] {
         words(*texels)
     }
     #[cfg(target_arch = "x86_64")]
-    const TWO: bool = H::WIDE;
+    const WRITES_TWO_PAIRS: bool = H::HAS_512;
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn two(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
-        // SAFETY: `Write::two` requires pairs of the batch and writable texels; `TWO` implies the
-        // 512-bit level.
-        unsafe { wide::store(at, pitch, self.texels(pair)) };
+    unsafe fn write_two_pairs(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
+        // SAFETY: `PairWriter::write_two_pairs` requires pairs of the batch and writable texels;
+        // `WRITES_TWO_PAIRS` implies the 512-bit level.
+        unsafe { avx512::store(at, pitch, self.texels(pair)) };
     }
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn four(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
-        // SAFETY: `Write::four` requires pairs of the batch and accessible texels; `TWO` implies
-        // the 512-bit level.
-        unsafe { wide::store_covered(at, pitch, self.texels(pair), covered) };
+    unsafe fn write_four_quads(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
+        // SAFETY: `PairWriter::write_four_quads` requires pairs of the batch and accessible texels;
+        // `WRITES_TWO_PAIRS` implies the 512-bit level.
+        unsafe { avx512::store_covered(at, pitch, self.texels(pair), covered) };
     }
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
-        // SAFETY: `Write::row` requires pairs of the batch and accessible covered texels; `TWO`
-        // implies the 512-bit level.
-        unsafe { wide::store_row(at, pitch, self.texels(pair), covered) };
+    unsafe fn write_row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
+        // SAFETY: `PairWriter::write_row` requires pairs of the batch and accessible covered
+        // texels; `WRITES_TWO_PAIRS` implies the 512-bit level.
+        unsafe { avx512::store_row(at, pitch, self.texels(pair), covered) };
     }
 }
 
 /// A writer that blends sRGB texels in linear light.
-struct Blend<'a, const SWAP: bool> {
+struct SrgbBlend<'a, const SWAP: bool> {
     blend: &'a BlendEquations,
     sources: &'a [Sources; 2],
     second: bool,
     constants: [f32; 4],
     #[cfg(target_arch = "x86_64")]
-    kept: Kept,
+    identity: IdentityCases,
 }
 
 /// Conditions under which the result of blending is the unchanged source or target, because alpha
 /// is 1 or 0.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy)]
-struct Kept {
+struct IdentityCases {
     /// True if the source is the result where its alpha is 1.
     source: bool,
     /// True if the target is the result where the source's alpha is 0.
@@ -146,14 +152,14 @@ struct Kept {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl Kept {
-    fn of(blend: &BlendEquations) -> Kept {
+impl IdentityCases {
+    fn from_equations(blend: &BlendEquations) -> IdentityCases {
         use BlendFactor::{One, OneMinusSrcAlpha, SrcAlpha, Zero};
         let both = |is: fn(BlendFactor, BlendFactor) -> bool| {
             [blend.color, blend.alpha].iter().all(|&(source, target, op)| op == BlendOp::Add && is(source, target))
         };
         // The factors are then 0 and 1, and adding zero does not change a value.
-        Kept {
+        IdentityCases {
             source: both(|source, target| matches!((source, target), (One | SrcAlpha, Zero | OneMinusSrcAlpha))),
             target: blend.color.0 == SrcAlpha && both(|_, target| matches!(target, One | OneMinusSrcAlpha)),
         }
@@ -161,7 +167,7 @@ impl Kept {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl<const SWAP: bool> Blend<'_, SWAP> {
+impl<const SWAP: bool> SrgbBlend<'_, SWAP> {
     /// Returns the blended texels of two pairs, as quads. It is not inlined, because it is large
     /// and has three callers.
     ///
@@ -176,89 +182,89 @@ impl<const SWAP: bool> Blend<'_, SWAP> {
             let (first, second) = (&self.sources[0], &self.sources[1]);
             let s = colors(first, pair);
             let alpha = core::mem::transmute::<[f32; 16], __m512>(s[3]);
-            if self.kept.source && _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(alpha, _mm512_set1_ps(1.0)) == u16::MAX {
-                return encode(swapped::<SWAP>(core::mem::transmute::<Floats<16>, [__m512; 4]>(s)));
+            if self.identity.source && _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(alpha, _mm512_set1_ps(1.0)) == u16::MAX {
+                return encode(swapped::<SWAP>(core::mem::transmute::<ColorLanes<16>, [__m512; 4]>(s)));
             }
-            if self.kept.target && _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(alpha, _mm512_setzero_ps()) == u16::MAX {
+            if self.identity.target && _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(alpha, _mm512_setzero_ps()) == u16::MAX {
                 return old;
             }
             let s1 = if self.second { colors(second, pair) } else { [[0.0; 16]; 4] };
-            let d = core::mem::transmute::<[__m512; 4], Floats<16>>(swapped::<SWAP>(decode(old)));
-            let new = Operands { s: &s, s1: &s1, d: &d, constants: self.constants }.blend(self.blend);
-            encode(swapped::<SWAP>(core::mem::transmute::<Floats<16>, [__m512; 4]>(new)))
+            let d = core::mem::transmute::<[__m512; 4], ColorLanes<16>>(swapped::<SWAP>(decode(old)));
+            let new = BlendOperands { s: &s, s1: &s1, d: &d, constants: self.constants }.blend(self.blend);
+            encode(swapped::<SWAP>(core::mem::transmute::<ColorLanes<16>, [__m512; 4]>(new)))
         }
     }
 }
 
-impl<H: Host, const SWAP: bool> Write<H> for Blend<'_, SWAP> {
+impl<H: Host, const SWAP: bool> PairWriter<H> for SrgbBlend<'_, SWAP> {
     /// The colours of both sources.
-    type Source = [Floats<LANES>; 2];
-    const READS: bool = true;
-    const SHORT: bool = false;
+    type Source = [ColorLanes<LANES>; 2];
+    const READS_TARGET: bool = true;
+    const HAS_WHOLE_PAIR_CODE: bool = false;
     #[inline(always)]
-    unsafe fn take(&self, pair: usize) -> [Floats<LANES>; 2] {
-        // SAFETY: the batch has the pair, as `Write::take` requires.
+    unsafe fn load_source(&self, pair: usize) -> [ColorLanes<LANES>; 2] {
+        // SAFETY: the batch has the pair, as `PairWriter::load_source` requires.
         unsafe {
             let second = if self.second { self.sources[1].floats(pair) } else { [[0.0; LANES]; 4] };
             [clamped(Clamp::Unorm, self.sources[0].floats(pair)), clamped(Clamp::Unorm, second)]
         }
     }
     #[inline(always)]
-    fn over(&self, [s, s1]: &[Floats<LANES>; 2], old: [H::Ints; 4]) -> [H::Ints; 4] {
+    fn apply(&self, [s, s1]: &[ColorLanes<LANES>; 2], old: [H::Ints; 4]) -> [H::Ints; 4] {
         let d = unpack::<H, SWAP>(old[0]);
-        words(pack::<H, SWAP>(&Operands { s, s1, d: &d, constants: self.constants }.blend(self.blend)))
+        words(pack::<H, SWAP>(&BlendOperands { s, s1, d: &d, constants: self.constants }.blend(self.blend)))
     }
     #[cfg(target_arch = "x86_64")]
-    const TWO: bool = H::WIDE;
+    const WRITES_TWO_PAIRS: bool = H::HAS_512;
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn two(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
-        // SAFETY: `Write::two` requires pairs of the batch and writable texels; `TWO` implies the
-        // 512-bit level.
-        unsafe { wide::store(at, pitch, self.blended(pair, wide::load(at, pitch))) };
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn four(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
-        // SAFETY: `Write::four` requires pairs of the batch and accessible texels; `TWO` implies
-        // the 512-bit level.
-        unsafe { wide::store_covered(at, pitch, self.blended(pair, wide::quads(at, pitch)), covered) };
+    unsafe fn write_two_pairs(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
+        // SAFETY: `PairWriter::write_two_pairs` requires pairs of the batch and writable texels;
+        // `WRITES_TWO_PAIRS` implies the 512-bit level.
+        unsafe { avx512::store(at, pitch, self.blended(pair, avx512::load(at, pitch))) };
     }
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
-        // SAFETY: `Write::row` requires pairs of the batch and accessible covered texels; `TWO`
-        // implies the 512-bit level.
-        unsafe { wide::store_row(at, pitch, self.blended(pair, wide::load_row(at, pitch, covered)), covered) };
+    unsafe fn write_four_quads(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
+        // SAFETY: `PairWriter::write_four_quads` requires pairs of the batch and accessible texels;
+        // `WRITES_TWO_PAIRS` implies the 512-bit level.
+        unsafe { avx512::store_covered(at, pitch, self.blended(pair, avx512::quads(at, pitch)), covered) };
+    }
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn write_row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
+        // SAFETY: `PairWriter::write_row` requires pairs of the batch and accessible covered
+        // texels; `WRITES_TWO_PAIRS` implies the 512-bit level.
+        unsafe { avx512::store_row(at, pitch, self.blended(pair, avx512::load_row(at, pitch, covered)), covered) };
     }
 }
 
-base::compiled! {
+base::multiversion! {
     for Avx512 unsafe fn store_srgb [const SWAP: bool] [SWAP]
         (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
-        plan.write_pairs::<H, 4, _>(batch, Store::<SWAP>(&sources[0]));
+        plan.write_pairs::<H, 4, _>(batch, SrgbStore::<SWAP>(&sources[0]));
     }
     for Avx512 unsafe fn blend_srgb [const SWAP: bool] [SWAP]
         (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], blend: &BlendEquations) {
-        plan.write_pairs::<H, 4, _>(batch, Blend::<SWAP> {
+        plan.write_pairs::<H, 4, _>(batch, SrgbBlend::<SWAP> {
             blend,
             sources,
             second: plan.slots1 != [NO_SLOT; 4],
             constants: plan.constants,
             #[cfg(target_arch = "x86_64")]
-            kept: Kept::of(blend),
+            identity: IdentityCases::from_equations(blend),
         });
     }
 }
 
 /// Returns the linear components of sRGB texels.
 #[inline(always)]
-fn unpack<H: Host, const SWAP: bool>(texels: H::Ints) -> Floats<LANES> {
+fn unpack<H: Host, const SWAP: bool>(texels: H::Ints) -> ColorLanes<LANES> {
     let mut out = [[0.0; LANES]; 4];
     for (component, out) in out.iter_mut().enumerate() {
         let code = texels.shr(8 * byte_of(component, SWAP) as u32);
-        let value = if component == 3 { code.to_floats().over_255() } else { srgb_lanes_to_linear(code) };
-        let bits = value.bits().lanes();
+        let value = if component == 3 { code.to_floats().div_255() } else { srgb_lanes_to_linear(code) };
+        let bits = value.bits().to_array();
         for i in 0..LANES {
             out[i] = f32::from_bits(bits[i]);
         }
@@ -268,14 +274,14 @@ fn unpack<H: Host, const SWAP: bool>(texels: H::Ints) -> Floats<LANES> {
 
 /// Packs colours into sRGB texels; alpha rounds to nearest, with ties to even.
 #[inline(always)]
-fn pack<H: Host, const SWAP: bool>(color: &Floats<LANES>) -> H::Ints {
+fn pack<H: Host, const SWAP: bool>(color: &ColorLanes<LANES>) -> H::Ints {
     let mut words = H::Ints::splat(0);
     for (component, values) in color.iter().enumerate() {
         let mut bits = [0; LANES];
         for i in 0..LANES {
             bits[i] = values[i].to_bits();
         }
-        let values = H::Ints::of(bits).as_floats();
+        let values = H::Ints::from_array(bits).as_floats();
         let code = if component == 3 { alpha_code(values) } else { linear_lanes_to_srgb(values) };
         words = words | code.shl(8 * byte_of(component, SWAP) as u32);
     }
@@ -286,5 +292,5 @@ fn pack<H: Host, const SWAP: bool>(color: &Floats<LANES>) -> H::Ints {
 #[inline(always)]
 fn alpha_code<F: Lanes>(values: F) -> F::Ints {
     let codes = (values.max(F::splat(0.0)).min(F::splat(1.0)) * F::splat(255.0)).round();
-    codes.truncate()
+    codes.truncate_to_int()
 }

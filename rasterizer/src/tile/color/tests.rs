@@ -1,14 +1,14 @@
 //! Tests with random plans and quads, which compare every level and every path to a texel with
 //! single pixels that are written one after the other.
 
-use super::bytes::{self, Bytes, Texels};
 use super::equation::Clamp;
+use super::unorm8_blend::{self, BlendTexels, EightTexels};
 use super::*;
 use crate::api::Attachment;
 use crate::stages::NO_SLOT;
-use crate::surface::Surface;
+use crate::surface::RenderSurface;
 use crate::tests::Rng;
-use crate::tile::shaded::Outputs;
+use crate::tile::shaded::ShadedOutputs;
 use base::abi::{Dim, FragmentBatch, FragmentQuad, SlotLayout};
 use base::format::{Aspect, ChannelType, Format};
 use base::image::ImageDesc;
@@ -35,7 +35,7 @@ fn wild(rng: &mut Rng) -> f32 {
 
 fn any_equations(rng: &mut Rng) -> BlendEquations {
     if rng.below(2) == 0 {
-        return rng.pick(&bytes::COMMON);
+        return rng.pick(&unorm8_blend::COMMON);
     }
     let mut one = || (rng.pick(BlendFactor::ALL), rng.pick(BlendFactor::ALL), rng.pick(BlendOp::ALL));
     BlendEquations { color: one(), alpha: one() }
@@ -51,12 +51,12 @@ fn any_advanced(rng: &mut Rng) -> AdvancedBlend {
     }
 }
 
-base::compiled! {
-    unsafe fn pack_here(color: &[[f32; 8]; 4], swap: bool, texels: &mut Texels) {
-        *texels = bytes::pack::<H>(color, swap);
+base::multiversion! {
+    unsafe fn pack_here(color: &[[f32; 8]; 4], swap: bool, texels: &mut EightTexels) {
+        *texels = unorm8_blend::pack::<H>(color, swap);
     }
-    unsafe fn blend_here(equations: &BlendEquations, from: &Bytes, d: &Texels, texels: &mut Texels) {
-        *texels = bytes::blend::<H>(equations, from, d);
+    unsafe fn blend_here(equations: &BlendEquations, from: &BlendTexels, d: &EightTexels, texels: &mut EightTexels) {
+        *texels = unorm8_blend::blend::<H>(equations, from, d);
     }
 }
 
@@ -67,7 +67,7 @@ fn packing_is_that_of_the_format_table() {
         let color: [[f32; 8]; 4] = core::array::from_fn(|_| core::array::from_fn(|_| wild(&mut rng)));
         let swap = round % 2 == 1;
         let format = base::format::kernels(Format::from_vk(if swap { 44 } else { 37 }).expect("a format"));
-        for level in Level::all_here() {
+        for level in SimdLevel::all_supported() {
             let mut texels = [0; 8];
             // SAFETY: the host has the level.
             unsafe { pack_here(level)(&color, swap, &mut texels) };
@@ -113,9 +113,9 @@ fn integers_are_the_equation_rounded_once() {
     let mut rng = Rng(22);
     for _ in 0..20_000 {
         let equations = any_equations(&mut rng);
-        let mut any = || -> Texels { core::array::from_fn(|_| rng.next()) };
-        let (from, d) = (Bytes { s: any(), s1: any(), constants: any() }, any());
-        for level in Level::all_here() {
+        let mut any = || -> EightTexels { core::array::from_fn(|_| rng.next()) };
+        let (from, d) = (BlendTexels { s: any(), s1: any(), constants: any() }, any());
+        for level in SimdLevel::all_supported() {
             let mut blended = [0; 8];
             // SAFETY: the host has the level.
             unsafe { blend_here(level)(&equations, &from, &d, &mut blended) };
@@ -131,13 +131,13 @@ fn integers_are_the_equation_rounded_once() {
 /// Tests the over operation on every product of two bytes, with every third target byte.
 #[test]
 fn over_is_rounded_exactly() {
-    let over = bytes::COMMON[0];
+    let over = unorm8_blend::COMMON[0];
     for (s, alpha) in (0..1 << 16).map(|i| (i & 255, i >> 8)) {
         for d in [0, 1, 127, 128, 254, 255, (s * 7 + alpha) & 255] {
             let source = [s | s << 8 | s << 16 | alpha << 24; 8];
-            let from = Bytes { s: source, s1: source, constants: source };
+            let from = BlendTexels { s: source, s1: source, constants: source };
             let sum = s * alpha + d * (255 - alpha);
-            for level in Level::all_here() {
+            for level in SimdLevel::all_supported() {
                 let mut texels = [0; 8];
                 // SAFETY: the host has the level.
                 unsafe { blend_here(level)(&over, &from, &[d; 8], &mut texels) };
@@ -148,12 +148,12 @@ fn over_is_rounded_exactly() {
 }
 
 /// Makes a surface of random texels with a guard page after or before it.
-fn surface(format: u32, samples: u32, number: usize) -> (Guarded, Surface) {
+fn surface(format: u32, samples: u32, number: usize) -> (Guarded, RenderSurface) {
     let format = Format::from_vk(format).expect("a format");
     let desc = ImageDesc { format, dim: Dim::D2, extent: [WIDTH, HEIGHT, 1], levels: 1, layers: 2, samples };
     let (guarded, image) = Guarded::image(desc, SIDES[number % 2], &mut Rng(5 + number as u64 / 2));
     let attachment = Attachment { image, format, level: 0, base_layer: 0, layers: 2, slices: false };
-    (guarded, Surface::new(&attachment, Aspect::Color).expect("an attachment"))
+    (guarded, RenderSurface::new(&attachment, Aspect::Color).expect("an attachment"))
 }
 
 /// Formats of the tests: 8-bit ones (straight, swapped, packed, sRGB, signed), and others of all
@@ -167,7 +167,7 @@ fn source(rng: &mut Rng, plan: &ColorPlan) -> f32 {
     if plan.clamp == Clamp::None && plan.blend.is_some() && (v.is_nan() || v.abs() > 4.0) { 0.25 } else { v }
 }
 
-fn plan(rng: &mut Rng, surface: Surface) -> ColorPlan {
+fn plan(rng: &mut Rng, surface: RenderSurface) -> ColorPlan {
     let op = match rng.below(8) {
         0 if surface.format.is_integer() => ColorOp::Logic(rng.pick(LogicOp::ALL)),
         0..3 => ColorOp::Store,
@@ -234,7 +234,7 @@ fn with_one_nan(format: Format, bytes: &mut [u8]) {
 }
 
 /// Reads the bytes of a surface.
-fn texels(surface: &Surface) -> Vec<u8> {
+fn texels(surface: &RenderSurface) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (layer, sample, y) in (0..2 * surface.samples * HEIGHT)
         .map(|i| (i / HEIGHT / surface.samples, i / HEIGHT % surface.samples, i % HEIGHT))
@@ -261,7 +261,7 @@ fn batches_are_their_pixels_one_by_one() {
         let layout = SlotLayout::new(SLOTS, [4, 8][rng.below(2) as usize]);
         let words: Vec<u32> =
             (0..layout.words(4 * quads.len() + 8)).map(|_| source(&mut rng, &plan).to_bits()).collect();
-        let outputs = Outputs { words: &words, layout, alive: &[] };
+        let outputs = ShadedOutputs { words: &words, layout, alive: &[] };
         let (alpha_to_one, layer) = (rng.below(4) == 0, rng.below(2));
         // The expected texels are written one pixel at a time, with separate outputs in lanes of
         // four.
@@ -270,16 +270,16 @@ fn batches_are_their_pixels_one_by_one() {
                 let mut own = Vec::new();
                 let four = SlotLayout::new(SLOTS, 4);
                 (0..SLOTS).for_each(|slot| own.extend_from_slice(&outputs.quad(q, slot as u16)));
-                let outputs = Outputs { words: &own, layout: four, alive: &[] };
+                let outputs = ShadedOutputs { words: &own, layout: four, alive: &[] };
                 let quads = [FragmentQuad { coverage: quad.coverage & 0xf << (4 * pixel), ..*quad }];
                 let batch =
                     ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, first_sample: 0, samples, whole: false };
                 // SAFETY: every host has the portable level, and the quads lie on the surface.
-                unsafe { plan.write_at(Level::Portable, &batch) };
+                unsafe { plan.write_at(SimdLevel::Portable, &batch) };
             }
         }
         let want = texels(&oracle);
-        for level in Level::all_here() {
+        for level in SimdLevel::all_supported() {
             let (_memory, surface) = surface(format, samples, round);
             let plan = ColorPlan { surface, ..plan };
             let batch = ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, first_sample: 0, samples, whole };
@@ -326,7 +326,7 @@ fn flat_colors_are_their_quads() {
             list.push(quad(x, y, (0..4).fold(0, |coverage, p| coverage | pixel(p))));
         }
         let words = chunk.repeat(list.len());
-        let outputs = Outputs { words: &words, layout, alive: &[] };
+        let outputs = ShadedOutputs { words: &words, layout, alive: &[] };
         let (alpha_to_one, layer) = (rng.below(4) == 0, rng.below(2));
         let batch =
             ShadedQuads { quads: &list, outputs, alpha_to_one, layer, first_sample: 0, samples: 1, whole: false };

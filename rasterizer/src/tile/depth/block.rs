@@ -45,7 +45,7 @@ pub struct BlockAddress {
 
 /// A block to test.
 #[derive(Clone, Copy, Debug)]
-pub struct Block<'a> {
+pub struct DepthBlock<'a> {
     /// Location of the depth texels.
     pub depth: BlockAddress,
     /// Location of the stencil texels.

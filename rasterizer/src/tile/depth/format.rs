@@ -13,7 +13,7 @@ pub enum DepthFormat {
 
 impl DepthFormat {
     /// Returns the storage of a format by the width of its depth channel; `None` if it has none.
-    pub fn of(format: base::format::Format) -> Option<DepthFormat> {
+    pub fn from_format(format: base::format::Format) -> Option<DepthFormat> {
         let info = format.info();
         let channels = &info.channels[..usize::from(info.channel_count)];
         let depth = channels.iter().find(|c| c.name == base::format::ChannelName::D)?;
@@ -77,7 +77,7 @@ impl DepthFormat {
 }
 
 /// A stored depth format.
-pub trait Texel {
+pub trait DepthTexel {
     type Raw: Copy + PartialOrd + Default;
     fn quantize(z: f32) -> Self::Raw;
     /// Clears the bits that have no meaning, in which a copy may have left anything.
@@ -97,7 +97,7 @@ pub struct F32;
 /// # Safety
 /// The texels are readable and aligned, and no thread writes them.
 #[inline(always)]
-unsafe fn range_of<T: Texel>(p: *const T::Raw, count: usize, low: &mut f32, high: &mut f32) {
+unsafe fn range_of<T: DepthTexel>(p: *const T::Raw, count: usize, low: &mut f32, high: &mut f32) {
     for i in 0..count {
         // SAFETY: the texels are readable and aligned (`# Safety`).
         let value = T::value(unsafe { *p.add(i) });
@@ -119,7 +119,7 @@ fn nearest(z: f32, max: f64) -> u32 {
     (f64::from(z) * max + NEAREST).to_bits() as u32
 }
 
-impl Texel for D16 {
+impl DepthTexel for D16 {
     type Raw = u16;
     #[inline(always)]
     fn quantize(z: f32) -> u16 {
@@ -130,7 +130,7 @@ impl Texel for D16 {
         f32::from(raw) / 65535.0
     }
 }
-impl Texel for D24 {
+impl DepthTexel for D24 {
     type Raw = u32;
     #[inline(always)]
     fn quantize(z: f32) -> u32 {
@@ -145,7 +145,7 @@ impl Texel for D24 {
         (f64::from(D24::known(raw)) / 16_777_215.0) as f32
     }
 }
-impl Texel for F32 {
+impl DepthTexel for F32 {
     type Raw = f32;
     #[inline(always)]
     fn quantize(z: f32) -> f32 {

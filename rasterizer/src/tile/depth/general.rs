@@ -2,8 +2,8 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over pixels index several arrays of pixels")]
 
-use super::block::{Block, BlockAddress};
-use super::format::{D16, D24, DepthFormat, F32, Texel};
+use super::block::{BlockAddress, DepthBlock};
+use super::format::{D16, D24, DepthFormat, DepthTexel, F32};
 use super::plan::{DepthPlan, StencilFace};
 use base::pixel::{CompareOp, StencilOp};
 
@@ -12,7 +12,7 @@ use base::pixel::{CompareOp, StencilOp};
 /// # Safety
 /// The requirements of [`super::test`] hold.
 #[inline(always)]
-pub unsafe fn test_any<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
+pub unsafe fn test_any<const W: usize>(plan: &DepthPlan, block: &DepthBlock<'_>) -> u32 {
     match plan.format {
         // SAFETY: rows of the mask have texels in the attachments that the plan uses (`# Safety`).
         Some(DepthFormat::D16) => unsafe { test_as::<D16, W>(plan, block) },
@@ -27,7 +27,7 @@ pub unsafe fn test_any<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u
 /// # Safety
 /// The requirements of [`super::test`] hold.
 #[inline(always)]
-unsafe fn test_as<T: Texel, const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
+unsafe fn test_as<T: DepthTexel, const W: usize>(plan: &DepthPlan, block: &DepthBlock<'_>) -> u32 {
     let mut mask = block.mask;
     let mut new = [T::Raw::default(); 16];
     for (new, &z) in new.iter_mut().zip(&block.z[..W * W]) {
@@ -114,7 +114,7 @@ fn compare<T: PartialOrd + Copy>(op: CompareOp, a: &[T; 16], b: &[T; 16]) -> u32
 ///
 /// # Safety
 /// The requirements of [`super::test`] hold.
-unsafe fn stencil<const W: usize>(face: &StencilFace, block: &Block<'_>, mask: u32, depth_pass: u32) -> u32 {
+unsafe fn stencil<const W: usize>(face: &StencilFace, block: &DepthBlock<'_>, mask: u32, depth_pass: u32) -> u32 {
     let mut old = [0u8; 16];
     // SAFETY: rows of the mask have texels in the stencil attachment (`# Safety`).
     unsafe { load_rows::<_, W>(block.stencil, mask, &mut old) };

@@ -12,11 +12,11 @@ mod plan;
 #[cfg(target_arch = "x86_64")]
 mod rows;
 
-pub use block::{Block, BlockAddress, QuadTest, RowsTest};
+pub use block::{BlockAddress, DepthBlock, QuadTest, RowsTest};
 pub use format::DepthFormat;
 pub use plan::DepthPlan;
 
-use base::host::Level;
+use base::host::SimdLevel;
 use general::test_any;
 
 /// Tests a block and updates depth and stencil; returns the pixels that pass.
@@ -24,23 +24,23 @@ use general::test_any;
 /// # Safety
 /// In every attachment that the plan uses, rows with a bit in `block.mask` (all four rows of whole
 /// blocks) have W addressable texels, row padding included. No other thread writes them.
-pub unsafe fn test<const W: usize>(plan: &DepthPlan, block: &Block<'_>) -> u32 {
+pub unsafe fn test<const W: usize>(plan: &DepthPlan, block: &DepthBlock<'_>) -> u32 {
     let mut passed = 0;
     // SAFETY: the level is the host's own, and rows of the mask have texels that no other thread
     // writes (`# Safety`).
-    unsafe { test_of::<W>(Level::here())(plan, block, &mut passed) };
+    unsafe { test_of::<W>(SimdLevel::detect())(plan, block, &mut passed) };
     passed
 }
 
-base::compiled! {
-    unsafe fn test_of [const W: usize] [W] (plan: &DepthPlan, block: &Block<'_>, passed: &mut u32) {
+base::multiversion! {
+    unsafe fn test_of [const W: usize] [W] (plan: &DepthPlan, block: &DepthBlock<'_>, passed: &mut u32) {
         *passed = test_any::<W>(plan, block);
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::format::{D16, D24, Texel};
+    use super::format::{D16, D24, DepthTexel};
     use super::plan::StencilFace;
     use super::*;
     use base::pixel::{CompareOp, StencilOp, StencilOps, StencilValues};
@@ -100,7 +100,7 @@ mod tests {
                 let base = texels[way].as_mut_ptr().cast();
                 let at = BlockAddress { base, pitch: 4 * bytes, whole: round % 2 == 0 };
                 let none = BlockAddress { base: core::ptr::null_mut(), pitch: 0, whole: false };
-                let block = Block { depth: at, stencil: none, z: &z, mask, front: true, references: None };
+                let block = DepthBlock { depth: at, stencil: none, z: &z, mask, front: true, references: None };
                 // SAFETY: the memory holds four rows of four texels.
                 unsafe {
                     if way == 0 { rows::tests::test(format, &plan, &block) } else { test_any::<4>(&plan, &block) }
@@ -117,7 +117,7 @@ mod tests {
                 // The general test has the quad's pixels side by side.
                 let places = if way == 0 { [0, 1, 4, 5] } else { [0, 1, 2, 3] };
                 places.into_iter().zip(z).for_each(|(i, z)| quad[i] = z);
-                let block = Block { depth: at, stencil: none, z: &quad, mask, front: true, references: None };
+                let block = DepthBlock { depth: at, stencil: none, z: &quad, mask, front: true, references: None };
                 // SAFETY: the memory holds four rows of four texels.
                 unsafe {
                     if way == 0 { rows::tests::test_quad(format, &plan, &block) } else { test_any::<2>(&plan, &block) }
@@ -146,7 +146,7 @@ mod tests {
     fn depth_is_encoded_as_transfers_encode_it() {
         for (vk, d) in [(124, DepthFormat::D16), (129, DepthFormat::D24), (126, DepthFormat::F32)] {
             let format = base::format::Format::from_vk(vk).expect("format");
-            assert_eq!(DepthFormat::of(format), Some(d));
+            assert_eq!(DepthFormat::from_format(format), Some(d));
             for i in 0..100_000u32 {
                 let z = f32::from_bits(i.wrapping_mul(0x9e37_79b9) % 0x3f80_0001);
                 let mut raw = [0; 4];
@@ -182,7 +182,7 @@ mod tests {
         let (depth0, stencil0) = (depth, stencil);
         let z = [0.5; 16];
         let mask = 0xbeef;
-        let block = Block {
+        let block = DepthBlock {
             depth: BlockAddress { base: depth.as_mut_ptr().cast(), pitch: 16, whole: true },
             stencil: BlockAddress { base: stencil.as_mut_ptr(), pitch: 4, whole: true },
             z: &z,

@@ -46,7 +46,7 @@ pub struct DepthPlan {
 impl DepthPlan {
     /// Makes the plan of a key and dynamic values.
     pub fn new(key: &PixelKey, values: &PixelValues) -> DepthPlan {
-        let depth = key.depth.as_ref().and_then(|depth| Some((DepthFormat::of(depth.format)?, depth)));
+        let depth = key.depth.as_ref().and_then(|depth| Some((DepthFormat::from_format(depth.format)?, depth)));
         let test = depth.and_then(|(_, depth)| depth.test);
         let face = |ops: [StencilOps; 2], i: usize| StencilFace { ops: ops[i], values: values.stencil[i] };
         let mut plan = DepthPlan {
@@ -80,7 +80,7 @@ impl DepthPlan {
     /// Chooses the specialised tests.
     fn choose(&mut self) {
         #[cfg(target_arch = "x86_64")]
-        if let Some(format) = self.format.filter(|_| self.plain()) {
+        if let Some(format) = self.format.filter(|_| self.is_depth_only()) {
             self.plane = Some(rows::plane_test_of(format, self.compare, self.write));
             self.quad = Some(rows::plane_quad_test_of(format, self.compare, self.write));
             self.rows = Some(rows::plane_rows_test_of(format, self.compare, self.write));
@@ -95,12 +95,12 @@ impl DepthPlan {
 
     /// Returns true if the plan only tests depth.
     #[cfg(target_arch = "x86_64")]
-    fn plain(&self) -> bool {
+    fn is_depth_only(&self) -> bool {
         self.test && self.bounds.is_none() && self.stencil.is_none()
     }
 
     /// Returns true if there is nothing to test and nothing to write.
-    pub fn idle(&self) -> bool {
+    pub fn is_no_op(&self) -> bool {
         !self.test && self.bounds.is_none() && self.stencil.is_none()
     }
 }

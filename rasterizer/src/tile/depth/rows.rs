@@ -12,13 +12,13 @@ use super::format::{DepthFormat, NEAREST};
 use crate::prim::Prim;
 use crate::tile::shaded::{SPREAD, pixels};
 use base::abi::FragmentQuad;
-use base::host::Level;
+use base::host::SimdLevel;
 use base::pixel::CompareOp;
 use core::arch::x86_64::*;
 use square::plane_rows_test;
 
 /// A stored format: rows of four texels as vectors of comparable lanes.
-trait Row {
+trait DepthRow {
     /// Number of bytes of a texel.
     const BYTES: usize = 4;
     /// Returns the stored codes of four depths.
@@ -69,13 +69,13 @@ trait Row {
     ///
     /// # Safety
     /// The host has the 512-bit level.
-    unsafe fn quantize_wide(z: __m512) -> __m512i;
+    unsafe fn quantize_512(z: __m512) -> __m512i;
     /// Loads the covered ones of sixteen texels.
     ///
     /// # Safety
     /// The host has the 512-bit level, and the covered texels are readable.
     #[inline(always)]
-    unsafe fn load_wide(p: *const u8, covered: __mmask16) -> __m512i {
+    unsafe fn load_512(p: *const u8, covered: __mmask16) -> __m512i {
         // SAFETY: the host has the 512-bit level and the covered texels are readable (`# Safety`).
         unsafe { _mm512_maskz_loadu_epi32(covered, p.cast()) }
     }
@@ -84,7 +84,7 @@ trait Row {
     /// # Safety
     /// The host has the 512-bit level; the texels are writable, and no other thread accesses them.
     #[inline(always)]
-    unsafe fn store_wide(p: *mut u8, some: __mmask16, row: __m512i) {
+    unsafe fn store_512(p: *mut u8, some: __mmask16, row: __m512i) {
         // SAFETY: the host has the 512-bit level and the texels are writable (`# Safety`).
         unsafe { _mm512_mask_storeu_epi32(p.cast(), some, row) };
     }
@@ -92,7 +92,7 @@ trait Row {
     ///
     /// # Safety
     /// The host has the 512-bit level.
-    unsafe fn passes_wide<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16;
+    unsafe fn passes_512<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16;
     /// Returns all ones in lanes where `a < b`.
     ///
     /// # Safety
@@ -133,7 +133,7 @@ unsafe fn nearest(z: __m128, max: f64) -> __m128i {
 /// # Safety
 /// The host has the 512-bit level.
 #[inline(always)]
-unsafe fn nearest_wide(z: __m512, max: f64) -> __m512i {
+unsafe fn nearest_512(z: __m512, max: f64) -> __m512i {
     // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let z = _mm512_min_ps(_mm512_max_ps(z, _mm512_setzero_ps()), _mm512_set1_ps(1.0));
@@ -151,8 +151,8 @@ unsafe fn nearest_wide(z: __m512, max: f64) -> __m512i {
 macro_rules! integer_comparisons {
     () => {
         #[inline(always)]
-        unsafe fn passes_wide<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16 {
-            // SAFETY: the host has the 512-bit level, as `Row::passes_wide` requires.
+        unsafe fn passes_512<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16 {
+            // SAFETY: the host has the 512-bit level, as `DepthRow::passes_512` requires.
             unsafe {
                 match CompareOp::ALL[C as usize] {
                     CompareOp::Never => 0,
@@ -184,8 +184,8 @@ macro_rules! integer_comparisons {
     };
 }
 
-struct D16;
-impl Row for D16 {
+struct D16Rows;
+impl DepthRow for D16Rows {
     const BYTES: usize = 2;
     #[inline(always)]
     unsafe fn quantize(z: __m128) -> __m128i {
@@ -194,12 +194,12 @@ impl Row for D16 {
     }
     #[inline(always)]
     unsafe fn load(p: *const u8) -> __m128i {
-        // SAFETY: `p` points to four texels, which are eight bytes, as `Row::load` requires.
+        // SAFETY: `p` points to four texels, which are eight bytes, as `DepthRow::load` requires.
         unsafe { _mm_unpacklo_epi16(_mm_loadl_epi64(p.cast()), _mm_setzero_si128()) }
     }
     #[inline(always)]
     unsafe fn store(p: *mut u8, row: __m128i) {
-        // SAFETY: `p` points to four texels, which are eight bytes, as `Row::store` requires.
+        // SAFETY: `p` points to four texels, which are eight bytes, as `DepthRow::store` requires.
         unsafe {
             let halves = _mm_shufflehi_epi16::<0b10_00>(_mm_shufflelo_epi16::<0b10_00>(row));
             _mm_storel_epi64(p.cast(), _mm_shuffle_epi32::<0b10_00>(halves));
@@ -207,8 +207,8 @@ impl Row for D16 {
     }
     #[inline(always)]
     unsafe fn load_quad(p: [*const u8; 2]) -> __m128i {
-        // SAFETY: there are two texels at each address, which are four bytes, as `Row::load_quad`
-        // requires.
+        // SAFETY: there are two texels at each address, which are four bytes, as
+        // `DepthRow::load_quad` requires.
         unsafe {
             let [top, bottom] = p.map(|p| _mm_cvtsi32_si128(p.cast::<i32>().read_unaligned()));
             _mm_unpacklo_epi16(_mm_unpacklo_epi32(top, bottom), _mm_setzero_si128())
@@ -216,8 +216,8 @@ impl Row for D16 {
     }
     #[inline(always)]
     unsafe fn store_quad(p: [*mut u8; 2], quad: __m128i) {
-        // SAFETY: there are two texels at each address, which are four bytes, as `Row::store_quad`
-        // requires.
+        // SAFETY: there are two texels at each address, which are four bytes, as
+        // `DepthRow::store_quad` requires.
         unsafe {
             let halves = _mm_shufflehi_epi16::<0b10_00>(_mm_shufflelo_epi16::<0b10_00>(quad));
             p[0].cast::<i32>().write_unaligned(_mm_cvtsi128_si32(halves));
@@ -225,27 +225,27 @@ impl Row for D16 {
         }
     }
     #[inline(always)]
-    unsafe fn quantize_wide(z: __m512) -> __m512i {
-        // SAFETY: the host has the 512-bit level, as `Row::quantize_wide` requires.
-        unsafe { nearest_wide(z, 65535.0) }
+    unsafe fn quantize_512(z: __m512) -> __m512i {
+        // SAFETY: the host has the 512-bit level, as `DepthRow::quantize_512` requires.
+        unsafe { nearest_512(z, 65535.0) }
     }
     #[inline(always)]
-    unsafe fn load_wide(p: *const u8, covered: __mmask16) -> __m512i {
+    unsafe fn load_512(p: *const u8, covered: __mmask16) -> __m512i {
         // SAFETY: the host has the 512-bit level and the covered texels are readable, as
-        // `Row::load_wide` requires.
+        // `DepthRow::load_512` requires.
         unsafe { _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(covered, p.cast())) }
     }
     #[inline(always)]
-    unsafe fn store_wide(p: *mut u8, some: __mmask16, row: __m512i) {
-        // SAFETY: the host has the 512-bit level and the texels are writable, as `Row::store_wide`
-        // requires.
+    unsafe fn store_512(p: *mut u8, some: __mmask16, row: __m512i) {
+        // SAFETY: the host has the 512-bit level and the texels are writable, as
+        // `DepthRow::store_512` requires.
         unsafe { _mm256_mask_storeu_epi16(p.cast(), some, _mm512_cvtepi32_epi16(row)) };
     }
     integer_comparisons!();
 }
 
-struct D24;
-impl Row for D24 {
+struct D24Rows;
+impl DepthRow for D24Rows {
     #[inline(always)]
     unsafe fn quantize(z: __m128) -> __m128i {
         // SAFETY: SSE2 is part of x86-64.
@@ -254,47 +254,47 @@ impl Row for D24 {
     // The upper eight bits have no meaning, and a copy may have left anything in them.
     #[inline(always)]
     unsafe fn load(p: *const u8) -> __m128i {
-        // SAFETY: `p` points to four texels, which are sixteen bytes, as `Row::load` requires.
+        // SAFETY: `p` points to four texels, which are sixteen bytes, as `DepthRow::load` requires.
         unsafe { _mm_and_si128(_mm_loadu_si128(p.cast()), _mm_set1_epi32(0xff_ffff)) }
     }
     #[inline(always)]
     unsafe fn load_quad(p: [*const u8; 2]) -> __m128i {
-        // SAFETY: there are two texels at each address, which are eight bytes, as `Row::load_quad`
-        // requires.
+        // SAFETY: there are two texels at each address, which are eight bytes, as
+        // `DepthRow::load_quad` requires.
         unsafe {
             let quad = _mm_unpacklo_epi64(_mm_loadl_epi64(p[0].cast()), _mm_loadl_epi64(p[1].cast()));
             _mm_and_si128(quad, _mm_set1_epi32(0xff_ffff))
         }
     }
     #[inline(always)]
-    unsafe fn quantize_wide(z: __m512) -> __m512i {
-        // SAFETY: the host has the 512-bit level, as `Row::quantize_wide` requires.
-        unsafe { nearest_wide(z, 16_777_215.0) }
+    unsafe fn quantize_512(z: __m512) -> __m512i {
+        // SAFETY: the host has the 512-bit level, as `DepthRow::quantize_512` requires.
+        unsafe { nearest_512(z, 16_777_215.0) }
     }
     #[inline(always)]
-    unsafe fn load_wide(p: *const u8, covered: __mmask16) -> __m512i {
+    unsafe fn load_512(p: *const u8, covered: __mmask16) -> __m512i {
         // SAFETY: the host has the 512-bit level and the covered texels are readable, as
-        // `Row::load_wide` requires.
+        // `DepthRow::load_512` requires.
         unsafe { _mm512_and_si512(_mm512_maskz_loadu_epi32(covered, p.cast()), _mm512_set1_epi32(0xff_ffff)) }
     }
     integer_comparisons!();
 }
 
-struct F32;
-impl Row for F32 {
+struct F32Rows;
+impl DepthRow for F32Rows {
     #[inline(always)]
     unsafe fn quantize(z: __m128) -> __m128i {
         // SAFETY: SSE2 is part of x86-64.
         unsafe { _mm_castps_si128(z) }
     }
     #[inline(always)]
-    unsafe fn quantize_wide(z: __m512) -> __m512i {
-        // SAFETY: the host has the 512-bit level, as `Row::quantize_wide` requires.
+    unsafe fn quantize_512(z: __m512) -> __m512i {
+        // SAFETY: the host has the 512-bit level, as `DepthRow::quantize_512` requires.
         unsafe { _mm512_castps_si512(z) }
     }
     #[inline(always)]
-    unsafe fn passes_wide<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16 {
-        // SAFETY: the host has the 512-bit level, as `Row::passes_wide` requires.
+    unsafe fn passes_512<const C: u32>(covered: __mmask16, new: __m512i, old: __m512i) -> __mmask16 {
+        // SAFETY: the host has the 512-bit level, as `DepthRow::passes_512` requires.
         unsafe {
             let (new, old) = (_mm512_castsi512_ps(new), _mm512_castsi512_ps(old));
             match CompareOp::ALL[C as usize] {
@@ -336,7 +336,7 @@ trait Depths {
 }
 
 /// Depths of a primitive's plane, as `Prim::plane_z` defines them.
-struct Plane<'a> {
+struct PlaneDepths<'a> {
     prim: &'a Prim,
     /// `dx * px` of a row's pixels.
     across: __m128,
@@ -346,20 +346,20 @@ struct Plane<'a> {
     offset: f32,
 }
 
-impl Plane<'_> {
+impl PlaneDepths<'_> {
     #[inline(always)]
-    fn new(prim: &Prim, [x, y]: [i32; 2], offset: [f32; 2]) -> Plane<'_> {
+    fn new(prim: &Prim, [x, y]: [i32; 2], offset: [f32; 2]) -> PlaneDepths<'_> {
         let [ox, oy] = prim.shade.origin;
         // SAFETY: SSE2 is part of x86-64.
         let across = unsafe {
             let x = _mm_add_ps(_mm_set1_ps((x - ox) as f32), _mm_setr_ps(0.0, 1.0, 2.0, 3.0));
             _mm_mul_ps(_mm_set1_ps(prim.shade.z[0]), _mm_add_ps(x, _mm_set1_ps(offset[0])))
         };
-        Plane { prim, across, y: (y - oy) as f32, offset: offset[1] }
+        PlaneDepths { prim, across, y: (y - oy) as f32, offset: offset[1] }
     }
 }
 
-impl Depths for Plane<'_> {
+impl Depths for PlaneDepths<'_> {
     #[inline(always)]
     unsafe fn row(&self, row: usize) -> __m128 {
         let [_, dy, constant] = self.prim.shade.z;
@@ -374,7 +374,8 @@ impl Depths for Plane<'_> {
     }
 }
 
-/// Returns the depths of a quad of a primitive at a position, as [`Plane`] does those of rows.
+/// Returns the depths of a quad of a primitive at a position, as [`PlaneDepths`] does those of
+/// rows.
 ///
 /// # Safety
 /// There are no requirements; the function is unsafe only because it uses intrinsics.
@@ -398,7 +399,7 @@ unsafe fn quad_depths(prim: &Prim, [x, y]: [i32; 2], offset: [f32; 2]) -> __m128
 /// # Safety
 /// There are no requirements; the function is unsafe only because it uses intrinsics.
 #[inline(always)]
-unsafe fn passes<R: Row, const C: u32>(new: __m128i, old: __m128i) -> __m128i {
+unsafe fn passes<R: DepthRow, const C: u32>(new: __m128i, old: __m128i) -> __m128i {
     // SAFETY: SSE2 is part of x86-64.
     unsafe {
         let ones = _mm_set1_epi32(-1);
@@ -421,7 +422,7 @@ unsafe fn passes<R: Row, const C: u32>(new: __m128i, old: __m128i) -> __m128i {
 /// # Safety
 /// The requirements of [`super::test`] hold.
 #[inline(always)]
-unsafe fn block<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: BlockAddress, mask: u32) -> u32 {
+unsafe fn block<R: DepthRow, const C: u32, const WRITE: bool>(z: &impl Depths, at: BlockAddress, mask: u32) -> u32 {
     let mut pass = 0;
     for row in 0..4 {
         let covered = mask >> (4 * row) & 0xf;
@@ -451,7 +452,12 @@ unsafe fn block<R: Row, const C: u32, const WRITE: bool>(z: &impl Depths, at: Bl
 /// # Safety
 /// The requirements of [`super::test`] hold for all of the quad's texels.
 #[inline(always)]
-unsafe fn test_quad<R: Row, const C: u32, const WRITE: bool>(z: __m128, p: *mut u8, pitch: usize, mask: u32) -> u32 {
+unsafe fn test_quad<R: DepthRow, const C: u32, const WRITE: bool>(
+    z: __m128,
+    p: *mut u8,
+    pitch: usize,
+    mask: u32,
+) -> u32 {
     // SAFETY: both rows have two texels (`# Safety`), and SSE2 is part of x86-64.
     unsafe {
         let p = [p, p.add(pitch)];
@@ -465,7 +471,7 @@ unsafe fn test_quad<R: Row, const C: u32, const WRITE: bool>(z: __m128, p: *mut 
     }
 }
 
-unsafe fn plane_quads_test<R: Row, const C: u32, const WRITE: bool>(
+unsafe fn plane_quads_test<R: DepthRow, const C: u32, const WRITE: bool>(
     quads: &mut [FragmentQuad],
     at: &BlockAddress,
     sample: u32,
@@ -490,7 +496,7 @@ unsafe fn plane_quads_test<R: Row, const C: u32, const WRITE: bool>(
     passed
 }
 
-unsafe fn plane_quad_test<R: Row, const C: u32, const WRITE: bool>(
+unsafe fn plane_quad_test<R: DepthRow, const C: u32, const WRITE: bool>(
     prim: &Prim,
     at: *mut u8,
     pitch: usize,
@@ -501,7 +507,7 @@ unsafe fn plane_quad_test<R: Row, const C: u32, const WRITE: bool>(
     unsafe { test_quad::<R, C, WRITE>(quad_depths(prim, place, [0.5; 2]), at, pitch, covered) }
 }
 
-unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
+unsafe fn plane_test<R: DepthRow, const C: u32, const WRITE: bool>(
     prim: &Prim,
     at: &BlockAddress,
     place: [i32; 2],
@@ -524,17 +530,17 @@ unsafe fn plane_test<R: Row, const C: u32, const WRITE: bool>(
         return (passed & 3 | (passed & 12) << 2) << quad;
     }
     // SAFETY: rows of the mask have four texels, which no other thread writes ([`PlaneTest`]).
-    unsafe { block::<R, C, WRITE>(&Plane::new(prim, place, offset), *at, mask) }
+    unsafe { block::<R, C, WRITE>(&PlaneDepths::new(prim, place, offset), *at, mask) }
 }
 
 /// Selects a function of `[format, C, WRITE]` by their run-time values.
 macro_rules! select {
     ($function:ident, $format:expr, $compare:expr, $write:expr) => {
-        select!(@format $function, $format, $compare, $write, [D16 D24 F32])
+        select!(@format $function, $format, $compare, $write, [D16 D16Rows, D24 D24Rows, F32 F32Rows])
     };
-    (@format $function:ident, $format:expr, $compare:expr, $write:expr, [$($row:ident)*]) => {
+    (@format $function:ident, $format:expr, $compare:expr, $write:expr, [$($format_name:ident $row:ident),*]) => {
         match $format {
-            $(DepthFormat::$row => select!(
+            $(DepthFormat::$format_name => select!(
                 @compare $function, $row, $compare, $write,
                 [Never Less Equal LessOrEqual Greater NotEqual GreaterOrEqual Always]
             ),)*
@@ -555,8 +561,8 @@ pub fn plane_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> Pl
 
 /// Returns the test of the rows of a square for a format and comparison.
 pub fn plane_rows_test_of(format: DepthFormat, compare: CompareOp, write: bool) -> RowsTest {
-    let of: fn(Level) -> RowsTest = select!(plane_rows_test, format, compare, write);
-    of(Level::here())
+    let of: fn(SimdLevel) -> RowsTest = select!(plane_rows_test, format, compare, write);
+    of(SimdLevel::detect())
 }
 
 /// Returns the test of a quad for a format and comparison.
@@ -570,11 +576,11 @@ pub fn plane_quads_test_of(format: DepthFormat, compare: CompareOp, write: bool)
 }
 
 #[repr(align(16))]
-struct Aligned([u32; 4]);
+struct LaneMask([u32; 4]);
 
 /// Lane masks, indexed by their bits.
-static LANES: [Aligned; 16] = {
-    let mut table = [const { Aligned([0; 4]) }; 16];
+static LANES: [LaneMask; 16] = {
+    let mut table = [const { LaneMask([0; 4]) }; 16];
     let mut bits = 0;
     while bits < 16 {
         let mut lane = 0;

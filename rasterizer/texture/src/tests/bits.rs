@@ -68,13 +68,13 @@ fn fast_kernels_equal_the_general_one() {
             let view = image.view(Dim::D2, arrayed, false);
             let border = rng.below(2) == 0;
             let s = fast_sampler(&mut rng, divides || round % 2 == 0, border);
-            assert_ne!(s.class, class::GENERAL);
+            assert_ne!(s.class, sampler_class::GENERAL);
             classes.insert(s.class);
             let mut a = args();
             quads(&mut rng, &mut a);
             let mut general = a;
             call(&view, &s, KERNEL_SAMPLE + s.class as usize, &mut a);
-            call(&view, &s, KERNEL_SAMPLE + class::GENERAL as usize, &mut general);
+            call(&view, &s, KERNEL_SAMPLE + sampler_class::GENERAL as usize, &mut general);
             for lane in (0..MAX_LANES).filter(|l| a.mask >> l & 1 != 0) {
                 let (got, want) = (lane_of(&a, lane), lane_of(&general, lane));
                 assert!(
@@ -108,7 +108,7 @@ fn integers_are_sampled_as_by_the_general_kernel() {
             quads(&mut rng, &mut a);
             let mut general = a;
             call(&view, &s, KERNEL_SAMPLE + s.class as usize, &mut a);
-            call(&view, &s, KERNEL_SAMPLE + class::GENERAL as usize, &mut general);
+            call(&view, &s, KERNEL_SAMPLE + sampler_class::GENERAL as usize, &mut general);
             for lane in (0..MAX_LANES).filter(|l| a.mask >> l & 1 != 0) {
                 assert_eq!(lane_of(&a, lane), lane_of(&general, lane), "{name} {lane} {s:?} {a:?}");
             }
@@ -189,7 +189,7 @@ fn fetched(format: Format, bytes: &[u8]) -> [[u32; 4]; 2] {
 fn every_storage_format_is_stored() {
     let mut rng = Rng(0x5708_ed12_3412_3477);
     for name in formats(features::STORAGE_IMAGE) {
-        for level in Level::all_here() {
+        for level in SimdLevel::all_supported() {
             let image = TestImage::new(&mut rng, name, Dim::D2, [7, 5, 1], 1, 3, 1);
             let view = image.view(Dim::D2, true, false);
             let format = format(name);
@@ -200,7 +200,7 @@ fn every_storage_format_is_stored() {
                 coordinates(&mut rng, &mut a, 9);
                 (a.level, a.sample) = ([0; MAX_LANES], [0; MAX_LANES]);
                 a.texel = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.float(-0.5, 1.5).to_bits()));
-                a.texel_high = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.wide() as u32));
+                a.texel_high = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.next_u64() as u32));
                 for lane in (0..MAX_LANES).filter(|l| a.mask >> l & 1 != 0) {
                     let [x, y, z] = std::array::from_fn(|c| a.icoord[c][lane] as u32);
                     if x < 7 && y < 5 && z < 3 {
@@ -221,13 +221,13 @@ fn texel_buffers_are_fetched_and_stored() {
     let mut rng = Rng(0xb0ff_e12d_0000_0001);
     for row in TABLE.iter().filter(|row| row.buffer_features & features::STORAGE_TEXEL_BUFFER != 0) {
         let (format, bytes) = (format(row.name), usize::from(row.block_bytes));
-        let mut memory: Vec<u8> = (0..21 * bytes + bytes / 2).map(|_| rng.wide() as u8).collect();
+        let mut memory: Vec<u8> = (0..21 * bytes + bytes / 2).map(|_| rng.next_u64() as u8).collect();
         let mut want = memory.clone();
         let view = buffer_view(MemoryRange { address: memory.as_mut_ptr(), size: memory.len() as u64 }, format);
         let mut a = args();
         a.icoord[0] = [0, 20, 21, -1, 7, 8, 3, i32::MAX];
         a.texel = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.float(0.0, 1.0).to_bits()));
-        a.texel_high = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.wide() as u32));
+        a.texel_high = [[0; MAX_LANES]; 4].map(|row| row.map(|_| rng.next_u64() as u32));
         for lane in [0, 1, 4, 5, 6] {
             let at = a.icoord[0][lane] as usize * bytes;
             store_lane(format, &a, lane, &mut want[at..at + bytes]);

@@ -4,7 +4,7 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::*;
-use base::image::CELL;
+use base::image::SPARSE_BLOCK_BYTES;
 use test_support::image::CELL_IMAGES;
 
 fn image(rng: &mut Rng, (name, dim, extent, levels, layers): (&str, Dim, [u32; 3], u32, u32)) -> [TestImage; 2] {
@@ -36,7 +36,7 @@ fn samples_and_fetches_see_the_same() {
                 a.lod[lane] = rng.float(0.0, of.3 as f32);
                 a.level[lane] = rng.below(of.3 + 1) as i32;
             }
-            for kernel in [KERNEL_FETCH, KERNEL_SAMPLE + class::GENERAL as usize] {
+            for kernel in [KERNEL_FETCH, KERNEL_SAMPLE + sampler_class::GENERAL as usize] {
                 let [want, got] = views.each_ref().map(|view| {
                     let mut a = a;
                     // SAFETY: view, sampler and arguments are valid.
@@ -65,7 +65,7 @@ fn slices_are_images() {
                     let request = image.request(Dim::D2, false, Aspect::Color);
                     image_view(&ViewRequest { slices: true, levels: (level, 1), layers: (slice, 1), ..request })
                 });
-                for kernel in [KERNEL_FETCH, KERNEL_SAMPLE + class::GENERAL as usize, KERNEL_STORE] {
+                for kernel in [KERNEL_FETCH, KERNEL_SAMPLE + sampler_class::GENERAL as usize, KERNEL_STORE] {
                     let s = new_sampler(Sampler { mag_filter: 1, ..sampler() });
                     let mut a = args();
                     for lane in 0..MAX_LANES {
@@ -123,12 +123,13 @@ fn residency_is_that_of_the_texels_that_are_accessed() {
     for of in [CELL_IMAGES[2], CELL_IMAGES[6]] {
         let [_, cells] = image(&mut rng, of);
         let layout = &cells.memory.layout;
-        let table: Vec<u8> = (0..layout.size / CELL).map(|i| u8::from(i % 2 == 0)).collect();
+        let table: Vec<u8> = (0..layout.size / SPARSE_BLOCK_BYTES).map(|i| u8::from(i % 2 == 0)).collect();
         // Like a sparse image's memory, the view begins with a granule.
         let mut view = cells.view(of.1, of.4 > 1, false);
-        let first = view.base.addr() & !(CELL as usize - 1);
-        let bound =
-            |offset: u64| table[((view.base.addr() + offset as usize - first) / CELL as usize).min(table.len() - 1)];
+        let first = view.base.addr() & !(SPARSE_BLOCK_BYTES as usize - 1);
+        let bound = |offset: u64| {
+            table[((view.base.addr() + offset as usize - first) / SPARSE_BLOCK_BYTES as usize).min(table.len() - 1)]
+        };
         let shifted: Vec<u8> = table.iter().copied().chain([*table.last().unwrap()]).collect();
         let is_bound = |level: u32, layer: u32, at: [u32; 3]| bound(layout.offset(0, level, layer, 0, at)) != 0;
         let texels = |rng: &mut Rng| {
@@ -159,7 +160,7 @@ fn residency_is_that_of_the_texels_that_are_accessed() {
                 between == 1 && !is_bound(level, layer, [at[0] + 1, at[1], at[2]]),
             ));
         }
-        tell_residency(&mut view, shifted.as_ptr());
+        set_residency(&mut view, shifted.as_ptr());
         for (a, fetched, other_is_missing) in wanted {
             let code = |sampler: Option<&Sampler>, op| {
                 let mut a = ImageArgs::clone(&a);

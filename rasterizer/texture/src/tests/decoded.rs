@@ -67,7 +67,7 @@ fn filters_of_lanes_that_lie_anywhere_are_the_general_ones() {
         (0..2).for_each(|c| got.coord[c] = [0.0; MAX_LANES].map(|_| rng.float(0.0, 1.0)));
         let mut want = got;
         call(view, &s, KERNEL_SAMPLE + s.class as usize, &mut got);
-        call(view, &s, KERNEL_SAMPLE + class::GENERAL as usize, &mut want);
+        call(view, &s, KERNEL_SAMPLE + sampler_class::GENERAL as usize, &mut want);
         assert_eq!(got.result, want.result, "{got:?}");
     }
 }
@@ -95,7 +95,7 @@ fn memory_may_change_between_pieces_of_work() {
             for at in 0..size {
                 // SAFETY: the address lies inside of the image's memory, and no kernel reads it
                 // now.
-                unsafe { image.memory.base.add(at).write(rng.wide() as u8) };
+                unsafe { image.memory.base.add(at).write(rng.next_u64() as u8) };
             }
             base::epoch::next_epoch();
         }

@@ -10,7 +10,7 @@ use test_support::guard::{Guarded, SIDES, Side, formats};
 fn run(view: &ImageView, sampler: &Sampler, kernel: usize, args: &mut ImageArgs) {
     // A view may have no kernel although its format has one.
     let nothing = view.kernels[kernel] as usize == kernels::nothing as *const () as usize;
-    for level in Level::all_here().take(if nothing { 0 } else { Level::COUNT }) {
+    for level in SimdLevel::all_supported().take(if nothing { 0 } else { SimdLevel::COUNT }) {
         let kernel = kernels::kernels_of(Format(view.format as u16), level).0[kernel];
         // SAFETY: view, sampler and arguments are valid, and the host has the level.
         unsafe { kernel(view, sampler, args) };
@@ -40,7 +40,7 @@ fn random_args(rng: &mut Rng, extent: [u32; 3]) -> ImageArgs {
     for lane in 0..MAX_LANES {
         for c in 0..4 {
             a.coord[c][lane] = wild(rng);
-            a.texel[c][lane] = rng.wide() as u32;
+            a.texel[c][lane] = rng.next_u64() as u32;
         }
         for c in 0..3 {
             a.icoord[c][lane] = near(rng, extent[c]);
@@ -89,10 +89,10 @@ fn exercise(rng: &mut Rng, view: &ImageView, extent: [u32; 3]) {
     for class in 0..(KERNEL_COUNT - KERNEL_SAMPLE) as u32 {
         let mut s = random_sampler(rng);
         match class {
-            class::ANISOTROPIC => {
+            sampler_class::ANISOTROPIC => {
                 s = Sampler { max_anisotropy: 16.0, mag_filter: 1, min_filter: 1, reduction: 0, ..s };
             }
-            c if c < class::GENERAL => {
+            c if c < sampler_class::GENERAL => {
                 s = Sampler { mag_filter: c, min_filter: c, reduction: 0, ..s };
             }
             _ => {
@@ -133,7 +133,7 @@ fn image_kernels_of_all_formats_stay_inside() {
         let layers = if dim == Dim::D3 { 1 } else { view_layers + before };
         let image_dim = if dim == Dim::Cube { Dim::D2 } else { dim };
         let desc = ImageDesc { format, dim: image_dim, extent, levels, layers, samples };
-        let mut random = Rng(rng.wide() | 1);
+        let mut random = Rng(rng.next_u64() | 1);
         let (_guarded, memory) = Guarded::image(desc, side, &mut random);
         let base_level = rng.below(levels);
         for plane in format.info().planes() {
@@ -165,7 +165,7 @@ fn texel_buffers_of_all_formats_stay_inside() {
         let (format, side): (Format, Side) = (all[round % all.len()], SIDES[round / all.len() % 2]);
         // The buffer has whole texels, or a few bytes more that belong to no texel.
         let size = usize::from(format.info().block_bytes) * rng.below(12) as usize + rng.below(3) as usize;
-        let mut random = Rng(rng.wide() | 1);
+        let mut random = Rng(rng.next_u64() | 1);
         let guarded = Guarded::random(size, side, &mut random);
         let view = buffer_view(guarded.range(), format);
         exercise(&mut rng, &view, [view.texels.max(1), 1, 1]);

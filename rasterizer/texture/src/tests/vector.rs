@@ -91,13 +91,13 @@ fn check(rng: &mut Rng, name: &str, dim: Dim, arrayed: bool) {
         let mut want = a;
         // SAFETY: view, sampler and arguments are valid; the general kernel supports levels in one
         // piece too.
-        unsafe { (kernels::of_cells(own, Level::Portable)[KERNEL_SAMPLE])(&view, &s, &mut want) };
-        for level in Level::all_here() {
+        unsafe { (kernels::sparse_kernels(own, SimdLevel::Portable)[KERNEL_SAMPLE])(&view, &s, &mut want) };
+        for level in SimdLevel::all_supported() {
             let (set, taps) = kernels::kernels_of(own, level);
             view.taps = taps;
             let mut got = a;
             // SAFETY: view, sampler and arguments are valid, and the host has the level.
-            unsafe { (set[KERNEL_SAMPLE + class::GENERAL as usize])(&view, &s, &mut got) };
+            unsafe { (set[KERNEL_SAMPLE + sampler_class::GENERAL as usize])(&view, &s, &mut got) };
             for lane in (0..MAX_LANES).filter(|lane| a.mask >> lane & 1 != 0) {
                 let (got, want) = (lane_of(&got, lane), lane_of(&want, lane));
                 let same = (0..4).all(|c| same(got[c], want[c]));

@@ -1,13 +1,13 @@
 //! Filters in 512-bit vectors: every lane has the result of the portable kernels, for quads at any
 //! positions.
 
-use super::super::blocks::Blocks;
-use super::super::texel::{Plain, Texels};
+use super::super::compressed::CompressedClass;
+use super::super::texel::{PlainClass, Texels};
 use super::chunks::in_chunks;
 use super::*;
-use base::format::lanes::{Few, Four, row};
+use base::format::lanes::{FilterTexel, NarrowTexel, row};
 
-base::compiled! {
+base::multiversion! {
     /// Takes the sample of [`Texels::sample`], if the class has it.
     for Avx512 unsafe fn plain [T: Texels] [T]
         (view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, done: &mut [bool; 2]) {
@@ -75,9 +75,9 @@ fn check<T: Texels>(name: &str) -> [u32; 3] {
             call(&view, &s, kernel, &mut { want });
             // SAFETY: view, sampler and arguments are valid, and the host has the levels.
             let done = unsafe {
-                (kernels::kernels_of(Format(view.format as u16), Level::Portable).0[kernel])(&view, &s, &mut want);
+                (kernels::kernels_of(Format(view.format as u16), SimdLevel::Portable).0[kernel])(&view, &s, &mut want);
                 let mut done = [false; 2];
-                plain::<T>(Level::here())(&view, &s, &mut got, &mut done);
+                plain::<T>(SimdLevel::detect())(&view, &s, &mut got, &mut done);
                 done
             };
             assert!(done != [true; 2]);
@@ -96,25 +96,25 @@ fn check<T: Texels>(name: &str) -> [u32; 3] {
 #[test]
 fn wide_samples_are_the_portable_ones() {
     for [plain, mips, other] in [
-        check::<Plain<{ row("R8G8B8A8_UNORM") }, true>>("R8G8B8A8_UNORM"),
-        check::<Plain<{ row("B8G8R8A8_UNORM") }, true>>("B8G8R8A8_UNORM"),
-        check::<Plain<{ row("R8G8B8A8_SRGB") }, false>>("R8G8B8A8_SRGB"),
-        check::<Plain<{ row("B8G8R8A8_SRGB") }, false>>("B8G8R8A8_SRGB"),
-        check::<Plain<{ row("R16G16B16A16_SFLOAT") }, false>>("R16G16B16A16_SFLOAT"),
-        check::<Blocks<{ row("R8G8B8A8_UNORM") }, 1, true>>("BC3_UNORM_BLOCK"),
-        check::<Blocks<{ row("R8G8B8A8_SRGB") }, 1, false>>("BC7_SRGB_BLOCK"),
-        check::<Blocks<{ row("R8G8B8A8_UNORM") }, 1, true>>("BC1_RGBA_UNORM_BLOCK"),
-        check::<Blocks<{ row("R16G16B16A16_SFLOAT") }, 2, false>>("BC1_RGB_SRGB_BLOCK"),
-        check::<Plain<{ row("B10G11R11_UFLOAT_PACK32") }, false>>("B10G11R11_UFLOAT_PACK32"),
-        check::<Blocks<{ row("R16G16B16A16_SFLOAT") }, 2, false>>("ASTC_5x5_SFLOAT_BLOCK"),
-        check::<Plain<{ row("R8_UNORM") }, true>>("R8_UNORM"),
-        check::<Plain<{ row("R8G8_UNORM") }, false>>("R8G8_UNORM"),
-        check::<Plain<{ row("R16_UNORM") }, false>>("R16_UNORM"),
-        check::<Plain<{ row("R16G16_UNORM") }, false>>("R16G16_UNORM"),
-        check::<Plain<{ row("R10X6_UNORM_PACK16") }, false>>("R10X6_UNORM_PACK16"),
-        check::<Plain<{ row("R12X4G12X4_UNORM_2PACK16") }, false>>("R12X4G12X4_UNORM_2PACK16"),
+        check::<PlainClass<{ row("R8G8B8A8_UNORM") }, true>>("R8G8B8A8_UNORM"),
+        check::<PlainClass<{ row("B8G8R8A8_UNORM") }, true>>("B8G8R8A8_UNORM"),
+        check::<PlainClass<{ row("R8G8B8A8_SRGB") }, false>>("R8G8B8A8_SRGB"),
+        check::<PlainClass<{ row("B8G8R8A8_SRGB") }, false>>("B8G8R8A8_SRGB"),
+        check::<PlainClass<{ row("R16G16B16A16_SFLOAT") }, false>>("R16G16B16A16_SFLOAT"),
+        check::<CompressedClass<{ row("R8G8B8A8_UNORM") }, 1, true>>("BC3_UNORM_BLOCK"),
+        check::<CompressedClass<{ row("R8G8B8A8_SRGB") }, 1, false>>("BC7_SRGB_BLOCK"),
+        check::<CompressedClass<{ row("R8G8B8A8_UNORM") }, 1, true>>("BC1_RGBA_UNORM_BLOCK"),
+        check::<CompressedClass<{ row("R16G16B16A16_SFLOAT") }, 2, false>>("BC1_RGB_SRGB_BLOCK"),
+        check::<PlainClass<{ row("B10G11R11_UFLOAT_PACK32") }, false>>("B10G11R11_UFLOAT_PACK32"),
+        check::<CompressedClass<{ row("R16G16B16A16_SFLOAT") }, 2, false>>("ASTC_5x5_SFLOAT_BLOCK"),
+        check::<PlainClass<{ row("R8_UNORM") }, true>>("R8_UNORM"),
+        check::<PlainClass<{ row("R8G8_UNORM") }, false>>("R8G8_UNORM"),
+        check::<PlainClass<{ row("R16_UNORM") }, false>>("R16_UNORM"),
+        check::<PlainClass<{ row("R16G16_UNORM") }, false>>("R16G16_UNORM"),
+        check::<PlainClass<{ row("R10X6_UNORM_PACK16") }, false>>("R10X6_UNORM_PACK16"),
+        check::<PlainClass<{ row("R12X4G12X4_UNORM_2PACK16") }, false>>("R12X4G12X4_UNORM_2PACK16"),
     ] {
-        let wide = if Level::here().is_wide() { plain > 400 && mips > 400 } else { plain + mips == 0 };
+        let wide = if SimdLevel::detect().has_512() { plain > 400 && mips > 400 } else { plain + mips == 0 };
         assert!(wide && other > 1500, "{plain} {mips} {other}");
     }
 }
@@ -249,7 +249,7 @@ fn taps_are_sampled_as_each_alone() {
                     for at in 0..image.memory.layout.size as usize {
                         // SAFETY: the address lies inside of the image's memory, and no kernel
                         // reads it now.
-                        unsafe { image.memory.base.add(at).write(rng.wide() as u8) };
+                        unsafe { image.memory.base.add(at).write(rng.next_u64() as u8) };
                     }
                     base::epoch::next_epoch();
                 }
@@ -263,27 +263,33 @@ fn taps_are_sampled_as_each_alone() {
 #[test]
 fn classes_are_wide_by_their_rows() {
     for (wide, want) in [
-        (Plain::<{ row("B8G8R8A8_SRGB") }, false>::FOUR, Some(Four::Srgb([2, 1, 0, 3]))),
-        (Plain::<{ row("B8G8R8A8_UNORM") }, true>::FOUR, Some(Four::Integers([2, 1, 0, 3]))),
-        (Plain::<{ row("R16G16B16A16_SFLOAT") }, false>::FOUR, Some(Four::Half)),
-        (Plain::<{ row("B10G11R11_UFLOAT_PACK32") }, false>::FOUR, Some(Four::Packed)),
-        (Blocks::<{ row("R8G8B8A8_SRGB") }, 1, false>::FOUR, Some(Four::Srgb([0, 1, 2, 3]))),
-        (Blocks::<{ row("R16G16B16A16_SFLOAT") }, 2, false>::FOUR, Some(Four::Half)),
-        (Plain::<{ row("E5B9G9R9_UFLOAT_PACK32") }, false>::FOUR, None),
-        (Plain::<{ row("R8G8B8A8_SNORM") }, false>::FOUR, None),
-        (Plain::<{ row("R8G8B8A8_UINT") }, false>::FOUR, None),
-        (Plain::<{ row("R8_UNORM") }, true>::FOUR, Some(Four::Few(Few { components: 1, bits: 8, raw: true }))),
-        (Plain::<{ row("R8G8_UNORM") }, false>::FOUR, Some(Four::Few(Few { components: 2, bits: 8, raw: false }))),
+        (PlainClass::<{ row("B8G8R8A8_SRGB") }, false>::FOUR, Some(FilterTexel::Srgb([2, 1, 0, 3]))),
+        (PlainClass::<{ row("B8G8R8A8_UNORM") }, true>::FOUR, Some(FilterTexel::Integers([2, 1, 0, 3]))),
+        (PlainClass::<{ row("R16G16B16A16_SFLOAT") }, false>::FOUR, Some(FilterTexel::Half)),
+        (PlainClass::<{ row("B10G11R11_UFLOAT_PACK32") }, false>::FOUR, Some(FilterTexel::Packed)),
+        (CompressedClass::<{ row("R8G8B8A8_SRGB") }, 1, false>::FOUR, Some(FilterTexel::Srgb([0, 1, 2, 3]))),
+        (CompressedClass::<{ row("R16G16B16A16_SFLOAT") }, 2, false>::FOUR, Some(FilterTexel::Half)),
+        (PlainClass::<{ row("E5B9G9R9_UFLOAT_PACK32") }, false>::FOUR, None),
+        (PlainClass::<{ row("R8G8B8A8_SNORM") }, false>::FOUR, None),
+        (PlainClass::<{ row("R8G8B8A8_UINT") }, false>::FOUR, None),
         (
-            Plain::<{ row("R12X4G12X4_UNORM_2PACK16") }, false>::FOUR,
-            Some(Four::Few(Few { components: 2, bits: 12, raw: false })),
+            PlainClass::<{ row("R8_UNORM") }, true>::FOUR,
+            Some(FilterTexel::Narrow(NarrowTexel { components: 1, bits: 8, raw: true })),
         ),
-        (Plain::<{ row("R8G8_SNORM") }, false>::FOUR, None),
-        (Plain::<{ row("R5G6B5_UNORM_PACK16") }, false>::FOUR, None),
-        (Plain::<{ row("R32_SFLOAT") }, false>::FOUR, None),
-        (Plain::<{ row("R16G16B16A16_UNORM") }, false>::FOUR, None),
-        (Plain::<{ row("R32G32_SFLOAT") }, false>::FOUR, None),
-        (Plain::<{ row("A2B10G10R10_UNORM_PACK32") }, false>::FOUR, None),
+        (
+            PlainClass::<{ row("R8G8_UNORM") }, false>::FOUR,
+            Some(FilterTexel::Narrow(NarrowTexel { components: 2, bits: 8, raw: false })),
+        ),
+        (
+            PlainClass::<{ row("R12X4G12X4_UNORM_2PACK16") }, false>::FOUR,
+            Some(FilterTexel::Narrow(NarrowTexel { components: 2, bits: 12, raw: false })),
+        ),
+        (PlainClass::<{ row("R8G8_SNORM") }, false>::FOUR, None),
+        (PlainClass::<{ row("R5G6B5_UNORM_PACK16") }, false>::FOUR, None),
+        (PlainClass::<{ row("R32_SFLOAT") }, false>::FOUR, None),
+        (PlainClass::<{ row("R16G16B16A16_UNORM") }, false>::FOUR, None),
+        (PlainClass::<{ row("R32G32_SFLOAT") }, false>::FOUR, None),
+        (PlainClass::<{ row("A2B10G10R10_UNORM_PACK32") }, false>::FOUR, None),
     ] {
         assert_eq!(wide, want);
     }

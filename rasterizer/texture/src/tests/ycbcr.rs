@@ -1,7 +1,7 @@
 //! Views with a sampler Y'CbCr conversion against the specification's formulae in f64, for all
 //! formats that have a conversion.
 
-use super::super::ycbcr::{Conversion, Model, converted, converted_view};
+use super::super::ycbcr::{YcbcrConversion, YcbcrModel, converted, converted_view};
 use super::chunks::in_chunks;
 use super::*;
 use base::format::{Layout, TABLE, features};
@@ -50,7 +50,7 @@ fn reconstructed(
     layer: u32,
     channel: usize,
     at: [f64; 2],
-    c: &Conversion,
+    c: &YcbcrConversion,
     linear: bool,
 ) -> Option<f64> {
     let desc = &image.memory.layout.desc;
@@ -77,7 +77,7 @@ fn reconstructed(
 }
 
 /// Returns R, G, B, A after "Sampler Y'CbCr Conversion".
-fn convert(texel: [f64; 4], c: &Conversion, bits: u32) -> [f64; 4] {
+fn convert(texel: [f64; 4], c: &YcbcrConversion, bits: u32) -> [f64; 4] {
     let [cr, y, cb, a] = c.components.map(|source| match source {
         0..=3 => texel[usize::from(source)],
         5 => 1.0,
@@ -85,7 +85,7 @@ fn convert(texel: [f64; 4], c: &Conversion, bits: u32) -> [f64; 4] {
     });
     let (n, most) = (f64::from(bits), 2f64.powi(bits as i32) - 1.0);
     let (y, cb, cr) = match (c.model, c.narrow) {
-        (Model::RgbIdentity, _) => return [cr, y, cb, a],
+        (YcbcrModel::RgbIdentity, _) => return [cr, y, cb, a],
         (_, false) => (y, cb - 2f64.powf(n - 1.0) / most, cr - 2f64.powf(n - 1.0) / most),
         (_, true) => {
             let unit = 2f64.powf(n - 8.0);
@@ -95,18 +95,18 @@ fn convert(texel: [f64; 4], c: &Conversion, bits: u32) -> [f64; 4] {
     };
     // The matrices of the Data Format Specification have their published digits.
     let [r, g1, g2, b] = match c.model {
-        Model::Ycbcr709 => [1.5748, 0.187_324_273, 0.468_124_273, 1.8556],
-        Model::Ycbcr601 => [1.402, 0.344_136_286, 0.714_136_286, 1.772],
-        Model::Ycbcr2020 => [1.4746, 0.164_553_127, 0.571_353_127, 1.8814],
+        YcbcrModel::Ycbcr709 => [1.5748, 0.187_324_273, 0.468_124_273, 1.8556],
+        YcbcrModel::Ycbcr601 => [1.402, 0.344_136_286, 0.714_136_286, 1.772],
+        YcbcrModel::Ycbcr2020 => [1.4746, 0.164_553_127, 0.571_353_127, 1.8814],
         _ => return [cr, y, cb, a],
     };
     [y + r * cr, y - g1 * cb - g2 * cr, y + b * cb, a]
 }
 
-fn random_conversion(rng: &mut Rng) -> Conversion {
+fn random_conversion(rng: &mut Rng) -> YcbcrConversion {
     let swapped = rng.below(4) == 0;
-    Conversion {
-        model: rng.pick(&Model::ALL),
+    YcbcrConversion {
+        model: rng.pick(&YcbcrModel::ALL),
         narrow: rng.below(2) == 0,
         components: if swapped { [2, 1, 0, 5] } else { [0, 1, 2, 3] },
         cosited: [rng.below(2) == 0, rng.below(2) == 0],
@@ -145,14 +145,14 @@ fn conversions_are_the_specifications() {
             *place = (at.map(f64::from), layer);
         }
         let before = a;
-        for level in Level::all_here() {
+        for level in SimdLevel::all_supported() {
             a = before;
             // SAFETY: view, sampler and arguments are valid, and the host has the level.
             unsafe { converted(level)(&*view.view, &s, &mut a) };
             assert_eq!((a.coord, a.mask), (before.coord, before.mask), "arguments stay");
             for (lane, (at, layer)) in places.into_iter().enumerate() {
                 let channel = |channel: usize| {
-                    let luma = channel == 1 || !request.format.is_divided();
+                    let luma = channel == 1 || !request.format.has_parts();
                     let linear = if luma { filter == 1 } else { conversion.linear };
                     reconstructed(&image, layer, channel, at, &conversion, linear)
                 };
@@ -164,7 +164,10 @@ fn conversions_are_the_specifications() {
                 }
             }
         }
-        assert_eq!(view.view.kernels[KERNEL_SAMPLE + s.class as usize] as usize, converted(Level::here()) as usize);
+        assert_eq!(
+            view.view.kernels[KERNEL_SAMPLE + s.class as usize] as usize,
+            converted(SimdLevel::detect()) as usize
+        );
     }
 }
 
@@ -195,7 +198,7 @@ fn chunks_are_converted_as_each_alone() {
         (one.has_offset, one.lod_mode, one.mask) = (0, LodMode::Implicit, rng.pick(&[0xff, 0xff, 0x72]));
         let results = in_chunks(view, &s, &one, &coords);
         for (coords, result) in coords.iter().zip(&results) {
-            for level in Level::all_here() {
+            for level in SimdLevel::all_supported() {
                 let mut one = one;
                 one.coord[..2].copy_from_slice(coords);
                 // SAFETY: view, sampler and arguments are valid, and the host has the level.

@@ -4,8 +4,8 @@
 #![forbid(unsafe_code)]
 
 use super::super::kernels::Tap;
-use super::super::region::{Slices, SubresourceLayers, level_of};
-use super::super::rows::{Threads, for_tasks, memory_of};
+use super::super::region::{SliceRange, SubresourceLayers, level_of};
+use super::super::rows::{HelperThreads, for_tasks, memory_of};
 use base::format::Format;
 use base::image::PlaneLayout;
 use base::mem::DeviceMemory;
@@ -36,15 +36,15 @@ pub struct ImageBlit {
 }
 
 /// Destination range of an axis, cut to the image, with a tap per texel.
-pub struct Axis {
+pub struct BlitAxis {
     /// First destination texel.
     pub start: u32,
     /// Taps of all destination texels. The nearest filter's second texel has a weight of 0.
     pub taps: Vec<Tap>,
 }
 
-impl Axis {
-    fn new(src: [i32; 2], src_size: u32, dst: [i32; 2], dst_size: u32, filter: Filter) -> Axis {
+impl BlitAxis {
+    fn new(src: [i32; 2], src_size: u32, dst: [i32; 2], dst_size: u32, filter: Filter) -> BlitAxis {
         let (low, high) = (dst[0].min(dst[1]), dst[0].max(dst[1]));
         let start = low.clamp(0, dst_size as i32);
         let end = high.clamp(0, dst_size as i32);
@@ -65,12 +65,12 @@ impl Axis {
                 }
             }
         });
-        Axis { start: start as u32, taps: taps.collect() }
+        BlitAxis { start: start as u32, taps: taps.collect() }
     }
 
     /// Makes the third axis of layers, between which nothing is filtered.
-    fn single() -> Axis {
-        Axis { start: 0, taps: vec![Tap { first: 0, second: 0, rest: 1.0, weight: 0.0 }] }
+    fn single() -> BlitAxis {
+        BlitAxis { start: 0, taps: vec![Tap { first: 0, second: 0, rest: 1.0, weight: 0.0 }] }
     }
 }
 
@@ -81,20 +81,20 @@ pub fn rebased(taps: &[Tap]) -> (u32, impl Iterator<Item = Tap>) {
 }
 
 /// One side of a blit.
-pub struct Side<'a> {
+pub struct BlitSide<'a> {
     image: &'a ImageMemory,
     plane: usize,
     level: u32,
-    slices: Slices,
+    slices: SliceRange,
     /// All bytes of the image.
     pub memory: DeviceMemory,
 }
 
-impl<'a> Side<'a> {
-    fn new(image: &'a ImageMemory, plane: usize, offsets: &[[i32; 3]; 2], layers: &SubresourceLayers) -> Side<'a> {
+impl<'a> BlitSide<'a> {
+    fn new(image: &'a ImageMemory, plane: usize, offsets: &[[i32; 3]; 2], layers: &SubresourceLayers) -> BlitSide<'a> {
         // A blit between a 3D image and a 2D one treats slices and layers alike.
-        let slices = Slices::new(image, offsets[0][2].min(offsets[1][2]), layers);
-        Side { image, plane, level: layers.level, slices, memory: memory_of(image) }
+        let slices = SliceRange::new(image, offsets[0][2].min(offsets[1][2]), layers);
+        BlitSide { image, plane, level: layers.level, slices, memory: memory_of(image) }
     }
 
     /// Returns the format of the plane.
@@ -113,24 +113,24 @@ impl<'a> Side<'a> {
 }
 
 /// A blit of a plane.
-pub struct Job<'a> {
+pub struct BlitJob<'a> {
     /// Source.
-    pub src: Side<'a>,
+    pub src: BlitSide<'a>,
     /// Destination.
-    pub dst: Side<'a>,
+    pub dst: BlitSide<'a>,
     /// Columns.
-    pub x: Axis,
+    pub x: BlitAxis,
     /// Rows.
-    pub y: Axis,
+    pub y: BlitAxis,
     /// Slices of volumes.
-    pub z: Axis,
+    pub z: BlitAxis,
     volume: bool,
     layers: u32,
 }
 
 /// A row of a blit.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct BlitRow {
     /// Layer relative to the first; 0 in a volume.
     pub layer: u32,
     /// Slice relative to the first; 0 in a layer.
@@ -139,32 +139,34 @@ pub struct Row {
     pub y: u32,
 }
 
-impl<'a> Job<'a> {
+impl<'a> BlitJob<'a> {
     /// Makes a blit of a plane; `None` if an image has no such level.
     pub fn new(
         (src, src_plane): (&'a ImageMemory, usize),
         (dst, dst_plane): (&'a ImageMemory, usize),
         region: &ImageBlit,
         filter: Filter,
-    ) -> Option<Job<'a>> {
+    ) -> Option<BlitJob<'a>> {
         let from = level_of(src, src_plane, region.src.level)?;
         let to = level_of(dst, dst_plane, region.dst.level)?;
         let corner = |o: &[[i32; 3]; 2], i: usize| [o[0][i], o[1][i]];
         let axis = |i: usize| {
             let (src, dst) = (corner(&region.src_offsets, i), corner(&region.dst_offsets, i));
-            Axis::new(src, from.extent[i], dst, to.extent[i], filter)
+            BlitAxis::new(src, from.extent[i], dst, to.extent[i], filter)
         };
         let volume = src.layout.desc.dim == base::abi::Dim::D3 && dst.layout.desc.dim == base::abi::Dim::D3;
         let [x, y] = [axis(0), axis(1)];
-        let z = if volume { axis(2) } else { Axis::single() };
+        let z = if volume { axis(2) } else { BlitAxis::single() };
         let available = [
-            Slices::new(src, region.src_offsets[0][2].min(region.src_offsets[1][2]), &region.src).available(src, from),
-            Slices::new(dst, region.dst_offsets[0][2].min(region.dst_offsets[1][2]), &region.dst).available(dst, to),
+            SliceRange::new(src, region.src_offsets[0][2].min(region.src_offsets[1][2]), &region.src)
+                .available(src, from),
+            SliceRange::new(dst, region.dst_offsets[0][2].min(region.dst_offsets[1][2]), &region.dst)
+                .available(dst, to),
         ];
         let layers = region.src.layer_count.min(available[0]).min(available[1]);
-        let src = Side::new(src, src_plane, &region.src_offsets, &region.src);
-        let dst = Side::new(dst, dst_plane, &region.dst_offsets, &region.dst);
-        Some(Job { src, dst, x, y, z, volume, layers: if volume { 1 } else { layers } })
+        let src = BlitSide::new(src, src_plane, &region.src_offsets, &region.src);
+        let dst = BlitSide::new(dst, dst_plane, &region.dst_offsets, &region.dst);
+        Some(BlitJob { src, dst, x, y, z, volume, layers: if volume { 1 } else { layers } })
     }
 
     /// Returns the offset of column `x` of the source row (z, y) of a layer.
@@ -174,7 +176,7 @@ impl<'a> Job<'a> {
     }
 
     /// Returns the offset of a destination row.
-    pub fn dst_row(&self, row: Row) -> u64 {
+    pub fn dst_row(&self, row: BlitRow) -> u64 {
         let (layer, z) = if self.volume { (0, self.z.start + row.z) } else { self.dst.slices.at(row.layer) };
         let at = [self.x.start, self.y.start + row.y, z];
         self.dst.image.layout.offset(self.dst.plane, self.dst.level, layer, 0, at)
@@ -182,7 +184,12 @@ impl<'a> Job<'a> {
 
     /// Runs `row` for all destination rows, those of a band in order on one thread. Each thread
     /// makes its own scratch.
-    pub fn rows<S>(&self, threads: Threads, scratch: impl Fn() -> S + Sync, row: impl Fn(&mut S, Row) + Sync) {
+    pub fn rows<S>(
+        &self,
+        threads: HelperThreads,
+        scratch: impl Fn() -> S + Sync,
+        row: impl Fn(&mut S, BlitRow) + Sync,
+    ) {
         // A band makes some source rows again that the previous band has made.
         let band = BAND_TEXELS.div_ceil(self.x.taps.len().max(1) as u64).clamp(8, 64);
         let (rows, slices) = (self.y.taps.len() as u64, self.z.taps.len() as u64);
@@ -193,7 +200,7 @@ impl<'a> Job<'a> {
             let (z, layer) = ((i % slices) as u32, (i / slices) as u32);
             let band: Range<u64> = b * band..((b + 1) * band).min(rows);
             for y in band {
-                row(scratch, Row { layer, z, y: y as u32 });
+                row(scratch, BlitRow { layer, z, y: y as u32 });
             }
         });
     }

@@ -7,10 +7,10 @@
 
 #![forbid(unsafe_code)]
 
-use super::super::kernels::{self, Tap, Taps};
-use super::super::rows::Threads;
-use super::super::texel::{Rows, components, is_bytes_of, order};
-use super::job::{Job, Row, rebased};
+use super::super::kernels::{self, RowTaps, Tap};
+use super::super::rows::HelperThreads;
+use super::super::texel::{RowCodec, components, is_bytes_of, order};
+use super::job::{BlitJob, BlitRow, rebased};
 use base::format::{ChannelType, Format};
 
 /// Number of destination texels that are filtered at a time, so that their source stays in the
@@ -21,23 +21,23 @@ const STRIP: usize = 256;
 struct Strip {
     /// Source texel to which the taps are relative.
     first: u32,
-    taps: Taps,
+    taps: RowTaps,
 }
 
 impl Strip {
     fn all(taps: &[Tap], length: usize) -> Vec<Strip> {
         let strip = |taps: &[Tap]| {
             let (first, taps) = rebased(taps);
-            Strip { first, taps: Taps::new(taps.collect()) }
+            Strip { first, taps: RowTaps::new(taps.collect()) }
         };
         taps.chunks(length).map(strip).collect()
     }
 }
 
 /// Blits with a linear filter.
-pub fn blit(threads: Threads, job: &Job) {
+pub fn blit(threads: HelperThreads, job: &BlitJob) {
     let (first, taps) = rebased(&job.x.taps);
-    let halve = Taps::new(taps.collect()).halve();
+    let halve = RowTaps::new(taps.collect()).halve();
     let four = |format: Format| format.info().channel_count == 4 && is_bytes_of(format, ChannelType::Unorm);
     let order = |format: Format| order(format).filter(|_| four(format));
     let orders = if halve { order(job.src.format()).zip(order(job.dst.format())) } else { None };
@@ -45,7 +45,7 @@ pub fn blit(threads: Threads, job: &Job) {
     // (Blocks are decoded by whole rows.)
     let length = if job.src.format().is_compressed() { job.x.taps.len().max(1) } else { STRIP };
     let strips = Strip::all(&job.x.taps, length);
-    let scratch = || Filtered::new(job, &strips);
+    let scratch = || FilteredRows::new(job, &strips);
     job.rows(threads, scratch, |filtered, row| {
         let (z, y) = (job.z.taps[row.z as usize], job.y.taps[row.y as usize]);
         match orders {
@@ -60,15 +60,15 @@ pub fn blit(threads: Threads, job: &Job) {
 }
 
 /// Source rows that are filtered along x: those for the current destination row, and earlier ones.
-struct Filtered<'a> {
-    job: &'a Job<'a>,
+struct FilteredRows<'a> {
+    job: &'a BlitJob<'a>,
     strips: &'a [Strip],
     /// Words of a texel.
     components: usize,
     /// Words of a row.
     words: usize,
-    reader: Rows,
-    writer: Rows,
+    reader: RowCodec,
+    writer: RowCodec,
     /// (layer, z, y) of each kept row.
     keys: [Option<(u32, u32, u32)>; 4],
     rows: [Vec<u32>; 4],
@@ -77,16 +77,16 @@ struct Filtered<'a> {
     out: Vec<u32>,
 }
 
-impl<'a> Filtered<'a> {
-    fn new(job: &'a Job<'a>, strips: &'a [Strip]) -> Filtered<'a> {
+impl<'a> FilteredRows<'a> {
+    fn new(job: &'a BlitJob<'a>, strips: &'a [Strip]) -> FilteredRows<'a> {
         let components = components(job.src.format(), job.dst.format());
-        Filtered {
+        FilteredRows {
             job,
             strips,
             components,
             words: components * job.x.taps.len(),
-            reader: Rows::new(job.src.format(), components),
-            writer: Rows::new(job.dst.format(), components),
+            reader: RowCodec::new(job.src.format(), components),
+            writer: RowCodec::new(job.dst.format(), components),
             keys: [None; 4],
             rows: Default::default(),
             unpacked: Vec::new(),
@@ -135,7 +135,7 @@ impl<'a> Filtered<'a> {
         }
     }
 
-    fn row(&mut self, row: Row, z: Tap, y: Tap) {
+    fn row(&mut self, row: BlitRow, z: Tap, y: Tap) {
         let far = if z.weight == 0.0 { z.first } else { z.second };
         let key = |z, y| (row.layer, z, y);
         let kept = self.kept([key(z.first, y.first), key(z.first, y.second), key(far, y.first), key(far, y.second)]);

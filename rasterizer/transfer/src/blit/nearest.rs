@@ -6,13 +6,13 @@
 
 use super::super::conversion;
 use super::super::kernels::Columns;
-use super::super::rows::Threads;
-use super::super::texel::{Rows, clamp_integer, components, is_bytes_of, order};
-use super::job::{Job, Row, rebased};
+use super::super::rows::HelperThreads;
+use super::super::texel::{RowCodec, clamp_integer, components, is_bytes_of, order};
+use super::job::{BlitJob, BlitRow, rebased};
 use base::format::{ChannelType, Format};
 
 /// Conversion of the selected texels.
-enum Convert {
+enum TexelConversion {
     /// The bytes do not change.
     Nothing,
     /// The order of four bytes changes.
@@ -21,32 +21,32 @@ enum Convert {
     Texels,
 }
 
-impl Convert {
-    fn of(src: Format, dst: Format) -> Convert {
+impl TexelConversion {
+    fn between(src: Format, dst: Format) -> TexelConversion {
         if src == dst {
-            return Convert::Nothing;
+            return TexelConversion::Nothing;
         }
         let bytes = |f: Format| f.info().block_bytes;
         let same = |ty| bytes(src) == bytes(dst) && is_bytes_of(src, ty) && is_bytes_of(dst, ty);
         match (order(src), order(dst)) {
             (Some(a), Some(b)) if same(ChannelType::Unorm) => {
                 if a == b {
-                    Convert::Nothing
+                    TexelConversion::Nothing
                 } else {
-                    Convert::Swap
+                    TexelConversion::Swap
                 }
             }
-            _ => Convert::Texels,
+            _ => TexelConversion::Texels,
         }
     }
 }
 
 /// Blits without a filter. Depth and stencil are not `color`: their texels are copied as words
 /// without interpretation.
-pub fn blit(threads: Threads, job: &Job, color: bool) {
+pub fn blit(threads: HelperThreads, job: &BlitJob, color: bool) {
     let (src, dst) = (job.src.format(), job.dst.format());
-    let convert = if color { Convert::of(src, dst) } else { Convert::Nothing };
-    if matches!(convert, Convert::Nothing) && job.src.texel() != job.dst.texel() {
+    let convert = if color { TexelConversion::between(src, dst) } else { TexelConversion::Nothing };
+    if matches!(convert, TexelConversion::Nothing) && job.src.texel() != job.dst.texel() {
         return;
     }
     let (first, taps) = rebased(&job.x.taps);
@@ -54,7 +54,7 @@ pub fn blit(threads: Threads, job: &Job, color: bool) {
     let clamp = color && src.is_integer();
     job.rows(
         threads,
-        || Taken::new(job, first, &columns),
+        || SelectedRow::new(job, first, &columns),
         |taken, row| {
             let from = [job.z.taps[row.z as usize].first, job.y.taps[row.y as usize].first];
             taken.row((row.layer, from), &convert, clamp);
@@ -64,8 +64,8 @@ pub fn blit(threads: Threads, job: &Job, color: bool) {
 }
 
 /// A row of selected texels in the destination's form.
-struct Taken<'a> {
-    job: &'a Job<'a>,
+struct SelectedRow<'a> {
+    job: &'a BlitJob<'a>,
     first: u32,
     /// Source texels, relative to `first`.
     columns: &'a Columns,
@@ -79,16 +79,16 @@ struct Taken<'a> {
     components: usize,
     words: Vec<u32>,
     decoded: Vec<u32>,
-    reader: Rows,
-    writer: Rows,
+    reader: RowCodec,
+    writer: RowCodec,
 }
 
-impl<'a> Taken<'a> {
-    fn new(job: &'a Job<'a>, first: u32, columns: &'a Columns) -> Taken<'a> {
+impl<'a> SelectedRow<'a> {
+    fn new(job: &'a BlitJob<'a>, first: u32, columns: &'a Columns) -> SelectedRow<'a> {
         let (src, dst) = (job.src.format(), job.dst.format());
         // Integers are clamped in all four components.
         let components = if src.is_integer() { 4 } else { components(src, dst) };
-        Taken {
+        SelectedRow {
             job,
             first,
             columns,
@@ -99,12 +99,12 @@ impl<'a> Taken<'a> {
             components,
             words: Vec::new(),
             decoded: Vec::new(),
-            reader: Rows::new(src, components),
-            writer: Rows::new(dst, components),
+            reader: RowCodec::new(src, components),
+            writer: RowCodec::new(dst, components),
         }
     }
 
-    fn row(&mut self, key: (u32, [u32; 2]), convert: &Convert, clamp: bool) {
+    fn row(&mut self, key: (u32, [u32; 2]), convert: &TexelConversion, clamp: bool) {
         if self.key == Some(key) {
             return;
         }
@@ -130,9 +130,9 @@ impl<'a> Taken<'a> {
             take(&self.source, texel, self.columns, &mut self.bytes);
         }
         match convert {
-            Convert::Nothing => {}
-            Convert::Swap => conversion::swap_bytes(&mut self.bytes),
-            Convert::Texels => {
+            TexelConversion::Nothing => {}
+            TexelConversion::Swap => conversion::swap_bytes(&mut self.bytes),
+            TexelConversion::Texels => {
                 self.words.resize(self.columns.all().len() * self.components, 0);
                 self.reader.unpack(&mut self.bytes, &mut self.words);
                 if clamp {
@@ -144,32 +144,32 @@ impl<'a> Taken<'a> {
         }
     }
 
-    fn write(&mut self, row: Row, convert: &Convert) {
+    fn write(&mut self, row: BlitRow, convert: &TexelConversion) {
         let (memory, offset) = (self.job.dst.memory, self.job.dst_row(row));
         match convert {
-            Convert::Texels => self.writer.write(memory, offset, &self.words),
-            Convert::Nothing | Convert::Swap => drop(memory.write(offset, &self.bytes)),
+            TexelConversion::Texels => self.writer.write(memory, offset, &self.words),
+            TexelConversion::Nothing | TexelConversion::Swap => drop(memory.write(offset, &self.bytes)),
         }
     }
 }
 
 /// Selects texels of `texel` bytes.
 fn take(from: &[u8], texel: usize, columns: &Columns, to: &mut [u8]) {
-    fn of<const B: usize>(from: &[u8], columns: &[u32], to: &mut [u8]) {
+    fn copy_columns<const B: usize>(from: &[u8], columns: &[u32], to: &mut [u8]) {
         let from = from.as_chunks::<B>().0;
         for (to, &column) in to.as_chunks_mut::<B>().0.iter_mut().zip(columns) {
             *to = from[column as usize];
         }
     }
     match texel {
-        1 => of::<1>(from, columns.all(), to),
-        2 => of::<2>(from, columns.all(), to),
-        3 => of::<3>(from, columns.all(), to),
+        1 => copy_columns::<1>(from, columns.all(), to),
+        2 => copy_columns::<2>(from, columns.all(), to),
+        3 => copy_columns::<3>(from, columns.all(), to),
         4 => columns.select_words(from, to),
-        6 => of::<6>(from, columns.all(), to),
-        8 => of::<8>(from, columns.all(), to),
-        12 => of::<12>(from, columns.all(), to),
-        16 => of::<16>(from, columns.all(), to),
+        6 => copy_columns::<6>(from, columns.all(), to),
+        8 => copy_columns::<8>(from, columns.all(), to),
+        12 => copy_columns::<12>(from, columns.all(), to),
+        16 => copy_columns::<16>(from, columns.all(), to),
         // No format has another size.
         _ => {}
     }

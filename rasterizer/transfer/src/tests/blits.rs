@@ -139,7 +139,7 @@ fn axis(rng: &mut Rng, most: u32) -> (u32, u32, [i32; 2], [i32; 2]) {
 #[test]
 fn blits_of_all_formats_are_those_of_single_texels() {
     let mut rng = Rng(0xb117_0000_1234);
-    let pool = execution::team::Team::new(3);
+    let pool = execution::work_sharing::WorkSharingPool::new(3);
     let (sources, targets) = (colors(features::BLIT_SRC), colors(features::BLIT_DST));
     assert!(sources.len() > 60 && targets.len() > 40, "{} {}", sources.len(), targets.len());
     // The formats are RGBA8 and BGRA8 with and without sRGB, R8, RG8, R16F, RGBA16F, R32F and

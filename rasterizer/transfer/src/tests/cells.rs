@@ -39,22 +39,22 @@ fn bytes(image: &ImageMemory) -> Vec<u8> {
 
 /// Returns a random image, and a copy of it that is laid out in cells.
 fn image(rng: &mut Rng, (name, dim, extent, levels, layers): (&str, Dim, [u32; 3], u32, u32)) -> [TestImage; 2] {
-    let straight = TestImage::new(rng, name, dim, extent, levels, layers, 1);
-    let cells = straight.in_cells();
-    [straight, cells]
+    let contiguous = TestImage::new(rng, name, dim, extent, levels, layers, 1);
+    let cells = contiguous.in_cells();
+    [contiguous, cells]
 }
 
 #[test]
 fn copies_between_layouts_keep_all_texels() {
     let mut rng = Rng(0x1357_9bdf_0246_8ace);
     for of in CELL_IMAGES {
-        let [straight, _] = image(&mut rng, of);
+        let [contiguous, _] = image(&mut rng, of);
         let [_, cells] = image(&mut rng, of);
         for level in 0..of.3 {
-            copy_image(None, &straight.memory, &cells.memory, &whole_level(&straight.memory, level));
+            copy_image(None, &contiguous.memory, &cells.memory, &whole_level(&contiguous.memory, level));
         }
-        assert!(straight.texels() == cells.texels(), "{of:?}");
-        assert!(bytes(&straight.memory) == bytes(&cells.memory), "{of:?}");
+        assert!(contiguous.texels() == cells.texels(), "{of:?}");
+        assert!(bytes(&contiguous.memory) == bytes(&cells.memory), "{of:?}");
     }
 }
 
@@ -62,16 +62,16 @@ fn copies_between_layouts_keep_all_texels() {
 fn transfers_write_the_same_texels() {
     let mut rng = Rng(0x2468_ace0_1357_9bdf);
     for of in CELL_IMAGES.into_iter().filter(|of| !of.0.starts_with("BC")) {
-        let [straight, cells] = image(&mut rng, of);
+        let [contiguous, cells] = image(&mut rng, of);
         let [other, other_cells] = image(&mut rng, of);
         let extent = of.2;
         for round in 0..6 {
             let corner = extent.map(|n| rng.below(n.div_ceil(2)) as i32);
             let size = [0, 1, 2].map(|i| 1 + rng.below(extent[i] - corner[i] as u32));
             let to = [0, 1, 2].map(|i| rng.below(extent[i] - size[i] + 1) as i32);
-            let place = layers(&straight.memory, 0);
+            let place = layers(&contiguous.memory, 0);
             let region = ImageCopy { src: place, src_offset: corner, dst: place, dst_offset: to, extent: size };
-            copy_image(None, &other.memory, &straight.memory, &region);
+            copy_image(None, &other.memory, &contiguous.memory, &region);
             copy_image(None, if round % 2 == 0 { &other.memory } else { &other_cells.memory }, &cells.memory, &region);
             let end = |from: [i32; 3], size: [u32; 3]| [from, [0, 1, 2].map(|i| from[i] + size[i] as i32)];
             let half = size.map(|n| n.div_ceil(2));
@@ -82,14 +82,14 @@ fn transfers_write_the_same_texels() {
                 dst_offsets: end([0; 3], if of.1 == Dim::D3 { half } else { [half[0], half[1], 1] }),
             };
             let filter = if of.0.ends_with("UINT") || round % 2 == 0 { Filter::Nearest } else { Filter::Linear };
-            blit_image(None, &other.memory, &straight.memory, &blit, filter);
+            blit_image(None, &other.memory, &contiguous.memory, &blit, filter);
             blit_image(None, &other_cells.memory, &cells.memory, &blit, filter);
-            assert!(straight.texels() == cells.texels(), "{of:?} {region:?}");
+            assert!(contiguous.texels() == cells.texels(), "{of:?} {region:?}");
         }
         let range = SubresourceRange { aspects: 1, base_level: 0, level_count: of.3, base_layer: 0, layer_count: of.4 };
-        for image in [&straight, &cells] {
+        for image in [&contiguous, &cells] {
             clear_color_image(None, &image.memory, [0x3f80_0000; 4], &range);
         }
-        assert!(straight.texels() == cells.texels(), "{of:?}");
+        assert!(contiguous.texels() == cells.texels(), "{of:?}");
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of the rows of a square of a plane: sixteen pixels at once on hosts with 512-bit vectors,
 //! else four.
 
-use super::{BlockAddress, Depths, LANES, Plane, Row, passes};
+use super::{BlockAddress, DepthRow, Depths, LANES, PlaneDepths, passes};
 use crate::prim::{Prim, SquareRows};
 use base::host::Host;
 use core::arch::x86_64::*;
@@ -21,13 +21,13 @@ fn leave(rows: &mut SquareRows, mut passed: impl FnMut(usize, u16) -> u16) {
     }
 }
 
-base::compiled! {
+base::multiversion! {
     /// Tests pixels of a square, and clears those that fail: a
     /// [`RowsTest`](super::super::block::RowsTest).
-    pub for Avx512 unsafe fn plane_rows_test [R: Row, const C: u32, const WRITE: bool] [R, C, WRITE]
+    pub for Avx512 unsafe fn plane_rows_test [R: DepthRow, const C: u32, const WRITE: bool] [R, C, WRITE]
         (prim: &Prim, at: &BlockAddress, place: [i32; 2], offset: [f32; 2], rows: &mut SquareRows) {
-        if H::WIDE {
-            wide_rows::<R, C, WRITE>(prim, at, place, offset, rows);
+        if H::HAS_512 {
+            rows_512::<R, C, WRITE>(prim, at, place, offset, rows);
         } else {
             rows_by_fours::<R, C, WRITE>(prim, at, place, offset, rows);
         }
@@ -37,7 +37,7 @@ base::compiled! {
 /// # Safety
 /// The requirements of [`plane_rows_test`] hold, and the host has the 512-bit level.
 #[inline(always)]
-unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
+unsafe fn rows_512<R: DepthRow, const C: u32, const WRITE: bool>(
     prim: &Prim,
     at: &BlockAddress,
     [x, y]: [i32; 2],
@@ -57,10 +57,10 @@ unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
             let p = at.base.wrapping_add(row * at.pitch);
             let down = dy * ((y - oy) as f32 + row as f32 + offset[1]) + constant;
             let z = _mm512_add_ps(across, _mm512_set1_ps(down));
-            let new = R::quantize_wide(_mm512_min_ps(_mm512_max_ps(z, low), high));
-            let passed = R::passes_wide::<C>(covered, new, R::load_wide(p, covered));
+            let new = R::quantize_512(_mm512_min_ps(_mm512_max_ps(z, low), high));
+            let passed = R::passes_512::<C>(covered, new, R::load_512(p, covered));
             if WRITE && passed != 0 {
-                R::store_wide(p, passed, new);
+                R::store_512(p, passed, new);
             }
             passed
         });
@@ -70,7 +70,7 @@ unsafe fn wide_rows<R: Row, const C: u32, const WRITE: bool>(
 /// # Safety
 /// The requirements of [`plane_rows_test`] hold.
 #[inline(always)]
-unsafe fn rows_by_fours<R: Row, const C: u32, const WRITE: bool>(
+unsafe fn rows_by_fours<R: DepthRow, const C: u32, const WRITE: bool>(
     prim: &Prim,
     at: &BlockAddress,
     [x, y]: [i32; 2],
@@ -78,7 +78,7 @@ unsafe fn rows_by_fours<R: Row, const C: u32, const WRITE: bool>(
     rows: &mut SquareRows,
 ) {
     // Each of the planes has four pixels of a row.
-    let columns = [0, 4, 8, 12].map(|column| Plane::new(prim, [x + column, y], offset));
+    let columns = [0, 4, 8, 12].map(|column| PlaneDepths::new(prim, [x + column, y], offset));
     leave(rows, |row, covered| {
         let p = at.base.wrapping_add(row * at.pitch);
         let mut passed = 0;

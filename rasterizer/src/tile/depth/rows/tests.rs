@@ -1,7 +1,7 @@
 //! Row tests of arbitrary depths, for comparison with the general test, and tests of squares on all
 //! levels.
 
-use super::super::block::Block;
+use super::super::block::DepthBlock;
 use super::super::plan::DepthPlan;
 use super::*;
 use crate::prim::SquareRows;
@@ -16,12 +16,16 @@ impl Depths for Listed<'_> {
     }
 }
 
-unsafe fn listed_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16], at: BlockAddress, mask: u32) -> u32 {
+unsafe fn listed_test<R: DepthRow, const C: u32, const WRITE: bool>(z: &[f32; 16], at: BlockAddress, mask: u32) -> u32 {
     // SAFETY: the texels of the block are addressable, as `depth::test` requires.
     unsafe { block::<R, C, WRITE>(&Listed(z), at, mask) }
 }
 
-unsafe fn listed_quad_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16], at: BlockAddress, mask: u32) -> u32 {
+unsafe fn listed_quad_test<R: DepthRow, const C: u32, const WRITE: bool>(
+    z: &[f32; 16],
+    at: BlockAddress,
+    mask: u32,
+) -> u32 {
     // SAFETY: the texels of the block are addressable, as `depth::test` requires.
     unsafe {
         let z = _mm_setr_ps(z[0], z[1], z[4], z[5]);
@@ -33,7 +37,7 @@ unsafe fn listed_quad_test<R: Row, const C: u32, const WRITE: bool>(z: &[f32; 16
 ///
 /// # Safety
 /// The requirements of `depth::test` hold.
-pub unsafe fn test_quad(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
+pub unsafe fn test_quad(format: DepthFormat, plan: &DepthPlan, block: &DepthBlock<'_>) -> u32 {
     let test: unsafe fn(&[f32; 16], BlockAddress, u32) -> u32 =
         select!(listed_quad_test, format, plan.compare, plan.write);
     // SAFETY: rows of the mask have four texels (`# Safety`).
@@ -44,7 +48,7 @@ pub unsafe fn test_quad(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>
 fn a_quads_depths_are_those_of_rows() {
     let mut rng = base::random::Rng(0x0dd_ba11);
     for _ in 0..3000 {
-        let mut prim = crate::front::NOTHING;
+        let mut prim = crate::front::UNSET_PRIM;
         prim.shade.z = [0; 3].map(|_| rng.float(-1.0, 1.0));
         prim.depth_range = [-0.5, 0.5];
         prim.shade.origin = [0; 2].map(|_| rng.below(500) as i32);
@@ -52,7 +56,7 @@ fn a_quads_depths_are_those_of_rows() {
         let offset = [0; 2].map(|_| rng.below(16) as f32 / 16.0);
         // SAFETY: SSE2 is part of x86-64, and the vectors have four floats.
         let [quad, rows] = unsafe {
-            let plane = Plane::new(&prim, place, offset);
+            let plane = PlaneDepths::new(&prim, place, offset);
             let rows = _mm_movelh_ps(plane.row(0), plane.row(1));
             [quad_depths(&prim, place, offset), rows].map(|z| core::mem::transmute::<__m128, [u32; 4]>(z))
         };
@@ -62,23 +66,23 @@ fn a_quads_depths_are_those_of_rows() {
 
 #[test]
 fn rows_of_squares_are_tested_alike_on_all_levels() {
-    use crate::front::NOTHING;
+    use crate::front::UNSET_PRIM;
     let mut rng = base::random::Rng(0x0dec_ade5);
     for round in 0..3000u32 {
         let format = [DepthFormat::D16, DepthFormat::D24, DepthFormat::F32][round as usize % 3];
         let (compare, write) = (CompareOp::ALL[rng.below(8) as usize], rng.below(4) != 0);
-        let mut prim = NOTHING;
+        let mut prim = UNSET_PRIM;
         // Depths are coarse, so that they are often equal.
         let mut near = |scale: i32| (rng.below(17) as i32 - 8) as f32 / (8 * scale) as f32;
         prim.shade.z = if round % 50 == 0 { [f32::NAN, 0.5, 0.0] } else { [near(16), near(16), near(1) + 0.5] };
         prim.depth_range = [0.0, if round % 7 == 0 { 0.75 } else { 1.0 }];
         prim.shade.origin = [rng.below(9) as i32, rng.below(9) as i32];
         let place = [rng.below(16) as i32 * 4, rng.below(16) as i32 * 4];
-        let rows: SquareRows = core::array::from_fn(|_| rng.wide() & rng.wide());
+        let rows: SquareRows = core::array::from_fn(|_| rng.next_u64() & rng.next_u64());
         let first: [u32; 256] = core::array::from_fn(|_| format.encode(rng.below(17) as f32 / 16.0));
-        let of: fn(Level) -> RowsTest = select!(plane_rows_test, format, compare, write);
+        let of: fn(SimdLevel) -> RowsTest = select!(plane_rows_test, format, compare, write);
         let mut seen: Option<([u32; 256], SquareRows)> = None;
-        for level in Level::all_here() {
+        for level in SimdLevel::all_supported() {
             let mut memory = [0u8; 1024];
             let bytes = format.bytes();
             for (i, texel) in first.iter().enumerate() {
@@ -130,7 +134,7 @@ fn rows_of_squares_are_tested_alike_on_all_levels() {
 ///
 /// # Safety
 /// The requirements of `depth::test` hold.
-pub unsafe fn test(format: DepthFormat, plan: &DepthPlan, block: &Block<'_>) -> u32 {
+pub unsafe fn test(format: DepthFormat, plan: &DepthPlan, block: &DepthBlock<'_>) -> u32 {
     let test: unsafe fn(&[f32; 16], BlockAddress, u32) -> u32 = select!(listed_test, format, plan.compare, plan.write);
     // SAFETY: rows of the mask have four texels (`# Safety`).
     unsafe { test(block.z, block.depth, block.mask) }

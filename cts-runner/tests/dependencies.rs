@@ -1,0 +1,406 @@
+//! Tests the dependencies between the crates, read from `cargo metadata`, and those between the
+//! modules of each crate, read from its source.
+
+mod module_graph;
+
+use module_graph::ModuleGraph;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+/// A crate of the workspace.
+struct Member {
+    /// Name of the package.
+    package: &'static str,
+    /// Folder below the workspace's root.
+    folder: &'static str,
+    /// Packages of the workspace that it may use.
+    uses: &'static [&'static str],
+    /// Further packages of the workspace that its tests may use.
+    tests_use: &'static [&'static str],
+}
+
+/// All crates, with the allowed dependencies between them.
+const MEMBERS: [Member; 9] = [
+    Member { package: "grus-base", folder: "base", uses: &[], tests_use: &[] },
+    Member { package: "grus-jit", folder: "jit", uses: &["grus-base"], tests_use: &[] },
+    Member {
+        package: "grus-execution",
+        folder: "rasterizer/execution",
+        uses: &["grus-base"],
+        tests_use: &["grus-test-support"],
+    },
+    Member {
+        package: "grus-texture",
+        folder: "rasterizer/texture",
+        uses: &["grus-base"],
+        tests_use: &["grus-test-support"],
+    },
+    Member {
+        package: "grus-transfer",
+        folder: "rasterizer/transfer",
+        uses: &["grus-base", "grus-execution"],
+        tests_use: &["grus-test-support"],
+    },
+    Member {
+        package: "grus-rasterizer",
+        folder: "rasterizer",
+        uses: &["grus-base", "grus-execution"],
+        tests_use: &["grus-test-support"],
+    },
+    Member {
+        package: "grus-icd",
+        folder: "icd",
+        uses: &["grus-base", "grus-jit", "grus-execution", "grus-texture", "grus-transfer", "grus-rasterizer"],
+        tests_use: &[],
+    },
+    Member { package: "grus-test-support", folder: "rasterizer/test-support", uses: &["grus-base"], tests_use: &[] },
+    Member { package: "cts-runner", folder: "cts-runner", uses: &[], tests_use: &[] },
+];
+
+#[test]
+fn only_allowed_dependencies_exist() {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo runs");
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("metadata is JSON");
+    let packages = metadata["packages"].as_array().expect("packages");
+    let name = |value: &serde_json::Value| value["name"].as_str().expect("a name").to_owned();
+    let members: BTreeSet<String> = packages.iter().map(name).collect();
+    let expected: BTreeSet<String> = MEMBERS.iter().map(|member| member.package.to_string()).collect();
+    assert_eq!(members, expected, "the crates of the workspace");
+    for package in packages {
+        let from = name(package);
+        let member = MEMBERS.iter().find(|member| member.package == from).expect("a member");
+        let manifest = package["manifest_path"].as_str().expect("a path");
+        assert!(manifest.ends_with(&format!("/{}/Cargo.toml", member.folder)), "{from} is at {manifest}");
+        for dependency in package["dependencies"].as_array().expect("dependencies") {
+            let to = name(dependency);
+            let only_tests = dependency["kind"] == "dev";
+            let allowed = member.uses.contains(&to.as_str()) || only_tests && member.tests_use.contains(&to.as_str());
+            assert!(!members.contains(&to) || allowed, "{from} -> {to} is not a dependency of the design");
+        }
+    }
+}
+
+fn read(folder: &str) -> ModuleGraph {
+    ModuleGraph::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder).join("src/lib.rs"))
+}
+
+/// The modules of a crate have no cyclic dependencies, so a reader finds everything that a module
+/// depends on below it.
+#[test]
+fn modules_have_no_dependency_cycles() {
+    let mut found = String::new();
+    for Member { folder, .. } in MEMBERS {
+        let graph = read(folder);
+        let dependencies = graph.dependencies();
+        for cycle in graph.cycles() {
+            found += &format!("{folder}: a cycle of {}\n", cycle.len());
+            for ((from, to), names) in &dependencies {
+                if cycle.contains(from) && cycle.contains(to) {
+                    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                    found += &format!("    {} -> {}: {}\n", from.join("::"), to.join("::"), names.join(", "));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "\n{found}");
+}
+
+/// Modules that may contain `unsafe`, by the folder of their crate. In the crates of the driver,
+/// the compiler forbids it in all files except these and those that contain one of these.
+const UNSAFE: &[(&str, &[&str])] = &[
+    (
+        "base",
+        &[
+            "abi::context",
+            "abi::descriptor",
+            "abi::helper",
+            "abi::image",
+            "abi::layout",
+            "abi::stage",
+            "alloc",
+            "cpu",
+            "deferred_atomics",
+            "fork",
+            "format::astc::texels",
+            "format::bc_vectors",
+            "format::lanes",
+            "format::pack",
+            "format::srgb_vectors",
+            "fp",
+            "host",
+            "host::avx2",
+            "host::sse41",
+            "mem",
+            "shader::code",
+            "stack",
+            "thread",
+        ],
+    ),
+    (
+        "cts-runner",
+        &[
+            "bench::child",
+            "bench::compute::graph",
+            "bench::compute::latency",
+            "bench::compute::words",
+            "bench::corpus::fixture",
+            "bench::create::fixture",
+            "bench::kernel",
+            "bench::sysroot",
+            "bench::limits",
+            "bench::process",
+            "bench::start",
+            "cts::process",
+            "demo",
+            "hashes",
+            "hashes::run",
+            "demo::scene",
+            "demo::textures",
+            "driver",
+            "vk::api",
+            "vk::core",
+            "vk::draw",
+            "vk::gpu",
+            "vk::memory",
+            "vk::optional",
+            "vk::pipeline",
+            "vk::record",
+            "vk::recorder",
+            "vk::submit",
+            "vk::ycbcr",
+        ],
+    ),
+    (
+        "icd",
+        &[
+            "shader_compiler::heap_table",
+            "shader_compiler::helpers",
+            "shader_compiler::set_memory",
+            "shader_compiler::tiered",
+            "caps::build_id",
+            "caps::features",
+            "caps::formats",
+            "caps::host",
+            "caps::modifiers",
+            "caps::newer",
+            "caps::properties",
+            "command::execute::draw",
+            "command::execute::device_range",
+            "command::execute::query",
+            "command::transfer",
+            "entry",
+            "entry::calibration",
+            "entry::cmd_address",
+            "entry::cmd_draw",
+            "entry::cmd_extended_state",
+            "entry::cmd_state",
+            "entry::cmd_transfer",
+            "entry::cmd_transform_feedback",
+            "entry::command_buffer",
+            "entry::descriptor",
+            "entry::descriptor_buffer",
+            "entry::descriptor_heap",
+            "entry::descriptor_write",
+            "entry::device",
+            "entry::device_fault",
+            "entry::external",
+            "entry::host_image_copy",
+            "entry::instance",
+            "entry::physical_device",
+            "entry::pipeline",
+            "entry::pipeline_executable",
+            "entry::pipeline_info",
+            "entry::pipeline_state",
+            "entry::recording",
+            "entry::render_pass",
+            "entry::resource",
+            "entry::sampler",
+            "entry::sparse",
+            "entry::sync",
+            "ffi::allocator",
+            "ffi::handle",
+            "ffi::messages",
+            "ffi::pointer",
+            "ffi::shim",
+            "ffi::table",
+            "os::arena",
+            "os::arena::sparse",
+            "os::backing",
+            "os::clock",
+            "os::condvar",
+            "os::descriptor",
+            "os::dma_buf",
+            "os::memory_limits",
+            "os::shared_counter",
+            "os::user",
+            "wsi::client",
+            "wsi::entry",
+            "wsi::swapchain",
+            "wsi::wayland::connection",
+            "wsi::wayland::library",
+            "wsi::x11",
+            "wsi::x11_stream",
+        ],
+    ),
+    (
+        "jit",
+        &[
+            "code::blob",
+            "code::call",
+            "code::coherence::aarch64",
+            "code::memory",
+            "lir::eval",
+            "lir::eval::memory",
+            "lir::random",
+        ],
+    ),
+    (
+        "rasterizer",
+        &[
+            "front",
+            "front::assemble",
+            "front::capture",
+            "front::soa_fetch",
+            "front::geometry",
+            "front::mesh",
+            "front::non_temporal",
+            "front::mesh_dispatch",
+            "front::tessellation",
+            "front::vertex",
+            "interpolate",
+            "interpolate::avx512",
+            "prim::coverage",
+            "prim::record",
+            "prim::screen",
+            "scene",
+            "surface",
+            "tile",
+            "tile::blocks",
+            "tile::hi_z",
+            "tile::color",
+            "tile::color::advanced",
+            "tile::color::unorm8_blend",
+            "tile::color::unorm8",
+            "tile::color::flat",
+            "tile::color::any_format",
+            "tile::color::quad_pairs",
+            "tile::color::quad_texels",
+            "tile::color::source",
+            "tile::color::srgb",
+            "tile::color::byte_vector",
+            "tile::color::avx512",
+            "tile::depth",
+            "tile::depth::block",
+            "tile::depth::format",
+            "tile::depth::general",
+            "tile::depth::rows",
+            "tile::depth::rows::square",
+            "tile::epilogue",
+            "tile::flat",
+            "tile::fragment",
+            "tile::visibility_buffer",
+            "tile::quads",
+            "tile::rectangles",
+            "tile::resolve",
+            "tile::small_primitives",
+        ],
+    ),
+    ("rasterizer/execution", &["compute", "mem", "stage", "work_sharing::scoped_closure"]),
+    ("rasterizer/test-support", &["guard", "image", "stage"]),
+    (
+        "rasterizer/texture",
+        &[
+            "fetch_store",
+            "avx512::anisotropic",
+            "avx512::level",
+            "compressed",
+            "sparse",
+            "chunk_batch",
+            "chunk_batch::avx512",
+            "decode_cache",
+            "divergent",
+            "scalar",
+            "avx512::image_texels",
+            "kernels",
+            "lod",
+            "lanes8::sample_2d_batch",
+            "avx512::bilinear_narrow",
+            "avx512::nearest_texels",
+            "lanes8::sample_2d",
+            "avx512::anisotropic_probes",
+            "avx512::quad_windows",
+            "avx512::bilinear_batch",
+            "texel",
+            "avx512::nearest",
+            "lanes8::sample_any",
+            "avx512::sample_2d",
+            "avx512::bilinear",
+            "window",
+            "words",
+            "avx512::wrap",
+            "ycbcr",
+        ],
+    ),
+    ("rasterizer/transfer", &["conversion", "kernels", "rows"]),
+];
+
+#[test]
+fn unsafe_code_is_in_listed_modules_only() {
+    let mut found = String::new();
+    for Member { folder, .. } in MEMBERS {
+        let graph = read(folder);
+        let allowed = UNSAFE.iter().find(|(of, _)| *of == folder).map(|(_, modules)| *modules).unwrap_or_default();
+        let allowed: BTreeSet<Vec<String>> =
+            allowed.iter().map(|m| m.split("::").filter(|n| !n.is_empty()).map(str::to_owned).collect()).collect();
+        for (name, module) in &graph.modules {
+            let (may, has) = (allowed.contains(name), module.has_unsafe());
+            let around = || allowed.iter().any(|a| a.starts_with(name));
+            let forbidden = || (0..=name.len()).any(|n| graph.modules[&name[..n]].forbids_unsafe);
+            let inline = || name.split_last().is_some_and(|(_, outer)| graph.modules[outer].file == module.file);
+            let free = || folder == "cts-runner" || inline() || around() || forbidden();
+            let what = match (may, has) {
+                (false, true) => "has `unsafe`, and may not",
+                (true, false) => "has no `unsafe`: it need not be in the list",
+                (false, false) if !free() => "lacks #![forbid(unsafe_code)], here or further out",
+                _ => continue,
+            };
+            found += &format!("{folder} {}: {what} ({})\n", name.join("::"), module.file.display());
+        }
+        for name in allowed.iter().filter(|name| !graph.modules.contains_key(*name)) {
+            found += &format!("{folder} {}: is in the list and nowhere else\n", name.join("::"));
+        }
+    }
+    assert!(found.is_empty(), "\n{found}");
+}
+
+/// A test program consists of `main.rs` and files beside it. A file that `main.rs` does not declare
+/// would never run.
+#[test]
+fn test_programs_name_their_files() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let entries = |path: &Path| std::fs::read_dir(path).into_iter().flatten().flatten().map(|e| e.path());
+    let mut programs = 0;
+    for Member { folder, .. } in MEMBERS {
+        let tests = root.join(folder).join("tests");
+        for main in entries(&tests).map(|folder| folder.join("main.rs")).filter(|main| main.exists()) {
+            programs += 1;
+            let text = std::fs::read_to_string(&main).expect("text");
+            for file in entries(main.parent().expect("a folder")).filter(|f| f.extension().is_some_and(|e| e == "rs")) {
+                let name = file.file_stem().expect("a name").to_string_lossy().into_owned();
+                assert!(
+                    name == "main" || text.contains(&format!("\nmod {name};")),
+                    "{} is in no program",
+                    file.display()
+                );
+            }
+        }
+    }
+    assert!(programs >= 3, "{programs}");
+}

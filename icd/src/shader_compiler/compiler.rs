@@ -1,0 +1,309 @@
+//! The device's compiler: it knows the living stages and has their code made.
+//!
+//! A stage is found in the application's cache, or among the living stages of the device: one with
+//! the same key has the same code, which may still be in production. Otherwise the stage is
+//! prepared on the calling thread, which finds all of its errors. Its code is then made on the
+//! pool, in the order of creation. Jobs refer to stages weakly: a stage that is dropped before its
+//! turn costs nothing.
+//!
+//! A prepared stage takes some hundred kilobytes. If too many wait, the creating thread makes code
+//! itself.
+//!
+//! Better code for long-running stages is made outside the pool, because the pool's threads are
+//! busy at that time with the draw or dispatch that needs the code. The threads are started when
+//! there is such work, and end when there is none. A shader whose better code would take long to
+//! make keeps the quick code. Between two steps the threads check whether the code is still wanted,
+//! so that no waiter waits longer than one step.
+
+#![forbid(unsafe_code)]
+
+use super::compile::{StageKey, StageRequest};
+use super::pipeline_cache::PipelineCache;
+use super::tiered::{Policy, StageOwner, TieredCode};
+use super::warm_up;
+use crate::fallible;
+use crate::ffi::messages::Messages;
+use crate::os::condvar::Condvar;
+use crate::os::heap_trim::note_compile_step;
+use ash::vk;
+use execution::work_sharing::WorkSharingPool;
+use jit::error::Error;
+use parking_lot::Mutex;
+use rasterizer::Engine;
+use rayon::ThreadPool;
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
+
+/// Number of jobs that may wait, per thread of the pool.
+const WAITING_PER_THREAD: usize = 16;
+
+/// Number of threads of the pool per thread that makes better code.
+const POOL_THREADS_PER_IMPROVER: usize = 4;
+
+/// Least memory that compiling takes, in bytes per word of SPIR-V. It is requested before the
+/// compile begins.
+const COMPILER_BYTES: usize = 256;
+
+/// Origin of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CodeOrigin {
+    /// The application's pipeline cache.
+    Cache,
+    /// Another pipeline of the device.
+    Shared,
+    /// Compiled for this request.
+    Compiled,
+}
+
+/// Reason why there is no stage.
+#[derive(Debug)]
+pub enum CompileError {
+    /// The stage is not cached, and the application forbids compiling.
+    CompileRequired,
+    /// The system has no memory for a compile.
+    OutOfMemory,
+    /// The shader has this error.
+    Shader(Error),
+}
+
+/// The compiler of a device.
+pub struct Compiler {
+    messages: Arc<Messages>,
+    engine: Arc<Engine>,
+    policy: Policy,
+    live_stages: Mutex<HashMap<StageKey, Weak<TieredCode>>>,
+    jobs: Mutex<Jobs>,
+    finished: Condvar,
+    /// True if there is a cache with stages.
+    stored: AtomicBool,
+}
+
+#[derive(Default)]
+struct Jobs {
+    /// Number of jobs that were given to the pool and are not finished.
+    spawned: usize,
+    /// Stages to be improved. The two fields below are the number of threads that improve stages,
+    /// and the threads that are not joined yet.
+    queue: VecDeque<Weak<TieredCode>>,
+    improving: usize,
+    threads: Vec<base::thread::JoinHandle<()>>,
+    stopping: bool,
+}
+
+impl Compiler {
+    /// Creates a compiler that uses the engine's pool; starts no thread.
+    pub fn new(messages: Arc<Messages>, engine: Arc<Engine>, policy: Policy) -> Arc<Compiler> {
+        Arc::new(Compiler {
+            messages,
+            engine,
+            policy,
+            live_stages: Mutex::default(),
+            jobs: Mutex::default(),
+            finished: Condvar::new(),
+            stored: AtomicBool::new(false),
+        })
+    }
+
+    /// Returns the threads of the device.
+    fn work_sharing(&self) -> &WorkSharingPool {
+        self.engine.pool().work_sharing()
+    }
+
+    /// Returns the compiler as its stages refer to it.
+    fn owner(self: &Arc<Self>) -> Weak<dyn StageOwner> {
+        Arc::downgrade(self) as Weak<dyn StageOwner>
+    }
+
+    /// Returns the stage for a request; its code may still be in production.
+    ///
+    /// # Errors
+    /// The reasons are those of [`CompileError`].
+    pub fn stage(
+        self: &Arc<Self>,
+        request: StageRequest,
+        cache: Option<&PipelineCache>,
+        only_cached: bool,
+    ) -> Result<(Arc<TieredCode>, CodeOrigin), CompileError> {
+        let key = request.key();
+        let mut request = Some(request);
+        let load = |bytes: &[u8]| {
+            TieredCode::stored(self.owner(), key.clone(), request.take()?, bytes).map(|code| self.register(code))
+        };
+        if let Some(code) = cache.and_then(|c| c.find(&key, load)) {
+            return Ok((code, CodeOrigin::Cache));
+        }
+        let live_stages = self.live_stages.lock().get(&key).and_then(Weak::upgrade);
+        let (code, origin) = match live_stages {
+            Some(code) => (code, CodeOrigin::Shared),
+            None if only_cached => return Err(CompileError::CompileRequired),
+            None => {
+                let request = request
+                    .ok_or_else(|| CompileError::Shader(Error::internal("a cached stage could not be loaded")))?;
+                // The compiler's own tables cannot report failed allocations, so memory is checked
+                // in advance.
+                fallible::available(request.words.len() * COMPILER_BYTES).map_err(|_| CompileError::OutOfMemory)?;
+                self.warm_up();
+                let prepared = request.prepare();
+                note_compile_step();
+                let prepared = prepared.map_err(CompileError::Shader)?;
+                for deviation in prepared.deviations() {
+                    let severity = vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
+                    let message = format!("{:?} shader, entry point \"{}\": {deviation}", request.stage, request.entry);
+                    self.messages.report(severity, "GRUS-deviation", &message, None);
+                }
+                let code = self.register(TieredCode::new(self.owner(), key, request, prepared));
+                self.generate(&code);
+                (code, CodeOrigin::Compiled)
+            }
+        };
+        if let Some(cache) = cache {
+            cache.insert(&code);
+        }
+        Ok((code, origin))
+    }
+
+    /// Registers a stage and returns it, or returns the stage of another thread that was faster.
+    fn register(&self, code: Arc<TieredCode>) -> Arc<TieredCode> {
+        let mut live_stages = self.live_stages.lock();
+        if let Some(first) = live_stages.get(code.key()).and_then(Weak::upgrade) {
+            drop(live_stages);
+            return first;
+        }
+        live_stages.insert(code.key().clone(), Arc::downgrade(&code));
+        code
+    }
+
+    /// Starts the warm-up of the compiler ([`warm_up`]), because an object was created that only
+    /// pipelines need. Does nothing if stages are likely to be stored ones.
+    pub fn expect_stages(self: &Arc<Self>) {
+        if !self.stored.load(Ordering::Relaxed) {
+            self.warm_up();
+        }
+    }
+
+    /// Notes that there is a cache with stages: a warm-up that has begun may end.
+    pub fn expect_stored_stages(&self) {
+        self.stored.store(true, Ordering::Relaxed);
+    }
+
+    /// Starts the warm-up of the compiler on the pool, once in a process, while this thread goes
+    /// on.
+    fn warm_up(self: &Arc<Self>) {
+        static DONE: AtomicBool = AtomicBool::new(false);
+        if DONE.load(Ordering::Relaxed) || self.work_sharing().threads() < 2 || DONE.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if let Some(pool) = self.work_sharing().pool() {
+            let compiler = self.clone();
+            // The warm-up also ends if another job waits.
+            let is_needed = move || {
+                let jobs = compiler.jobs.lock();
+                !(compiler.stored.load(Ordering::Relaxed) || jobs.stopping || jobs.spawned > 1)
+            };
+            let tier = self.policy.first();
+            self.spawn(pool, move || warm_up::warm_up(tier, &is_needed));
+        }
+    }
+
+    /// Schedules the generation of a stage's code.
+    fn generate(self: &Arc<Self>, code: &Arc<TieredCode>) {
+        let full = self.jobs.lock().spawned >= WAITING_PER_THREAD * self.work_sharing().threads();
+        let Some(pool) = (if full { None } else { self.work_sharing().pool() }) else {
+            return code.generate_if_waiting();
+        };
+        let code = Arc::downgrade(code);
+        self.spawn(pool, move || {
+            if let Some(code) = code.upgrade() {
+                code.generate_if_waiting();
+            }
+        });
+    }
+
+    fn improve_all(&self) {
+        loop {
+            let next = {
+                let mut jobs = self.jobs.lock();
+                let next = if jobs.stopping { None } else { jobs.queue.pop_front() };
+                jobs.improving -= usize::from(next.is_none());
+                next
+            };
+            let Some(next) = next else { return };
+            let Some(code) = next.upgrade() else { continue };
+            // This thread holds one of the references.
+            let is_needed = || Arc::strong_count(&code) > 1 && !self.jobs.lock().stopping;
+            let upgraded = code.upgrade(&is_needed);
+            note_compile_step();
+            if let Err(message) = upgraded {
+                let severity = vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
+                let message = format!("a shader stays on the quick tier: {message}");
+                self.messages.report(severity, "GRUS-internal", &message, None);
+            }
+        }
+    }
+
+    fn spawn(self: &Arc<Self>, pool: &ThreadPool, job: impl FnOnce() + Send + 'static) {
+        self.jobs.lock().spawned += 1;
+        let compiler = self.clone();
+        pool.spawn(move || {
+            // A panic would end the process. The stage's own state informs waiting threads of a
+            // failure.
+            let _ = catch_unwind(AssertUnwindSafe(job));
+            note_compile_step();
+            let mut jobs = compiler.jobs.lock();
+            jobs.spawned -= 1;
+            if jobs.spawned == 0 {
+                compiler.finished.notify_all();
+            }
+        });
+    }
+
+    /// Waits for running jobs and lets no further one begin. The device's pipelines are destroyed,
+    /// so jobs that have not begun have no stage.
+    pub fn stop(&self) {
+        let mut jobs = self.jobs.lock();
+        jobs.stopping = true;
+        while jobs.spawned != 0 {
+            self.finished.wait(&mut jobs);
+        }
+        let threads = std::mem::take(&mut jobs.threads);
+        drop(jobs);
+        for thread in threads {
+            // A thread that panicked has nothing left to report.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl StageOwner for Compiler {
+    fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    fn tier_up(self: Arc<Self>, code: Weak<TieredCode>) {
+        let mut jobs = self.jobs.lock();
+        if jobs.stopping {
+            return;
+        }
+        jobs.queue.push_back(code);
+        if jobs.improving >= (self.work_sharing().threads() / POOL_THREADS_PER_IMPROVER).max(1) {
+            return;
+        }
+        let compiler = self.clone();
+        let thread = base::thread::spawn("grus-compiler", base::thread::STACK, move || compiler.improve_all());
+        // Without a thread the stage keeps the quick code until the next request.
+        if let Ok(thread) = thread {
+            jobs.improving += 1;
+            jobs.threads.retain(|t| !t.is_finished());
+            jobs.threads.push(thread);
+        }
+    }
+
+    fn remove_dropped_stage(&self, key: &StageKey) {
+        let mut live_stages = self.live_stages.lock();
+        if live_stages.get(key).is_some_and(|code| code.strong_count() == 0) {
+            live_stages.remove(key);
+        }
+    }
+}

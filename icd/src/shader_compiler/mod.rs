@@ -1,0 +1,16 @@
+//! Interfaces to the shader compiler and to generated code: stages by key, their code by tier,
+//! caches of them, the memory of descriptor sets, and helpers.
+
+mod cache_key;
+pub mod compile;
+pub mod compiler;
+pub mod heap_table;
+pub mod helpers;
+pub mod inspect;
+pub mod pipeline_cache;
+pub mod set_memory;
+pub mod tiered;
+mod warm_up;
+
+#[cfg(test)]
+mod tiered_tests;

@@ -1,0 +1,359 @@
+//! Pipeline caches, which map the keys of stages to their bytes.
+//!
+//! The blob is `VkPipelineCacheHeaderVersionOne`, then a tag, then entries. An entry has the
+//! lengths of its SPIR-V, of the rest of the key, and of the code, followed by these three. The tag
+//! is a keyed BLAKE3 hash of everything else, by a key of this user and build ([`cache_key`]).
+//! Machine code is thus taken from a blob only if this user's driver put it there, wherever the
+//! application kept it meanwhile. A blob whose header, lengths or tag do not match is ignored as a
+//! whole. The hash covers the cache's own copy, because the application's memory may be a file that
+//! another process writes to.
+//!
+//! `vkGetPipelineCacheData` is called for the size and then for the data, while code may be
+//! replaced by better code of another size. The announced blob is therefore kept for the second
+//! call, as long as no stage is added in between.
+
+#![forbid(unsafe_code)]
+
+use super::cache_key::{self, cache_key};
+use super::compile::{ForwardingHasher, StageKey};
+use super::tiered::TieredCode;
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// Bytes of `VkPipelineCacheHeaderVersionOne`.
+const VULKAN_HEADER: usize = 32;
+const TAG: usize = blake3::OUT_LEN;
+/// Bytes before the entries.
+const HEADER: usize = VULKAN_HEADER + TAG;
+/// Bytes of an entry's lengths.
+const ENTRY_HEADER: usize = 24;
+
+#[derive(Clone)]
+enum CacheEntry {
+    /// An entry in its stored form.
+    Stored(Arc<[u8]>),
+    /// A stage in use, whose code may still be under construction.
+    Live(Arc<TieredCode>),
+}
+
+/// A stage's key and the bytes of its code blob.
+type StoredStage = (StageKey, Arc<[u8]>);
+
+#[derive(Default)]
+struct Entries {
+    by_key: HashMap<StageKey, CacheEntry>,
+    /// Counter that changes with the set of keys.
+    generation: u64,
+}
+
+/// `VkPipelineCache`.
+#[derive(Default)]
+pub struct PipelineCache {
+    entries: Mutex<Entries>,
+    /// The blob whose size was queried, and its generation.
+    announced: Mutex<Option<(u64, Arc<[u8]>)>>,
+}
+
+impl PipelineCache {
+    /// Makes a cache with the usable entries of `data`.
+    pub fn new(data: &[u8]) -> PipelineCache {
+        // The key is not needed if there is nothing to check.
+        let usable = data.len() > HEADER;
+        Self::with_key(data, if usable { cache_key() } else { None })
+    }
+
+    fn with_key(data: &[u8], key: Option<&cache_key::SecretKey>) -> PipelineCache {
+        let by_key = key.and_then(|key| parse(data, key)).unwrap_or_default();
+        PipelineCache { entries: Mutex::new(Entries { by_key, generation: 0 }), announced: Mutex::default() }
+    }
+
+    /// Returns true if the cache has no stages.
+    pub fn is_empty(&self) -> bool {
+        self.entries.lock().by_key.is_empty()
+    }
+
+    /// Returns the stage if it is cached; `load` makes it from its bytes.
+    pub fn find(&self, key: &StageKey, load: impl FnOnce(&[u8]) -> Option<Arc<TieredCode>>) -> Option<Arc<TieredCode>> {
+        let mut entries = self.entries.lock();
+        let entry = entries.by_key.get_mut(key)?;
+        if let CacheEntry::Stored(bytes) = entry {
+            *entry = CacheEntry::Live(load(bytes)?);
+        }
+        match entry {
+            CacheEntry::Live(code) => Some(code.clone()),
+            CacheEntry::Stored(_) => None,
+        }
+    }
+
+    /// Adds a stage.
+    pub fn insert(&self, code: &Arc<TieredCode>) {
+        let mut entries = self.entries.lock();
+        entries.by_key.insert(code.key().clone(), CacheEntry::Live(code.clone()));
+        entries.generation += 1;
+    }
+
+    /// `vkMergePipelineCaches`.
+    pub fn merge(&self, from: &PipelineCache) {
+        if std::ptr::eq(self, from) {
+            return;
+        }
+        let others: Vec<(StageKey, CacheEntry)> =
+            from.entries.lock().by_key.iter().map(|(k, e)| (k.clone(), e.clone())).collect();
+        let mut entries = self.entries.lock();
+        for (key, entry) in others {
+            entries.by_key.entry(key).or_insert(entry);
+        }
+        entries.generation += 1;
+    }
+
+    /// Returns the generation and every entry's bytes, ordered by key; waits for code that is under
+    /// construction.
+    fn sorted(&self) -> (u64, Vec<StoredStage>) {
+        let (generation, entries): (_, Vec<(StageKey, CacheEntry)>) = {
+            let entries = self.entries.lock();
+            (entries.generation, entries.by_key.iter().map(|(k, e)| (k.clone(), e.clone())).collect())
+        };
+        let bytes = |entry: CacheEntry| match entry {
+            CacheEntry::Stored(bytes) => Some(bytes),
+            CacheEntry::Live(code) => code.bytes().map(Arc::from),
+        };
+        let mut list: Vec<_> = entries.into_iter().filter_map(|(key, entry)| Some((key, bytes(entry)?))).collect();
+        list.sort_by(|(a, _), (b, _)| a.cmp(b));
+        (generation, list)
+    }
+
+    /// Returns the blob. Without `limit` the blob is kept for the next call; with one, the blob has
+    /// as many whole entries as fit. The flag is true if all entries fit.
+    pub fn data(&self, limit: Option<usize>) -> (Arc<[u8]>, bool) {
+        let Some(limit) = limit else {
+            let (generation, blob, complete) = self.blob(usize::MAX, cache_key());
+            *self.announced.lock() = Some((generation, blob.clone()));
+            return (blob, complete);
+        };
+        let announced = self.announced.lock().take();
+        if let Some((generation, blob)) = announced
+            && blob.len() <= limit
+            && generation == self.entries.lock().generation
+        {
+            return (blob, true);
+        }
+        if limit < HEADER {
+            // Vulkan's header must be returned if it fits. Without a tag there is nothing else.
+            let header = if limit < VULKAN_HEADER { Arc::default() } else { Arc::from(header()) };
+            return (header, false);
+        }
+        let (_, blob, complete) = self.blob(limit, cache_key());
+        (blob, complete)
+    }
+
+    /// Returns the generation, a blob with at least a header, and whether the blob is complete.
+    /// Without a key it has no entries.
+    fn blob(&self, limit: usize, key: Option<&cache_key::SecretKey>) -> (u64, Arc<[u8]>, bool) {
+        let (generation, list) = self.sorted();
+        let (mut data, mut complete) = (header().to_vec(), true);
+        data.resize(HEADER, 0);
+        for (stage, bytes) in list {
+            let lengths = [size_of_val(stage.words()), stage.parameters().len(), bytes.len()];
+            if key.is_none() || data.len() + ENTRY_HEADER + lengths.iter().sum::<usize>() > limit {
+                complete = false;
+                break;
+            }
+            data.extend(lengths.iter().flat_map(|length| (*length as u64).to_le_bytes()));
+            u32::hash_slice(stage.words(), &mut ForwardingHasher::into_bytes(&mut data));
+            data.extend_from_slice(stage.parameters());
+            data.extend_from_slice(&bytes);
+        }
+        if let Some(key) = key {
+            let mut hasher = blake3::Hasher::new_keyed(key);
+            hasher.update(&data[..VULKAN_HEADER]).update(&data[HEADER..]);
+            data[VULKAN_HEADER..HEADER].copy_from_slice(hasher.finalize().as_bytes());
+        }
+        (generation, data.into(), complete)
+    }
+}
+
+fn header() -> [u8; VULKAN_HEADER] {
+    let mut header = [0; VULKAN_HEADER];
+    let properties = crate::caps::properties();
+    header[0..4].copy_from_slice(&(VULKAN_HEADER as u32).to_le_bytes());
+    header[4..8].copy_from_slice(&1u32.to_le_bytes());
+    header[8..12].copy_from_slice(&properties.vendor_id.to_le_bytes());
+    header[12..16].copy_from_slice(&properties.device_id.to_le_bytes());
+    header[16..32].copy_from_slice(&properties.pipeline_cache_uuid);
+    header
+}
+
+/// Copies the entries and returns them if the tag matches the copies.
+fn parse(data: &[u8], key: &cache_key::SecretKey) -> Option<HashMap<StageKey, CacheEntry>> {
+    let (start, mut rest) = data.split_at_checked(HEADER)?;
+    let mut own = [0; HEADER];
+    own.copy_from_slice(start);
+    if own[..VULKAN_HEADER] != header() {
+        return None;
+    }
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    hasher.update(&own[..VULKAN_HEADER]);
+    let mut entries = HashMap::new();
+    while !rest.is_empty() {
+        let (lengths, tail) = rest.split_first_chunk::<ENTRY_HEADER>()?;
+        let lengths = *lengths;
+        let length = |bytes: [u8; 8]| usize::try_from(u64::from_le_bytes(bytes)).ok();
+        let ([words, others, blob], _) = lengths.as_chunks::<8>() else { return None };
+        let (words, tail) = tail.split_at_checked(length(*words)?)?;
+        let (others, tail) = tail.split_at_checked(length(*others)?)?;
+        let (blob, tail) = tail.split_at_checked(length(*blob)?)?;
+        let (words, []) = words.as_chunks::<4>() else { return None };
+        let words: Arc<[u32]> = words.iter().map(|word| u32::from_ne_bytes(*word)).collect();
+        let (others, blob): (Arc<[u8]>, Arc<[u8]>) = (others.into(), blob.into());
+        hasher.update(&lengths);
+        u32::hash_slice(
+            &words,
+            &mut ForwardingHasher(&mut hasher, |hasher, words| {
+                hasher.update(words);
+            }),
+        );
+        hasher.update(&others).update(&blob);
+        entries.insert(StageKey::new(words, others), CacheEntry::Stored(blob));
+        rest = tail;
+    }
+    let tag: [u8; TAG] = own[VULKAN_HEADER..].try_into().ok()?;
+    // This comparison takes constant time.
+    (hasher.finalize() == tag).then_some(entries)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(i: u8) -> StageKey {
+        StageKey::new([u32::from(i); 5].into(), [i; 12].into())
+    }
+
+    fn filled() -> PipelineCache {
+        let cache = PipelineCache::default();
+        for i in 0..5u8 {
+            let entry = CacheEntry::Stored(vec![i; 10 + i as usize].into());
+            cache.entries.lock().by_key.insert(key(i), entry);
+        }
+        cache
+    }
+
+    fn entries(cache: &PipelineCache) -> usize {
+        cache.entries.lock().by_key.len()
+    }
+
+    /// Returns the offset of entry `i` of [`filled`].
+    fn entry_at(i: usize) -> usize {
+        HEADER + (0..i).map(|i| ENTRY_HEADER + 32 + 10 + i).sum::<usize>()
+    }
+
+    #[test]
+    fn a_blob_round_trips() {
+        let (data, complete) = filled().data(None);
+        assert!(complete);
+        let again = PipelineCache::new(&data);
+        assert_eq!(entries(&again), 5);
+        assert_eq!(again.data(None).0, data);
+    }
+
+    #[test]
+    fn damaged_blobs_are_ignored() {
+        let (data, _) = filled().data(None);
+        for length in 0..data.len() {
+            assert_eq!(entries(&PipelineCache::new(&data[..length])), 0, "truncated to {length}");
+        }
+        for bit in 0..data.len() * 8 {
+            let mut flipped = data.to_vec();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(entries(&PipelineCache::new(&flipped)), 0, "bit {bit}");
+        }
+    }
+
+    /// Tries everything that is possible without the key: removing, inserting and exchanging
+    /// entries, using tags of other blobs, and guessing.
+    #[test]
+    fn forged_blobs_are_ignored() {
+        let (data, _) = filled().data(None);
+        let (other, _) = filled().data(Some(entry_at(3)));
+        assert_eq!(entries(&PipelineCache::new(&other)), 3, "a cut blob is whole in itself");
+        let nothing = |what: &str, forged: &[u8]| assert_eq!(entries(&PipelineCache::new(forged)), 0, "{what}");
+        for i in 0..5 {
+            let without = [&data[..entry_at(i)], &data[entry_at(i + 1)..]].concat();
+            nothing("an entry less", &without);
+            let twice = [&data[..entry_at(i + 1)], &data[entry_at(i)..]].concat();
+            nothing("an entry twice", &twice);
+        }
+        nothing("another blob's entries", &[&data[..HEADER], &other[HEADER..]].concat());
+        nothing("more entries", &[&other[..], &data[entry_at(3)..]].concat());
+        let mut keys = data.to_vec();
+        let (first, second) = keys.split_at_mut(entry_at(1));
+        first[entry_at(0) + ENTRY_HEADER..][..32].swap_with_slice(&mut second[ENTRY_HEADER..][..32]);
+        nothing("exchanged keys", &keys);
+        let unkeyed = {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&data[..VULKAN_HEADER]).update(&data[HEADER..]);
+            *hasher.finalize().as_bytes()
+        };
+        for tag in [[0; TAG], [255; TAG], unkeyed] {
+            nothing("a guessed tag", &[&data[..VULKAN_HEADER], &tag, &data[HEADER..]].concat());
+        }
+        // The lengths are wrong.
+        for at in [HEADER, HEADER + 8, HEADER + 16] {
+            for length in [0, 9, 11, 31, 33, u64::MAX, u64::MAX - 71, 1 << 63] {
+                let mut lying = data.to_vec();
+                lying[at..at + 8].copy_from_slice(&length.to_le_bytes());
+                nothing("a length", &lying);
+            }
+        }
+    }
+
+    #[test]
+    fn a_blob_is_ignored_with_another_key_or_without_one() {
+        let keys = [[1; 32], [2; 32]];
+        let (_, data, complete) = filled().blob(usize::MAX, Some(&keys[0]));
+        assert!(complete);
+        assert_eq!(entries(&PipelineCache::with_key(&data, Some(&keys[0]))), 5);
+        assert_eq!(entries(&PipelineCache::with_key(&data, Some(&keys[1]))), 0);
+        assert_eq!(entries(&PipelineCache::with_key(&data, None)), 0);
+        assert_eq!(entries(&PipelineCache::new(&data)), 0);
+        // Without a key no entry is stored, and the blob is reported as incomplete.
+        let (_, data, complete) = filled().blob(usize::MAX, None);
+        assert!(!complete && data.len() == HEADER);
+        assert_eq!(entries(&PipelineCache::with_key(&data, None)), 0);
+    }
+
+    #[test]
+    fn a_limit_cuts_between_entries() {
+        let cache = filled();
+        let (all, _) = cache.data(None);
+        let (some, complete) = cache.data(Some(all.len() - 1));
+        assert!(!complete && some.len() < all.len());
+        assert_eq!(entries(&PipelineCache::new(&some)), 4);
+        for limit in 0..all.len() {
+            let (some, complete) = cache.data(Some(limit));
+            assert!(!complete && some.len() <= limit);
+            assert_eq!(some.get(..VULKAN_HEADER), all.get(..VULKAN_HEADER).filter(|_| limit >= VULKAN_HEADER));
+        }
+    }
+
+    #[test]
+    fn the_announced_blob_is_returned_unless_stages_are_added() {
+        let cache = filled();
+        let (announced, _) = cache.data(None);
+        // An entry's bytes grow, as those of better code may.
+        cache.entries.lock().by_key.insert(key(0), CacheEntry::Stored(vec![9; 1000].into()));
+        assert_eq!(cache.data(Some(announced.len())), (announced.clone(), true));
+        // A second call with a limit gets the current state, as far as it fits.
+        let (now, complete) = cache.data(Some(announced.len()));
+        assert!(!complete && now.len() <= announced.len());
+        // A stage that was added in between is missing, and the blob is reported as incomplete.
+        let (announced, _) = cache.data(None);
+        let more = PipelineCache::default();
+        more.entries.lock().by_key.insert(key(77), CacheEntry::Stored(vec![7; 10].into()));
+        cache.merge(&more);
+        assert!(!cache.data(Some(announced.len())).1);
+        assert!(cache.data(Some(announced.len() + ENTRY_HEADER + 32 + 10)).1);
+    }
+}

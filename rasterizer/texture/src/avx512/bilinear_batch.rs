@@ -1,0 +1,84 @@
+//! Samples of several chunks with a linear filter, step by step for all of them: first the
+//! addresses of texels, then their values, then the filter. A step's chain of operations is short,
+//! so that the processor overlaps several chunks. There is one copy of the code for each kind.
+
+use super::super::chunk_batch::SEVERAL;
+use super::super::slice::Slice;
+use super::bilinear::{filter, windows_of};
+use super::level::{
+    FilteredTexels, LevelGrid, LevelSampler, LocatedTexels, SampleKind, TexelSource, numbers, one_by_one,
+};
+use super::quad_windows::{WindowShape, by_axis, is_wanted, min_of_quads, placed, second_window, windows_at};
+use base::host::{Host, SimdLevel};
+use core::arch::x86_64::*;
+
+/// Offsets of the windows of a chunk's quads, and the numbers of its texels in them.
+type QuadWindows = ([u32; 2], [__m512i; 2]);
+
+base::multiversion! {
+    /// Calls [`LevelSampler::sample`] for several chunks with a linear filter; results after the
+    /// first `count` have no meaning.
+    pub(crate) for Avx512 unsafe fn several [K: SampleKind] [K]
+        (axes: &LevelSampler<K>, coords: &[__m512; SEVERAL], found: &mut [FilteredTexels; SEVERAL], count: usize) {
+        if H::HAS_512 {
+            let mut seen = [([_mm512_setzero_si512(); 2], _mm512_setzero_ps(), 0); SEVERAL];
+            seen_at(SimdLevel::Avx512)(&axes.grid, coords, &mut seen);
+            K::TexelSource::find_several::<K>(axes, &seen, found, count);
+        }
+    }
+    /// Finds the texels at coordinates.
+    for Avx512 unsafe fn seen_at(grid: &LevelGrid, coords: &[__m512; SEVERAL], seen: &mut [LocatedTexels; SEVERAL]) {
+        if H::HAS_512 {
+            for (seen, coord) in seen.iter_mut().zip(coords) {
+                *seen = grid.seen::<true>(*coord);
+            }
+        }
+    }
+    /// Finds windows of 4×4 texels of four bytes, and the lanes that need texels outside of them.
+    for Avx512 unsafe fn windows_of_quads
+        (grid: &LevelGrid, slice: &Slice, seen: &[LocatedTexels; SEVERAL], windows: &mut [QuadWindows; SEVERAL], outside: &mut u16) {
+        if H::HAS_512 {
+            for (window, &([first, second], _, far)) in windows.iter_mut().zip(seen) {
+                let (place, others) = placed(WindowShape::Square.sides(), [min_of_quads(first), first, second, grid.size]);
+                let at = windows_at::<2>(place[0], [slice.pitch; 2]);
+                slice.prefetch_after::<4>(at);
+                *window = (at, numbers(WindowShape::Square, [place[1], place[2]], second_window()));
+                *outside |= others | far;
+            }
+        }
+    }
+}
+
+/// Implements [`TexelSource::find_several`] for texels in windows of quads; other texels are found
+/// chunk by chunk.
+///
+/// # Safety
+/// The requirements of [`TexelSource::find`] hold for each chunk.
+#[inline(always)]
+pub(crate) unsafe fn in_windows<K: SampleKind>(
+    axes: &LevelSampler<K>,
+    seen: &[LocatedTexels; SEVERAL],
+    found: &mut [FilteredTexels; SEVERAL],
+    count: usize,
+) {
+    // SAFETY: the requirements of `TexelSource::find` hold (`# Safety`), and windows lie inside of
+    // the level.
+    unsafe {
+        if axes.in_row.get() || !axes.near.expected() {
+            return one_by_one(axes, seen, found, count);
+        }
+        let slice = &axes.slices[0];
+        let (mut windows, mut outside) = ([([0; 2], [_mm512_setzero_si512(); 2]); SEVERAL], 0);
+        windows_of_quads(SimdLevel::Avx512)(&axes.grid, slice, seen, &mut windows, &mut outside);
+        if is_wanted(outside, slice.mask) {
+            axes.near.failed();
+            return one_by_one(axes, seen, found, count);
+        }
+        axes.near.succeeded();
+        for i in 0..count {
+            let ((at, numbers), (_, weight, _)) = (windows[i % SEVERAL], seen[i % SEVERAL]);
+            let windows = windows_of(K::FOUR, WindowShape::Square, [slice; 2], at);
+            found[i % SEVERAL] = Some(filter(K::FOUR, &windows, numbers, by_axis(weight)));
+        }
+    }
+}

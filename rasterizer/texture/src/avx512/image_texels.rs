@@ -1,0 +1,124 @@
+//! Texels in the layout of the image, as a [`TexelSource`]: in windows of quads, in windows of all
+//! lanes, or apart.
+
+use super::super::chunk_batch::SEVERAL;
+use super::super::slice::Slice;
+use super::bilinear::{chosen, filter};
+use super::level::{FilteredTexels, LevelSampler, LocatedTexels, ROW, SampleKind, TexelSource};
+use super::quad_windows::{COMMON, WindowShape, by_axis, min_of_both, min_of_quads, within};
+use super::{bilinear_batch, bilinear_narrow, nearest_texels};
+use base::abi::ImageView;
+use base::format::lanes::FilterTexel;
+use core::arch::x86_64::*;
+
+/// The source of texels in the layout of the image.
+pub struct ImageTexels;
+
+impl TexelSource for ImageTexels {
+    const PLANNED: bool = true;
+
+    #[inline(always)]
+    unsafe fn find_several<K: SampleKind<TexelSource = ImageTexels>>(
+        axes: &LevelSampler<K>,
+        seen: &[LocatedTexels; SEVERAL],
+        found: &mut [FilteredTexels; SEVERAL],
+        count: usize,
+    ) {
+        // SAFETY: the requirements of `TexelSource::find` hold for each chunk.
+        unsafe { bilinear_batch::in_windows(axes, seen, found, count) }
+    }
+
+    #[inline(always)]
+    unsafe fn words<K: SampleKind<TexelSource = ImageTexels>>(
+        axes: &LevelSampler<K>,
+        texels: [__m512i; 2],
+        size: [__m512i; 2],
+    ) -> Option<__m512i> {
+        let slice = &axes.slices[0];
+        // SAFETY: the texels lie inside of the level, as `TexelSource::words` requires.
+        unsafe {
+            if axes.common.get()
+                && let Some(words) = nearest_texels::window(slice, texels, size)
+            {
+                return Some(words);
+            }
+            axes.common.set(false);
+            Some(nearest_texels::apart(slice, texels))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn new(_: &ImageView, _: &Slice) -> ImageTexels {
+        ImageTexels
+    }
+
+    #[inline(always)]
+    unsafe fn find<K: SampleKind<TexelSource = ImageTexels>, const LINEAR: bool, const TWO: bool>(
+        axes: &LevelSampler<K>,
+        [first, second]: [__m512i; 2],
+        weight: __m512,
+        far: u16,
+    ) -> Option<[__m512; 2]> {
+        let mask = axes.slices[0].mask;
+        if let FilterTexel::Narrow(few) = K::FOUR {
+            // No views of such texels are sampled in pairs.
+            let windows = bilinear_narrow::NarrowWindows {
+                few,
+                slice: &axes.slices[0],
+                size: axes.grid.size,
+                fits_all_lanes: axes.rows,
+            };
+            // SAFETY: the texels lie inside of the level, and the host has the 512-bit level, as
+            // `TexelSource::find` requires.
+            return if TWO { None } else { unsafe { windows.find::<LINEAR>([first, second], weight, far) } };
+        }
+        // SAFETY: the texels lie inside of the level, as `TexelSource::find` requires, and so do
+        // windows.
+        unsafe {
+            let (windows, numbers) = 'found: {
+                let least = min_of_quads(first);
+                let both = [min_of_both(least), first, second, axes.grid.size];
+                let words = !TWO && K::FOUR.words() == 1;
+                // The shape that succeeded last time is tried first.
+                if words && axes.in_row.get() {
+                    if let Some(seen) = within(ROW, both, far, mask) {
+                        break 'found axes.common_window(WindowShape::FormatRow, seen);
+                    }
+                    axes.in_row.set(false);
+                }
+                let seen = [least, first, second, axes.grid.size];
+                if let Some(seen) = within(WindowShape::Square.sides(), seen, far, mask) {
+                    break 'found axes.windows::<TWO>(WindowShape::Square, seen);
+                }
+                if words && axes.common.get() {
+                    if let Some(seen) = within(COMMON, both, far, mask) {
+                        break 'found axes.common_window(WindowShape::Rows, seen);
+                    }
+                    if axes.long
+                        && let Some(seen) = within(ROW, both, far, mask)
+                    {
+                        axes.in_row.set(true);
+                        break 'found axes.common_window(WindowShape::FormatRow, seen);
+                    }
+                    // If some chunks lie in such windows and some do not, they cannot be predicted;
+                    // a wrong prediction costs more than a right one saves.
+                    axes.common.set(false);
+                }
+                if !words
+                    && axes.rows
+                    && let Some(seen) = within(WindowShape::Rows.sides(), seen, far, mask)
+                {
+                    break 'found axes.windows::<TWO>(WindowShape::Rows, seen);
+                }
+                return match TWO {
+                    true => axes.apart_in_two::<LINEAR>([first, second], weight, far),
+                    false => axes.apart::<LINEAR>([first, second], weight, far),
+                };
+            };
+            Some(match LINEAR {
+                true => filter(K::FOUR, &windows, numbers, by_axis(weight)),
+                false => chosen(K::FOUR, &windows, numbers[0]),
+            })
+        }
+    }
+}

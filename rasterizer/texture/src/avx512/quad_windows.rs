@@ -1,0 +1,206 @@
+//! 512-bit vectors ([`Host::HAS_512`]) that have a value of all lanes twice, or a value for both
+//! axes. The lower half has x or the upper texels; the upper half has y or the lower texels. The
+//! module also has the windows of texels that both quads of lanes sample.
+
+use super::super::slice::Slice;
+use super::super::window::SIDE;
+use base::host::Host;
+use core::arch::x86_64::*;
+
+/// The shape of a quad's window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum WindowShape {
+    /// Window of 4×4 texels, for lanes that form a quad.
+    Square,
+    /// Window of 8×2 texels, for lanes that lie in a row, as those of workgroups do.
+    Rows,
+    /// Window of 16×1 texels of 4 bytes, for both quads if the lanes lie in a row.
+    FormatRow,
+}
+
+impl WindowShape {
+    /// Returns the number of texels in a row, and the number of rows.
+    #[inline(always)]
+    pub(crate) fn sides(self) -> [i32; 2] {
+        match self {
+            WindowShape::Square => [SIDE as i32; 2],
+            WindowShape::Rows => [8, 2],
+            WindowShape::FormatRow => [16, 1],
+        }
+    }
+}
+
+/// Number of texels of a row, and number of rows, of a window for all lanes: two windows of
+/// [`WindowShape::Rows`], one below the other.
+pub(crate) const COMMON: [i32; 2] = [8, 4];
+
+/// Returns the offsets of the windows of both quads, which begin at these texels of `1 << BYTES`
+/// bytes.
+///
+/// # Safety
+/// The host has the 512-bit level.
+#[inline(always)]
+pub(crate) unsafe fn windows_at<const BYTES: u32>(first: __m512i, [pitch, other]: [u32; 2]) -> [u32; 2] {
+    // SAFETY: the host has the 512-bit level (`# Safety`).
+    unsafe {
+        // The quads' first lanes are even ones, and the 64-bit multiplication of even lanes is the
+        // quickest.
+        let (x, y) = (_mm512_castsi512_si256(first), _mm512_extracti64x4_epi64::<1>(first));
+        let pitches = _mm256_set_m128i(_mm_set1_epi32(other as i32), _mm_set1_epi32(pitch as i32));
+        let offsets =
+            _mm256_add_epi32(_mm256_mul_epu32(y, pitches), _mm256_sll_epi32(x, _mm_cvtsi32_si128(BYTES as i32)));
+        let second = _mm256_extracti128_si256::<1>(offsets);
+        [_mm_cvtsi128_si32(_mm256_castsi256_si128(offsets)) as u32, _mm_cvtsi128_si32(second) as u32]
+    }
+}
+
+/// Returns the first texel of the quads' windows of this width and height, and the distances of the
+/// first and second texels from it. `seen` has the smallest texel of each quad, the first and
+/// second texels, and the level's size. `None` means that wanted lanes need texels outside of the
+/// window, or are `far` away.
+///
+/// # Safety
+/// The host has the 512-bit level.
+#[inline(always)]
+pub(crate) unsafe fn within(
+    [width, height]: [i32; 2],
+    seen: [__m512i; 4],
+    far: u16,
+    wanted: u32,
+) -> Option<[__m512i; 3]> {
+    // SAFETY: the host has the 512-bit level (`# Safety`).
+    unsafe {
+        let (place, outside) = placed([width, height], seen);
+        (!is_wanted(outside | far, wanted)).then_some(place)
+    }
+}
+
+/// Returns the windows as [`within`] does, and the lanes that need texels outside.
+///
+/// # Safety
+/// The host has the 512-bit level.
+#[inline(always)]
+pub(crate) unsafe fn placed(
+    [width, height]: [i32; 2],
+    [least, first, second, size]: [__m512i; 4],
+) -> ([__m512i; 3], u16) {
+    // SAFETY: the host has the 512-bit level (`# Safety`).
+    unsafe {
+        let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(width), 0xff00, height);
+        let least = _mm512_min_epi32(least, _mm512_sub_epi32(size, sides));
+        let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
+        let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides);
+        ([least, first, second], outside)
+    }
+}
+
+/// Returns the smallest number of each quad's lanes, in all lanes of the quad.
+///
+/// # Safety
+/// The host has the 512-bit level.
+#[inline(always)]
+pub(crate) unsafe fn min_of_quads(of: __m512i) -> __m512i {
+    // SAFETY: the host has the 512-bit level (`# Safety`).
+    unsafe {
+        let least = _mm512_min_epi32(of, _mm512_shuffle_epi32::<0b01_00_11_10>(of));
+        _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least))
+    }
+}
+
+/// Returns the smaller one of both quads' numbers, which are the same in all lanes of a quad.
+///
+/// # Safety
+/// The host has the 512-bit level.
+#[inline(always)]
+pub(crate) unsafe fn min_of_both(of: __m512i) -> __m512i {
+    // SAFETY: the host has the 512-bit level (`# Safety`).
+    unsafe { _mm512_min_epi32(of, _mm512_shuffle_i32x4::<0b10_11_00_01>(of, of)) }
+}
+
+/// Returns true if `lanes` has a wanted lane for either axis.
+#[inline(always)]
+pub(crate) fn is_wanted(lanes: u16, wanted: u32) -> bool {
+    u32::from(lanes | lanes >> 8) & wanted != 0
+}
+
+/// Returns the weights of x for both sides of the footprints, and those of y.
+///
+/// # Safety
+/// The host has the 512-bit level.
+#[inline(always)]
+pub(crate) unsafe fn by_axis(weight: __m512) -> [__m512; 2] {
+    // SAFETY: the host has the 512-bit level (`# Safety`).
+    unsafe { [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)] }
+}
+
+/// Returns the base of the numbers of texels in each quad's window. (For texels of 8 bytes it is
+/// ignored.)
+#[inline(always)]
+pub(crate) unsafe fn second_window() -> __m512i {
+    // SAFETY: all callers require the 512-bit level.
+    unsafe { _mm512_setr_epi32(0, 0, 0, 0, 16, 16, 16, 16, 0, 0, 0, 0, 16, 16, 16, 16) }
+}
+
+/// Returns the address of row `y` of the window at `at`.
+#[inline(always)]
+pub(crate) fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
+    slice.base.wrapping_add(at as usize + y * slice.pitch as usize).cast_const().cast()
+}
+
+/// Loads a window of texels of 4 bytes: four rows of 16 bytes, two of 32, or one of 64.
+///
+/// # Safety
+/// The window lies inside of the slice, and the host has the 512-bit level.
+#[inline(always)]
+pub(crate) unsafe fn window(shape: WindowShape, slice: &Slice, at: u32) -> __m512i {
+    // SAFETY: the window lies inside of the slice (`# Safety`), with four rows of four texels, two
+    // of eight or one of sixteen.
+    unsafe {
+        if shape == WindowShape::FormatRow {
+            return _mm512_loadu_si512(row_at(slice, at, 0));
+        }
+        if shape == WindowShape::Rows {
+            let rows = _mm512_castsi256_si512(_mm256_loadu_si256(row_at(slice, at, 0)));
+            return _mm512_inserti64x4::<1>(rows, _mm256_loadu_si256(row_at(slice, at, 1)));
+        }
+        let rows = _mm512_castsi128_si512(_mm_loadu_si128(row_at(slice, at, 0)));
+        let rows = _mm512_inserti32x4::<1>(rows, _mm_loadu_si128(row_at(slice, at, 1)));
+        let rows = _mm512_inserti32x4::<2>(rows, _mm_loadu_si128(row_at(slice, at, 2)));
+        _mm512_inserti32x4::<3>(rows, _mm_loadu_si128(row_at(slice, at, 3)))
+    }
+}
+
+/// Returns `a + (b - a) * t`.
+#[inline(always)]
+pub(crate) unsafe fn lerp(a: __m512, b: __m512, t: __m512) -> __m512 {
+    // SAFETY: all callers require the 512-bit level.
+    unsafe { _mm512_add_ps(a, _mm512_mul_ps(_mm512_sub_ps(b, a), t)) }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn lanes<H: Host>(of: __m256i) -> H::Ints {
+    // SAFETY: all callers require the 512-bit level.
+    unsafe { H::join(_mm256_castsi256_si128(of), _mm256_extracti128_si256::<1>(of)) }
+}
+
+#[inline(always)]
+unsafe fn vector<H: Host>(of: H::Ints) -> __m256i {
+    // SAFETY: all callers require the 512-bit level.
+    unsafe {
+        let [low, high] = H::split(of);
+        _mm256_set_m128i(high, low)
+    }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn pair<H: Host>(low: H::Ints, high: H::Ints) -> __m512i {
+    // SAFETY: all callers require the 512-bit level.
+    unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(vector::<H>(low)), vector::<H>(high)) }
+}
+
+#[inline(always)]
+pub(crate) unsafe fn both<H: Host>(of: H::Floats) -> __m512 {
+    use base::host::Floats;
+    // SAFETY: all callers require the 512-bit level.
+    unsafe { _mm512_castsi512_ps(pair::<H>(of.bits(), of.bits())) }
+}

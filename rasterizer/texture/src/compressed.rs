@@ -1,0 +1,545 @@
+//! Texels of block-compressed formats, which were decoded (`decoded`). If the cache has all tiles
+//! of a call, lanes gather from the cache. Otherwise the missing tiles are decoded; if tiles of one
+//! call share a place, their texels are copied to memory from which the lanes gather.
+
+#![allow(clippy::needless_range_loop, reason = "loops over places index several arrays of vectors")]
+
+#[cfg(target_arch = "x86_64")]
+use super::avx512::bilinear;
+#[cfg(target_arch = "x86_64")]
+use super::avx512::bilinear::{chosen_of, eight_at, filter_of, texels_at};
+#[cfg(target_arch = "x86_64")]
+use super::avx512::level::{FilteredTexels, LevelSampler, LocatedTexels, SampleKind, TexelSource, one_by_one};
+#[cfg(target_arch = "x86_64")]
+use super::avx512::quad_windows::{WindowShape, by_axis, is_wanted, min_of_both, min_of_quads, window};
+#[cfg(target_arch = "x86_64")]
+use super::chunk_batch::SEVERAL;
+use super::decode_cache::{TEXEL_BITS, TexelBuffer, TileReader};
+use super::slice::Slice;
+use super::texel::Texels;
+use super::words::{self, Words};
+use base::abi::{ImageView, MAX_LANES};
+#[cfg(target_arch = "x86_64")]
+use base::format::bc_vectors::{colors, single_texel_decode};
+use base::format::lanes::{FilterTexel, Lanes};
+use base::format::{Format, FormatRow, Texel, kernels, plain};
+#[cfg(target_arch = "x86_64")]
+use base::host::SimdLevel;
+use base::host::{Host, Ints};
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
+
+/// Block-compressed formats whose texels are decoded to those of row `ROW` of the format table,
+/// which have `WORDS` words (1 or 2); with `RAW` they are filtered as integers
+/// ([`Texels::SCALED`]).
+pub struct CompressedClass<const ROW: usize, const WORDS: usize, const RAW: bool>;
+
+impl<const ROW: usize, const WORDS: usize, const RAW: bool> CompressedClass<ROW, WORDS, RAW> {
+    /// Returns the offsets of the texels at `N` (at most four) positions of each lane, and the
+    /// address to which they are relative: that of the cache or of `room`.
+    ///
+    /// # Safety
+    /// The texels lie inside the slice (in all lanes, wanted or not). The host is `H`. The thread
+    /// decodes no other blocks while they are read.
+    #[inline(always)]
+    unsafe fn find<H: Host, const N: usize>(
+        view: &ImageView,
+        slice: &Slice,
+        places: [[H::Ints; 2]; N],
+        room: &mut TexelBuffer<WORDS>,
+    ) -> ([H::Ints; N], *const u8) {
+        const { assert!(N <= 4 && FormatRow::<ROW>::BYTES == 4 * WORDS) };
+        let three = H::Ints::splat(3);
+        // SAFETY: the texels lie inside the slice (`# Safety`); the reader lives only within this
+        // call.
+        unsafe {
+            let reader = TileReader::new(view, slice.base, u64::from(slice.pitch), slice.size);
+            let (mut tags, mut at, mut inside) = ([three; N], [three; N], [three; N]);
+            for n in 0..N {
+                let [x, y] = places[n];
+                let [tag, place] = reader.places(x.shr(2), y.shr(2));
+                inside[n] = (y & three).shl(2) | (x & three);
+                (tags[n], at[n]) = (tag, place);
+            }
+            let mask = slice.mask & 0xff;
+            if !reader.has::<H, N>(&tags, &at, mask) {
+                let [mut tags_of, mut places_of, mut texels] = [[[0; MAX_LANES]; N]; 3];
+                for n in 0..N {
+                    (tags_of[n], places_of[n], texels[n]) =
+                        (tags[n].to_array(), at[n].to_array(), inside[n].to_array());
+                    reader.ensure_all_decoded(&tags_of[n], &places_of[n], mask);
+                }
+                // A decoded tile can have replaced another one of these tiles.
+                if !reader.has::<H, N>(&tags, &at, mask) {
+                    reader.copy(&tags_of, &places_of, &texels, mask, room);
+                    for n in 0..N {
+                        at[n] = H::Ints::from_array(std::array::from_fn(|lane| {
+                            ((n * MAX_LANES + lane) * 4 * WORDS) as u32
+                        }));
+                    }
+                    return (at, room.as_ptr().cast());
+                }
+            }
+            for n in 0..N {
+                at[n] = (at[n].shl(TEXEL_BITS) | inside[n]).shl(1 + WORDS as u32);
+            }
+            (at, reader.texels(WORDS))
+        }
+    }
+
+    /// Returns the words of the texels at `N` positions of each lane.
+    ///
+    /// # Safety
+    /// The requirements of [`CompressedClass::find`] hold.
+    #[inline(always)]
+    unsafe fn texels<H: Host, const N: usize>(
+        view: &ImageView,
+        slice: &Slice,
+        places: [[H::Ints; 2]; N],
+    ) -> [Words<H>; N] {
+        let (mut room, mut out) = ([[[0; WORDS]; MAX_LANES]; 4], [[H::Ints::splat(0); 4]; N]);
+        // SAFETY: the requirements of `CompressedClass::find` hold (`# Safety`), and the texels are
+        // read before other blocks are decoded.
+        unsafe {
+            let (at, base) = Self::find::<H, N>(view, slice, places, &mut room);
+            for n in 0..N {
+                out[n] = match WORDS {
+                    1 => words::gather::<H, 4>(base, at[n]),
+                    _ => words::gather::<H, 8>(base, at[n]),
+                };
+            }
+        }
+        out
+    }
+}
+
+/// The source of texels of blocks.
+#[cfg(target_arch = "x86_64")]
+pub enum CompressedTexels {
+    /// Each texel is decoded alone, which is quicker than to decode its block; `opaque` is true if
+    /// all texels are opaque.
+    ByThemselves { opaque: bool },
+    /// Texels come from the cache of decoded tiles.
+    Decoded(TileReader),
+}
+
+#[cfg(target_arch = "x86_64")]
+impl TexelSource for CompressedTexels {
+    #[inline(always)]
+    unsafe fn new(view: &ImageView, slice: &Slice) -> CompressedTexels {
+        match single_texel_decode(view.format) {
+            Some(opaque) => CompressedTexels::ByThemselves { opaque },
+            // SAFETY: the reader lives within one kernel's call, like the source.
+            None => CompressedTexels::Decoded(unsafe {
+                TileReader::new(view, slice.base, u64::from(slice.pitch), slice.size)
+            }),
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn find<K: SampleKind<TexelSource = CompressedTexels>, const LINEAR: bool, const TWO: bool>(
+        axes: &LevelSampler<K>,
+        [first, second]: [__m512i; 2],
+        weight: __m512,
+        far: u16,
+    ) -> Option<[__m512; 2]> {
+        let mask = axes.slices[0].mask as u16 & 0xff;
+        if is_wanted(far, mask.into()) {
+            return None;
+        }
+        // SAFETY: the texels, and so their blocks, lie inside of the level, as `TexelSource::find`
+        // requires; places are the cache's.
+        unsafe {
+            // The vector has both rows of all lanes.
+            let y = _mm512_shuffle_i64x2::<0xee>(first, second);
+            let four = K::FOUR;
+            let reader = match &axes.source {
+                CompressedTexels::Decoded(reader) => reader,
+                // Texels of two words have no such blocks.
+                CompressedTexels::ByThemselves { .. } if four.words() == 2 => return None,
+                CompressedTexels::ByThemselves { opaque } => {
+                    let mut lanes = [TilePositions::of_a_chunk::<LINEAR>([first, second])];
+                    let (slice, near) = (&axes.slices[0], axes.common.get());
+                    colors_at::<true>(SimdLevel::Avx512)(slice, *opaque, &mut lanes, mask | mask << MAX_LANES, near);
+                    let [left, right] = lanes[0].columns;
+                    return Some(match LINEAR {
+                        true => filter_of(four, [[left; 2], [right; 2]], by_axis(weight)),
+                        false => chosen_of(four, [left; 2]),
+                    });
+                }
+            };
+            let texels = reader.texels(four.words());
+            if !LINEAR {
+                let at = reader.find_512::<true>(first, y, mask)?;
+                return Some(match four.words() {
+                    1 => chosen_of(four, eight_at::<4>(four, texels, at)),
+                    _ => chosen_of(four, eight_at::<8>(four, texels, at)),
+                });
+            }
+            if four.words() == 1 && !TWO && axes.common.get() {
+                match near_tiles(reader, [first, second], mask) {
+                    Some([left, right]) => return Some(filter_of(four, [[left; 2], [right; 2]], by_axis(weight))),
+                    None => axes.common.set(false),
+                }
+            }
+            let mask = mask | mask << MAX_LANES;
+            let left = reader.find_512::<false>(_mm512_shuffle_i64x2::<0x44>(first, first), y, mask)?;
+            let right = reader.find_512::<false>(_mm512_shuffle_i64x2::<0x44>(second, second), y, mask)?;
+            let sides = match four.words() {
+                1 => [texels_at::<4>(four, texels, left), texels_at::<4>(four, texels, right)],
+                _ => [texels_at::<8>(four, texels, left), texels_at::<8>(four, texels, right)],
+            };
+            Some(filter_of(four, sides, by_axis(weight)))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn find_several<K: SampleKind<TexelSource = CompressedTexels>>(
+        axes: &LevelSampler<K>,
+        seen: &[LocatedTexels; SEVERAL],
+        found: &mut [FilteredTexels; SEVERAL],
+        count: usize,
+    ) {
+        // SAFETY: the texels, and so their blocks, lie inside of the level, as
+        // `TexelSource::find_several` requires.
+        unsafe {
+            let (CompressedTexels::ByThemselves { opaque }, 1) = (&axes.source, K::FOUR.words()) else {
+                return one_by_one(axes, seen, found, count);
+            };
+            let (slice, near) = (&axes.slices[0], axes.common.get());
+            let mask = slice.mask as u16 & 0xff;
+            let mut places = [TilePositions::of_a_chunk::<true>(seen[0].0); SEVERAL];
+            for (places, seen) in places.iter_mut().zip(seen) {
+                *places = TilePositions::of_a_chunk::<true>(seen.0);
+            }
+            colors_at::<true>(SimdLevel::Avx512)(slice, *opaque, &mut places, mask | mask << MAX_LANES, near);
+            for i in 0..count {
+                let (_, weight, far) = seen[i % SEVERAL];
+                let [left, right] = places[i % SEVERAL].columns;
+                found[i % SEVERAL] = match is_wanted(far, mask.into()) {
+                    true => None,
+                    false => Some(filter_of(K::FOUR, [[left; 2], [right; 2]], by_axis(weight))),
+                };
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn words<K: SampleKind<TexelSource = CompressedTexels>>(
+        axes: &LevelSampler<K>,
+        [x, y]: [__m512i; 2],
+        _: [__m512i; 2],
+    ) -> Option<__m512i> {
+        // SAFETY: the texels, and so their blocks, lie inside of the level, as `TexelSource::words`
+        // requires; places are the cache's.
+        unsafe {
+            let reader = match &axes.source {
+                CompressedTexels::Decoded(reader) => reader,
+                CompressedTexels::ByThemselves { opaque } => {
+                    let mut lanes = [TilePositions { y, columns: [x; 2], count: 1 }];
+                    colors_at::<false>(SimdLevel::Avx512)(&axes.slices[0], *opaque, &mut lanes, u16::MAX, true);
+                    return Some(lanes[0].columns[0]);
+                }
+            };
+            if axes.common.get() {
+                match tiles_of_two(reader, [x, y]) {
+                    Some(words) => return Some(words),
+                    None => axes.common.set(false),
+                }
+            }
+            let at = reader.find_512::<false>(x, y, u16::MAX)?;
+            Some(texels_at::<4>(K::FOUR, reader.texels(1), at)[0])
+        }
+    }
+}
+
+/// Positions of sixteen lanes: a row, and one or two columns.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub struct TilePositions {
+    y: __m512i,
+    columns: [__m512i; 2],
+    count: usize,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl TilePositions {
+    /// Returns the positions of a chunk: the upper rows of all lanes, then the lower ones.
+    ///
+    /// # Safety
+    /// The host has the 512-bit level.
+    #[inline(always)]
+    unsafe fn of_a_chunk<const LINEAR: bool>([first, second]: [__m512i; 2]) -> TilePositions {
+        // SAFETY: the host has the 512-bit level (`# Safety`).
+        unsafe {
+            let y = _mm512_shuffle_i64x2::<0xee>(first, second);
+            let (left, right) =
+                (_mm512_shuffle_i64x2::<0x44>(first, first), _mm512_shuffle_i64x2::<0x44>(second, second));
+            TilePositions { y, columns: [left, right], count: 1 + usize::from(LINEAR) }
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+base::multiversion! {
+    /// Replaces the columns of wanted lanes by the texels there, in blocks of colours (BC1). `near`
+    /// means that the lanes mostly lie in one window. Sixteen lanes are two chunks, or with `ONE`
+    /// one chunk twice.
+    for Avx512 unsafe fn colors_at [const ONE: bool] [ONE] (slice: &Slice, opaque: bool, places: &mut [TilePositions], wanted: u16, near: bool) {
+        if H::HAS_512 {
+            for places in places {
+                let number = places.count;
+                let TilePositions { y, columns, .. } = places;
+                colors_of::<ONE>(slice, opaque, *y, &mut columns[..number], wanted, near);
+            }
+        }
+    }
+}
+
+/// # Safety
+/// The texels lie inside of the slice, whose blocks are BC1 blocks. The host has the 512-bit level.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn colors_of<const ONE: bool>(
+    slice: &Slice,
+    opaque: bool,
+    y: __m512i,
+    columns: &mut [__m512i],
+    wanted: u16,
+    near: bool,
+) {
+    // Width and height in blocks of a window, which is one vector.
+    const SIDES: [u32; 2] = [4, 2];
+    // SAFETY: the texels lie inside of the slice (`# Safety`), and so do windows. Offsets are below
+    // 2^31, because there are at most 2^12 rows of 2^12 blocks of eight bytes.
+    unsafe {
+        let three = _mm512_set1_epi32(3);
+        let (top, row) = (_mm512_srli_epi32::<2>(y), _mm512_slli_epi32::<2>(_mm512_and_si512(y, three)));
+        let [width, height] = [slice.size[0].div_ceil(4), slice.size[1].div_ceil(4)];
+        if near && width >= SIDES[0] && height >= SIDES[1] {
+            let left = min_of_corners::<ONE>(_mm512_srli_epi32::<2>(columns[0]), width - SIDES[0]);
+            let first = min_of_corners::<ONE>(top, height - SIDES[1]);
+            let below = _mm512_sub_epi32(top, first);
+            let mut outside = _mm512_cmpge_epu32_mask(below, _mm512_set1_epi32(SIDES[1] as i32));
+            for column in columns.iter() {
+                let right = _mm512_sub_epi32(_mm512_srli_epi32::<2>(*column), left);
+                outside |= _mm512_cmpge_epu32_mask(right, _mm512_set1_epi32(SIDES[0] as i32));
+            }
+            if outside & wanted == 0 {
+                let (x, y) = (_mm512_castsi512_si128(left), _mm512_castsi512_si128(first));
+                let at = _mm_cvtsi128_si32(y) as u32 * slice.pitch + 8 * _mm_cvtsi128_si32(x) as u32;
+                let blocks = window(WindowShape::Rows, slice, at);
+                // Each block has two words.
+                let before = _mm512_sub_epi32(_mm512_slli_epi32::<3>(below), _mm512_slli_epi32::<1>(left));
+                for column in columns {
+                    let number = _mm512_slli_epi32::<1>(_mm512_srli_epi32::<2>(*column));
+                    let number = _mm512_add_epi32(number, before);
+                    let ends = _mm512_permutexvar_epi32(number, blocks);
+                    let indices = _mm512_permutexvar_epi32(_mm512_or_si512(number, _mm512_set1_epi32(1)), blocks);
+                    let texel = _mm512_or_si512(row, _mm512_and_si512(*column, three));
+                    *column = colors(ends, indices, texel, opaque);
+                }
+                return;
+            }
+        }
+        let rows = _mm512_mullo_epi32(top, _mm512_set1_epi32(slice.pitch as i32));
+        let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        let (base, odd) = (slice.base.cast_const(), _mm512_or_si512(even, _mm512_set1_epi32(1)));
+        for column in columns {
+            let at = _mm512_add_epi32(rows, _mm512_slli_epi32::<3>(_mm512_srli_epi32::<2>(*column)));
+            let a = _mm512_i32gather_epi64::<1>(_mm512_castsi512_si256(at), base.cast());
+            let b = _mm512_i32gather_epi64::<1>(_mm512_extracti64x4_epi64::<1>(at), base.cast());
+            let (ends, indices) = (_mm512_permutex2var_epi32(a, even, b), _mm512_permutex2var_epi32(a, odd, b));
+            let texel = _mm512_or_si512(row, _mm512_and_si512(*column, three));
+            *column = colors(ends, indices, texel, opaque);
+        }
+    }
+}
+
+/// Returns in all lanes the smallest number of the pixels at the corners of two chunks (with `ONE`,
+/// of one chunk), but at most `most`. It is the smallest number of all lanes if the lanes lie side
+/// by side in an image.
+///
+/// # Safety
+/// The host has the 512-bit level.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn min_of_corners<const ONE: bool>(of: __m512i, most: u32) -> __m512i {
+    // SAFETY: the host has the 512-bit level (`# Safety`).
+    unsafe {
+        let corners = match ONE {
+            true => _mm512_setr_epi32(0, 2, 5, 7, 0, 2, 5, 7, 0, 2, 5, 7, 0, 2, 5, 7),
+            false => _mm512_setr_epi32(0, 2, 13, 15, 0, 2, 13, 15, 0, 2, 13, 15, 0, 2, 13, 15),
+        };
+        let least = min_of_quads(_mm512_permutexvar_epi32(corners, of));
+        _mm512_min_epi32(least, _mm512_set1_epi32(most as i32))
+    }
+}
+
+/// Returns the texels of a linear filter, left ones and right ones, each above and below, if those
+/// of all wanted lanes lie in four tiles that share a corner. Such tiles are looked up one by one,
+/// and need no gather.
+///
+/// # Safety
+/// The texels lie inside of the slice, and the host has the 512-bit level.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn near_tiles(reader: &TileReader, [first, second]: [__m512i; 2], mask: u16) -> Option<[__m512i; 2]> {
+    // SAFETY: the texels lie inside of the slice, and the host has the 512-bit level (`# Safety`).
+    unsafe {
+        let least = _mm512_srli_epi32::<2>(min_of_both(min_of_quads(first)));
+        // Intrinsics are not inlined in closures.
+        let a = _mm512_sub_epi32(_mm512_srli_epi32::<2>(first), least);
+        let b = _mm512_sub_epi32(_mm512_srli_epi32::<2>(second), least);
+        let tiles = _mm512_or_si512(a, b);
+        let one = _mm512_set1_epi32(1);
+        if is_wanted(_mm512_cmpgt_epu32_mask(tiles, one), mask.into()) {
+            return None;
+        }
+        let wanted = mask | mask << MAX_LANES;
+        let others = _mm512_test_epi32_mask(tiles, one) & wanted;
+        let column = _mm_cvtsi128_si32(_mm512_castsi512_si128(least)) as u32;
+        let row = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<2>(least)) as u32;
+        let tiles = reader.tiles([column, row], [others & 0xff != 0, others >> MAX_LANES != 0]);
+        let three = _mm512_set1_epi32(3);
+        let [a_inside, b_inside] = [_mm512_and_si512(first, three), _mm512_and_si512(second, three)];
+        let rows = _mm512_slli_epi32::<2>(_mm512_shuffle_i64x2::<0xee>(a_inside, b_inside));
+        let lower = _mm512_test_epi32_mask(_mm512_shuffle_i64x2::<0xee>(a, b), one);
+        let left = _mm512_or_si512(a_inside, _mm512_slli_epi32::<4>(a));
+        let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(left, left));
+        let right = _mm512_or_si512(b_inside, _mm512_slli_epi32::<4>(b));
+        let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(right, right));
+        Some([of_tiles(tiles, left, lower), of_tiles(tiles, right, lower)])
+    }
+}
+
+/// Returns the texels at x and y of two chunks, without a filter, if they lie in four tiles that
+/// share a corner.
+///
+/// # Safety
+/// The texels lie inside of the slice, and the host has the 512-bit level.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn tiles_of_two(reader: &TileReader, [x, y]: [__m512i; 2]) -> Option<__m512i> {
+    // SAFETY: the texels lie inside of the slice, and the host has the 512-bit level (`# Safety`).
+    unsafe {
+        let one = _mm512_set1_epi32(1);
+        let least = [_mm512_reduce_min_epi32(x) >> 2, _mm512_reduce_min_epi32(y) >> 2];
+        let a = _mm512_sub_epi32(_mm512_srli_epi32::<2>(x), _mm512_set1_epi32(least[0]));
+        let b = _mm512_sub_epi32(_mm512_srli_epi32::<2>(y), _mm512_set1_epi32(least[1]));
+        if _mm512_cmpgt_epu32_mask(_mm512_or_si512(a, b), one) != 0 {
+            return None;
+        }
+        let (right, lower) = (_mm512_test_epi32_mask(a, one), _mm512_test_epi32_mask(b, one));
+        let tiles = reader.tiles(least.map(|tile| tile as u32), [right != 0, lower != 0]);
+        let three = _mm512_set1_epi32(3);
+        let (x, y) = (_mm512_and_si512(x, three), _mm512_and_si512(y, three));
+        let columns = _mm512_or_si512(x, _mm512_slli_epi32::<4>(a));
+        Some(of_tiles(tiles, _mm512_or_si512(columns, _mm512_slli_epi32::<2>(y)), lower))
+    }
+}
+
+/// Returns texels of four tiles by their numbers in an upper tile and the one right of it, or in
+/// the lower two tiles.
+///
+/// # Safety
+/// The host has the 512-bit level.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn of_tiles([a, b, c, d]: [__m512i; 4], numbers: __m512i, lower: u16) -> __m512i {
+    // SAFETY: the host has the 512-bit level (`# Safety`).
+    unsafe {
+        let upper = _mm512_permutex2var_epi32(a, numbers, b);
+        _mm512_mask_mov_epi32(upper, lower, _mm512_permutex2var_epi32(c, numbers, d))
+    }
+}
+
+/// The texel class of any block-compressed format, which decodes texel by texel.
+pub struct AnyCompressed;
+
+impl Texels for AnyCompressed {
+    #[cfg(target_arch = "x86_64")]
+    type TexelSource = CompressedTexels;
+    type Shared = AnyCompressed;
+
+    #[inline(always)]
+    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
+        let mut bytes = [0; 16];
+        // SAFETY: the texel lies inside the slice, as `Texels::texel` requires; the reader lives
+        // only within this call.
+        unsafe {
+            let reader = TileReader::of_texels(view, slice, row_pitch);
+            for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(reader.texel(x, y)) {
+                *bytes = word.to_le_bytes();
+            }
+        }
+        (kernels(plain(Format(view.format as u16))).unpack_one)(&bytes)
+    }
+
+    /// Does nothing, because there are no stores to compressed images.
+    #[inline(always)]
+    unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
+}
+
+impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for CompressedClass<ROW, WORDS, RAW> {
+    const SCALED: bool = RAW;
+    const HAS: [bool; 4] = FormatRow::<ROW>::HAS;
+    const FOUR: Option<FilterTexel> = FormatRow::<ROW>::four(RAW);
+    // No decoded half is a signalling NaN.
+    const HAS_512_NEAREST: bool = Self::FOUR.is_some();
+    #[cfg(target_arch = "x86_64")]
+    type TexelSource = CompressedTexels;
+    type Shared = AnyCompressed;
+
+    #[inline(always)]
+    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
+        // SAFETY: the texel lies inside the slice, as `Texels::texel` requires.
+        unsafe { AnyCompressed::texel(view, slice, row_pitch, x, y) }
+    }
+
+    #[inline(always)]
+    unsafe fn words<H: Host>(view: &ImageView, slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
+        // SAFETY: the texels lie inside the slice, as `Texels::words` requires.
+        let [words] = unsafe { Self::texels::<H, 1>(view, slice, [[x, y]]) };
+        words
+    }
+
+    #[inline(always)]
+    unsafe fn footprint<H: Host>(view: &ImageView, slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> [Words<H>; 4] {
+        // SAFETY: the texels lie inside the slice, as `Texels::footprint` requires.
+        unsafe { Self::texels::<H, 4>(view, slice, [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]]) }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn bilinear<H: Host, const R: bool>(
+        view: &ImageView,
+        slice: &Slice,
+        x: [H::Ints; 2],
+        y: [H::Ints; 2],
+        weights: [H::Floats; 2],
+    ) -> Option<Words<H>> {
+        let four = Self::FOUR.filter(|_| H::HAS_512)?;
+        let places = [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]];
+        let mut room = [[[0; WORDS]; MAX_LANES]; 4];
+        // SAFETY: the texels lie inside the slice, as `Texels::bilinear` requires, and are read
+        // before other blocks are decoded.
+        unsafe {
+            let (at, base) = Self::find::<H, 4>(view, slice, places, &mut room);
+            Some(bilinear::bilinear_at::<H>(four.raw(RAW && R), base, at, weights))
+        }
+    }
+
+    #[inline(always)]
+    fn component<V: Ints, const C: usize, const R: bool, const QUIET: bool>(words: &[V; 4]) -> V {
+        if RAW && R {
+            FormatRow::<ROW>::component_lanes::<V, C, true, QUIET>(words)
+        } else {
+            FormatRow::<ROW>::component_lanes::<V, C, false, QUIET>(words)
+        }
+    }
+
+    /// Does nothing, because there are no stores to compressed images.
+    #[inline(always)]
+    unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
+}

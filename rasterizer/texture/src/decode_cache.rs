@@ -1,0 +1,548 @@
+//! Texels of compressed formats that a thread has decoded to a plain format
+//! (`base::format::plain`), in tiles of 4×4, in two small caches.
+//!
+//! The first cache is indexed by the tile's place in its slice. Lanes look up all of their tiles at
+//! once without loading a block, and neighbouring tiles never replace each other. Most blocks are
+//! one tile; tiles of other blocks (ASTC) are put together. A missing tile is looked up by its
+//! block's bytes in the second cache. It usually has the tile if a thread returns to a place, or if
+//! a texture has many equal blocks. The block is decoded only if neither cache has it.
+//!
+//! Invariant: entries of the first cache are valid for one piece of work ([`epoch`]), because
+//! memory may change between two. Within one it does not change: Vulkan makes a write visible to
+//! samples of an image only by a dependency, whose two sides are separate pieces of work. Entries
+//! of the second cache never become stale.
+
+use super::words;
+use base::abi::{ImageView, MAX_LANES};
+use base::epoch::epoch;
+use base::format::{Format, decode_tiles, plain};
+use base::host::{Host, Ints, prefetch};
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::*;
+use std::cell::UnsafeCell;
+
+/// Logarithm of the number of columns of tiles of a window, whose tiles all have different places.
+const COLUMNS: u32 = 5;
+/// Logarithm of the number of rows of tiles of a window.
+const ROWS: u32 = 4;
+/// Logarithm of the number of places.
+const TILE_SLOT_BITS: u32 = 12;
+const TILE_SLOTS: usize = 1 << TILE_SLOT_BITS;
+/// Multiplier of a hash that moves the places of windows, so that tiles that are a round distance
+/// apart, or lie in several slices, seldom collide.
+const MIX: u32 = 0x9e37_79b1;
+
+/// Number of bits of a tile's column, and of its row, in its tag: sides of images are at most 2^14
+/// texels.
+const COLUMN_BITS: u32 = 12;
+const COLUMN: u32 = (1 << COLUMN_BITS) - 1;
+const SLICE_SHIFT: u32 = 2 * COLUMN_BITS;
+/// Number of slice numbers in each half of the range. Numbers are taken from one half, then from
+/// the other, each without its first number. A reader that still has a number of the previous half
+/// thus never adds tiles that match another slice.
+const HALF: u32 = 1 << (u32::BITS - SLICE_SHIFT - 1);
+/// Logarithm of the number of slices that a cache has: two for each hash without its lowest bit.
+const SLICE_BITS: u32 = 6;
+
+/// Logarithm of the number of tiles that are known by their blocks' bytes.
+const CONTENT_BITS: u32 = 12;
+const CONTENTS: usize = 1 << CONTENT_BITS;
+const TILE_SHIFT: u32 = 16;
+
+/// Number of texels in a tile's row, and number of its rows.
+const SIDE: u32 = 4;
+
+/// Number of bits of a texel's number in its tile.
+pub(super) const TEXEL_BITS: u32 = 4;
+
+/// One word of all texels of a tile, which is a line of the processor's caches.
+type TileWords = [u32; 1 << TEXEL_BITS];
+
+/// A value that is aligned to such a line.
+#[repr(C, align(64))]
+struct CacheLineAligned<T>(T);
+
+/// Words of texels of all lanes, at up to four positions each.
+pub(super) type TexelBuffer<const WORDS: usize> = [[[u32; WORDS]; MAX_LANES]; 4];
+
+/// A slice with its tag: a number from 1 on above [`SLICE_SHIFT`], or 0 if the entry is empty.
+#[derive(Clone, Copy)]
+struct CachedSlice {
+    base: *const u8,
+    format: u32,
+    tag: u32,
+}
+
+/// The caches of a thread. All zeros are an empty cache, because no format that is decoded is 0.
+struct DecodeCache {
+    epoch: u64,
+    /// Slices by the hash of their base, in either of two neighbouring entries.
+    slices: [CachedSlice; 1 << SLICE_BITS],
+    /// The number that was given to a slice last.
+    last: u32,
+    /// Tag of the tile in each place: slice, row and column.
+    tags: [u32; TILE_SLOTS],
+    /// Texels of one word, by place.
+    single: CacheLineAligned<[TileWords; TILE_SLOTS]>,
+    /// Texels of two words, by place.
+    double: CacheLineAligned<[[[u32; 2]; 1 << TEXEL_BITS]; TILE_SLOTS]>,
+    contents: ContentCache,
+}
+
+/// Tiles by the hash of their block's bytes.
+struct ContentCache {
+    known: [CachedTile; CONTENTS],
+    words: CacheLineAligned<[[TileWords; CONTENTS]; 2]>,
+}
+
+/// Identity of a tile: its block and its number there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(C, align(32))]
+struct CachedTile {
+    block: u128,
+    /// Format of the block, with the number of the tile in the block from bit [`TILE_SHIFT`] on.
+    format: u32,
+}
+
+impl DecodeCache {
+    /// Removes all slices, because memory may have changed; slices then get new numbers.
+    #[cold]
+    fn invalidate(&mut self, epoch: u64) {
+        self.epoch = epoch;
+        for slice in &mut self.slices {
+            slice.tag = 0;
+        }
+    }
+
+    /// Adds a slice and returns its tag.
+    #[cold]
+    fn insert_slice(&mut self, base: *const u8, format: u32) -> u32 {
+        if self.last % HALF == HALF - 1 {
+            self.invalidate(self.epoch);
+            (self.last, self.tags) = ((self.last + 1) % (2 * HALF), [0; TILE_SLOTS]);
+        }
+        self.last += 1;
+        let at = slices_of(base);
+        // The older one of both entries is replaced.
+        let at = if self.slices[at[0]].tag < self.slices[at[1]].tag { at[0] } else { at[1] };
+        let tag = self.last << SLICE_SHIFT;
+        self.slices[at] = CachedSlice { base, format, tag };
+        tag
+    }
+
+    /// Returns the tag of a slice, which is added if necessary.
+    #[inline(always)]
+    fn tag(&mut self, base: *const u8, format: u32) -> u32 {
+        for at in slices_of(base) {
+            let known = &self.slices[at];
+            if known.base == base && known.format == format && known.tag != 0 {
+                return known.tag;
+            }
+        }
+        self.insert_slice(base, format)
+    }
+}
+
+impl ContentCache {
+    /// Returns the place of a tile of a block, which is decoded if necessary; its number is that of
+    /// [`decode_tiles`].
+    fn find(&mut self, block: u128, format: u32, tile: u32) -> usize {
+        let hash = hash_of(block);
+        let at = (hash + tile as usize) % CONTENTS;
+        if self.known[at] != (CachedTile { block, format: format | tile << TILE_SHIFT }) {
+            decode_tiles(Format(format as u16), &block.to_le_bytes(), &mut |tile, &[first, second]| {
+                let at = (hash + tile) % CONTENTS;
+                (self.words.0[0][at], self.words.0[1][at]) = (first, second);
+                self.known[at] = CachedTile { block, format: format | (tile as u32) << TILE_SHIFT };
+            });
+        }
+        at
+    }
+}
+
+#[inline(always)]
+fn hash_of(block: u128) -> usize {
+    base::hash::hash_u64(block as u64 ^ ((block >> 64) as u64).rotate_left(29), CONTENT_BITS)
+}
+
+/// Returns the two entries that a slice may have.
+#[inline(always)]
+fn slices_of(base: *const u8) -> [usize; 2] {
+    let at = base::hash::hash_u64(base as u64, SLICE_BITS) % (1 << SLICE_BITS);
+    [at, at ^ 1]
+}
+
+thread_local! {
+    static CACHE: UnsafeCell<Option<Box<DecodeCache>>> = const { UnsafeCell::new(None) };
+}
+
+#[cold]
+fn new_cache() -> Box<DecodeCache> {
+    // SAFETY: all zeros are an empty cache.
+    unsafe { Box::<DecodeCache>::new_zeroed().assume_init() }
+}
+
+/// A reader of a slice's texels, in tiles of [`SIDE`]×[`SIDE`].
+pub struct TileReader {
+    base: *const u8,
+    pitch: u64,
+    size: [u32; 2],
+    format: u32,
+    /// Tag of the slice.
+    tag: u32,
+    cache: *mut DecodeCache,
+}
+
+impl TileReader {
+    /// Makes a reader of the slice at `base`, of `size` texels, whose rows of blocks are `pitch`
+    /// bytes apart.
+    ///
+    /// # Safety
+    /// The reader lives within one kernel's call.
+    #[inline(always)]
+    pub(super) unsafe fn new(view: &ImageView, base: *const u8, pitch: u64, size: [u32; 2]) -> TileReader {
+        // SAFETY: the reader lives within one kernel's call (`# Safety`); the cache is the thread's
+        // own.
+        unsafe {
+            let reader = TileReader { size, ..TileReader::of_texels(view, base, pitch) };
+            let (cache, epoch) = (&mut *reader.cache, epoch());
+            if cache.epoch != epoch {
+                cache.invalidate(epoch);
+            }
+            TileReader { tag: cache.tag(base, view.format), ..reader }
+        }
+    }
+
+    /// Makes a reader for single texels only ([`TileReader::texel`]).
+    ///
+    /// # Safety
+    /// The reader lives within one kernel's call.
+    #[inline(always)]
+    pub(super) unsafe fn of_texels(view: &ImageView, base: *const u8, pitch: u64) -> TileReader {
+        // SAFETY: the cache is the thread's own, and references to it exist only within functions
+        // of this module.
+        let cache = CACHE.with(|cache| unsafe { &mut *cache.get() });
+        let cache = match cache {
+            Some(cache) => &mut **cache,
+            none => &mut **none.insert(new_cache()),
+        };
+        TileReader { base, pitch, size: [0; 2], format: view.format, tag: 0, cache }
+    }
+
+    /// Returns the address of the texels of all places, of `words` words each.
+    #[inline(always)]
+    pub(super) fn texels(&self, words: usize) -> *const u8 {
+        // SAFETY: the thread's own cache lives as long as the thread.
+        unsafe {
+            match words {
+                1 => (&raw const (*self.cache).single).cast(),
+                _ => (&raw const (*self.cache).double).cast(),
+            }
+        }
+    }
+
+    /// Returns the tags of the tiles at these columns and rows, and their places.
+    #[inline(always)]
+    pub(super) fn places<V: Ints>(&self, x: V, y: V) -> [V; 2] {
+        let (column, row) = (V::splat((1 << COLUMNS) - 1), V::splat((1 << ROWS) - 1));
+        let window = y.shr(ROWS).shl(COLUMN_BITS) | x.shr(COLUMNS) | V::splat(self.tag);
+        let hash = (window * V::splat(MIX)).shr(32 - TILE_SLOT_BITS);
+        [y.shl(COLUMN_BITS) | x | V::splat(self.tag), hash ^ ((y & row).shl(COLUMNS) | (x & column))]
+    }
+
+    /// Decodes the tile with a tag of this slice to its place, if it is not there.
+    ///
+    /// # Safety
+    /// The tile lies inside the slice; the place is that of [`TileReader::places`].
+    #[inline(always)]
+    unsafe fn ensure_decoded(&self, tag: u32, place: usize) {
+        // SAFETY: the cache is the thread's own; the tile lies inside the slice (`# Safety`).
+        unsafe {
+            if (*self.cache).tags[place] != tag {
+                self.fill(tag, place);
+            }
+        }
+    }
+
+    /// # Safety
+    /// The tile lies inside the slice.
+    #[inline(never)]
+    unsafe fn fill(&self, tag: u32, place: usize) {
+        let [x, y] = [tag & COLUMN, tag >> COLUMN_BITS & COLUMN];
+        let format = Format(self.format as u16);
+        // Texels of more than four bytes have two words.
+        let single = plain(format).info().block_bytes <= 4;
+        // SAFETY: the tile lies inside the slice (`# Safety`); the cache is the thread's own.
+        unsafe {
+            let cache = &mut *self.cache;
+            if format.info().block == (SIDE as u8, SIDE as u8) {
+                self.prefetch_block(x + 1, y);
+                let at = cache.contents.find(self.block(x, y), self.format, 0);
+                let [first, second] = &cache.contents.words.0;
+                if single {
+                    cache.single.0[place] = first[at];
+                } else {
+                    cache.double.0[place] = std::array::from_fn(|texel| [first[at][texel], second[at][texel]]);
+                }
+            } else {
+                self.assemble_tile(place, [x, y], single);
+            }
+            cache.tags[place] = tag;
+        }
+    }
+
+    /// Prefetches the entry of a block, which is needed next if texels are read row by row.
+    ///
+    /// # Safety
+    /// The block's row lies inside the slice.
+    #[inline(always)]
+    unsafe fn prefetch_block(&self, x: u32, y: u32) {
+        if x * SIDE < self.size[0] {
+            // SAFETY: the block lies inside the slice, whose width was checked; the cache is the
+            // thread's own.
+            unsafe {
+                let (contents, at) = (&raw const (*self.cache).contents, hash_of(self.block(x, y)) % CONTENTS);
+                prefetch((&raw const (*contents).known[at]).cast());
+                prefetch((&raw const (*contents).words.0[0][at]).cast());
+            }
+        }
+    }
+
+    /// Fills a place with a tile of several blocks, or of a part of one.
+    ///
+    /// # Safety
+    /// The tile lies inside the slice.
+    #[inline(never)]
+    unsafe fn assemble_tile(&self, place: usize, [column, row]: [u32; 2], single: bool) {
+        for texel in 0..1 << TEXEL_BITS {
+            // Texels outside of the slice are never read, so they repeat its edge.
+            let [x, y] = [
+                (column * SIDE + texel % SIDE).min(self.size[0] - 1),
+                (row * SIDE + texel / SIDE).min(self.size[1] - 1),
+            ];
+            // SAFETY: the position is clamped to the slice; the cache is the thread's own.
+            unsafe {
+                let words = self.texel(x, y);
+                let cache = &mut *self.cache;
+                if single {
+                    cache.single.0[place][texel as usize] = words[0];
+                } else {
+                    cache.double.0[place][texel as usize] = words;
+                }
+            }
+        }
+    }
+
+    /// Returns a block's bytes.
+    ///
+    /// # Safety
+    /// The block lies inside the slice.
+    unsafe fn block(&self, column: u32, row: u32) -> u128 {
+        // SAFETY: the block of 8 or 16 bytes lies inside the slice (`# Safety`).
+        unsafe {
+            let row = self.base.add((u64::from(row) * self.pitch) as usize);
+            match Format(self.format as u16).info().block_bytes {
+                8 => u64::from_le_bytes(row.cast::<[u8; 8]>().add(column as usize).read_unaligned()).into(),
+                _ => u128::from_le_bytes(row.cast::<[u8; 16]>().add(column as usize).read_unaligned()),
+            }
+        }
+    }
+
+    /// Returns the place among the contents of the tile that has the texel at (x, y), and the
+    /// texel's number in it.
+    ///
+    /// # Safety
+    /// The texel lies inside the slice.
+    unsafe fn content(&self, x: u32, y: u32) -> (usize, usize) {
+        let (width, height) = Format(self.format as u16).info().block;
+        let (width, height) = (u32::from(width), u32::from(height));
+        // SAFETY: the texel lies inside the slice (`# Safety`); the cache is the thread's own.
+        unsafe {
+            let block = self.block(x / width, y / height);
+            let (x, y) = (x % width, y % height);
+            let at = (*self.cache).contents.find(block, self.format, y / SIDE * SIDE + x / SIDE);
+            (at, (y % SIDE * SIDE + x % SIDE) as usize)
+        }
+    }
+
+    /// Returns both words of the texel at (x, y).
+    ///
+    /// # Safety
+    /// The texel lies inside the slice.
+    pub(super) unsafe fn texel(&self, x: u32, y: u32) -> [u32; 2] {
+        // SAFETY: the texel lies inside the slice (`# Safety`); the cache is the thread's own.
+        unsafe {
+            let (at, inside) = self.content(x, y);
+            [0, 1].map(|w: usize| (*self.cache).contents.words.0[w][at][inside])
+        }
+    }
+
+    /// Decodes the tiles of the tags in `missing` to their places.
+    ///
+    /// # Safety
+    /// The tiles lie inside the slice; the places are those of [`TileReader::places`].
+    #[cold]
+    pub(super) unsafe fn ensure_all_decoded<const N: usize>(
+        &self,
+        tags: &[u32; N],
+        places: &[u32; N],
+        mut missing: u32,
+    ) {
+        while let Some(tag) = tags.get(missing.trailing_zeros() as usize) {
+            // SAFETY: the tile lies inside the slice, and the place is that of `TileReader::places`
+            // (`# Safety`).
+            unsafe { self.ensure_decoded(*tag, places[missing.trailing_zeros() as usize] as usize % TILE_SLOTS) };
+            missing &= missing - 1;
+        }
+    }
+
+    /// Copies the texels with the numbers `inside` of these tiles to `room`, for the lanes in
+    /// `mask`.
+    ///
+    /// # Safety
+    /// The tiles lie inside the slice; the places are those of [`TileReader::places`].
+    #[cold]
+    pub(super) unsafe fn copy<const N: usize, const WORDS: usize>(
+        &self,
+        tags: &[[u32; MAX_LANES]; N],
+        places: &[[u32; MAX_LANES]; N],
+        inside: &[[u32; MAX_LANES]; N],
+        mask: u32,
+        room: &mut TexelBuffer<WORDS>,
+    ) {
+        for n in 0..N {
+            for lane in (0..MAX_LANES).filter(|lane| mask >> lane & 1 != 0) {
+                let (place, texel) =
+                    (places[n][lane] as usize % TILE_SLOTS, inside[n][lane] as usize % (1 << TEXEL_BITS));
+                // SAFETY: the tile lies inside the slice (`# Safety`); the place is in the thread's
+                // own cache.
+                unsafe {
+                    self.ensure_decoded(tags[n][lane], place);
+                    let texels: *const [u32; WORDS] = self.texels(WORDS).cast();
+                    room[n % 4][lane] = *texels.add(place << TEXEL_BITS | texel);
+                }
+            }
+        }
+    }
+
+    /// Returns true if these tiles are in these places, in the lanes of `mask`.
+    ///
+    /// # Safety
+    /// The places are places of the cache. The host is `H`.
+    #[inline(always)]
+    pub(super) unsafe fn has<H: Host, const N: usize>(
+        &self,
+        tags: &[H::Ints; N],
+        places: &[H::Ints; N],
+        mask: u32,
+    ) -> bool {
+        let mut same = mask;
+        for n in 0..N {
+            // SAFETY: the places are places of the cache, and the host is `H` (`# Safety`).
+            let there = unsafe { words::gather::<H, 4>((&raw const (*self.cache).tags).cast(), places[n].shl(2))[0] };
+            same &= there.equal(tags[n]).movemask();
+        }
+        same == mask
+    }
+
+    /// Returns the offsets of the texels at 16 positions among those of all places, for the lanes
+    /// in `mask`. With `HALF` only the first eight places are looked up; other lanes have the
+    /// offset of an arbitrary texel. `None` means that tiles share a place.
+    ///
+    /// # Safety
+    /// The texels lie inside the slice. The host has the 512-bit level.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) unsafe fn find_512<const HALF: bool>(&self, x: __m512i, y: __m512i, mask: u16) -> Option<__m512i> {
+        // SAFETY: the texels lie inside the slice (`# Safety`); places are the cache's, and texels
+        // are below 16.
+        unsafe {
+            let (column, row) = (_mm512_srli_epi32::<2>(x), _mm512_srli_epi32::<2>(y));
+            let slice = _mm512_set1_epi32(self.tag as i32);
+            let tag = _mm512_or_si512(_mm512_or_si512(_mm512_slli_epi32::<COLUMN_BITS>(row), column), slice);
+            let window = _mm512_slli_epi32::<COLUMN_BITS>(_mm512_srli_epi32::<ROWS>(row));
+            let window = _mm512_or_si512(_mm512_or_si512(window, _mm512_srli_epi32::<COLUMNS>(column)), slice);
+            let hash = _mm512_mullo_epi32(window, _mm512_set1_epi32(MIX as i32));
+            let hash = _mm512_srli_epi32::<{ 32 - TILE_SLOT_BITS }>(hash);
+            let row = _mm512_and_si512(row, _mm512_set1_epi32((1 << ROWS) - 1));
+            let column = _mm512_and_si512(column, _mm512_set1_epi32((1 << COLUMNS) - 1));
+            let place = _mm512_xor_si512(hash, _mm512_or_si512(_mm512_slli_epi32::<COLUMNS>(row), column));
+            let missing = self.missing::<HALF>(place, tag) & mask;
+            if missing != 0 {
+                let [mut tags, mut places] = [[0; 2 * MAX_LANES]; 2];
+                _mm512_storeu_si512((&raw mut tags).cast(), tag);
+                _mm512_storeu_si512((&raw mut places).cast(), place);
+                self.ensure_all_decoded(&tags, &places, missing.into());
+                // A decoded tile can replace only a tile of another window.
+                let first = _mm512_broadcastd_epi32(_mm512_castsi512_si128(window));
+                let others = _mm512_cmpneq_epi32_mask(window, first) & mask;
+                if others != 0 && self.missing::<HALF>(place, tag) & mask != 0 {
+                    return None;
+                }
+            }
+            let three = _mm512_set1_epi32(3);
+            let inside = _mm512_slli_epi32::<2>(_mm512_and_si512(y, three));
+            let inside = _mm512_or_si512(inside, _mm512_and_si512(x, three));
+            Some(_mm512_or_si512(_mm512_slli_epi32::<TEXEL_BITS>(place), inside))
+        }
+    }
+
+    /// Returns the one-word texels of a tile, of the one right of it, of the one below it, and of
+    /// the one right of and below it. A tile that is not requested is replaced by one that is.
+    ///
+    /// # Safety
+    /// All tiles lie inside the slice. The host has the 512-bit level.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    pub(super) unsafe fn tiles(&self, [column, row]: [u32; 2], [right, below]: [bool; 2]) -> [__m512i; 4] {
+        let (right, below) = (column + u32::from(right), row + u32::from(below));
+        // SAFETY: the host has the 512-bit level (`# Safety`).
+        let mut tiles = unsafe { [_mm512_setzero_si512(); 4] };
+        for (tile, [column, row]) in
+            tiles.iter_mut().zip([[column, row], [right, row], [column, below], [right, below]])
+        {
+            let window = (row >> ROWS) << COLUMN_BITS | column >> COLUMNS | self.tag;
+            let hash = window.wrapping_mul(MIX) >> (32 - TILE_SLOT_BITS);
+            let place = hash ^ ((row & ((1 << ROWS) - 1)) << COLUMNS | column & ((1 << COLUMNS) - 1));
+            // SAFETY: the tile lies inside the slice (`# Safety`), and the cache is the thread's
+            // own. The tile is loaded now, because the next one may replace it.
+            unsafe {
+                self.ensure_decoded(row << COLUMN_BITS | column | self.tag, place as usize % TILE_SLOTS);
+                let texels = &raw const (*self.cache).single.0[place as usize % TILE_SLOTS];
+                *tile = _mm512_loadu_si512(texels.cast());
+            }
+        }
+        tiles
+    }
+
+    /// Returns the lanes whose place does not have the tile of the tag.
+    ///
+    /// # Safety
+    /// The places are places of the cache. The host has the 512-bit level.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    unsafe fn missing<const HALF: bool>(&self, places: __m512i, tags: __m512i) -> u16 {
+        // SAFETY: the places are places of the cache, and the host has the 512-bit level
+        // (`# Safety`).
+        unsafe {
+            let there = words_at::<HALF>((&raw const (*self.cache).tags).cast(), places);
+            _mm512_cmpneq_epi32_mask(there, tags)
+        }
+    }
+}
+
+/// Returns words of an array, with `HALF` at the first eight places only.
+///
+/// # Safety
+/// The words are readable. The host has the 512-bit level.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+unsafe fn words_at<const HALF: bool>(words: *const i32, places: __m512i) -> __m512i {
+    // SAFETY: the words are readable; the host has the 512-bit level (`# Safety`).
+    unsafe {
+        match HALF {
+            true => _mm512_castsi256_si512(_mm256_i32gather_epi32::<4>(words, _mm512_castsi512_si256(places))),
+            false => _mm512_i32gather_epi32::<4>(places, words),
+        }
+    }
+}

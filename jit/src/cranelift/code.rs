@@ -1,8 +1,8 @@
 //! Machine code from LIR.
 
-use super::anchor::{anchor, release};
 use super::cost::cost_of;
 use super::isa::{self, Step};
+use super::pinning::{pin, unpin};
 use super::translate;
 use crate::backend::{CancelToken, MAX_FRAME, MachineCode, Text, Texts, guarded};
 use crate::error::{Error, Result};
@@ -71,9 +71,9 @@ pub(super) fn code_of(
     }
     if settings.optimise {
         let isa = isa::target(Step::Optimise)?;
-        let anchors = anchor(&mut context.func);
+        let pins = pin(&mut context.func);
         context.optimize(&**isa, &mut ControlPlane::default()).map_err(failed)?;
-        release(&mut context.func, anchors);
+        unpin(&mut context.func, pins);
         if !is_needed() {
             return Ok(None);
         }

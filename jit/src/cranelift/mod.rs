@@ -13,13 +13,13 @@
 #![forbid(unsafe_code)]
 
 mod alu;
-mod anchor;
 mod code;
 mod convert;
 mod cost;
 mod isa;
 mod memory;
 mod nan;
+mod pinning;
 mod vector;
 
 pub use code::{Settings, code};

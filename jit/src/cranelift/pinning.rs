@@ -5,7 +5,7 @@
 //! arm and the code behind it, is computed in each of them, with everything that it depends on.
 //! Such values are therefore pinned before the optimisation: an instruction with an effect, a store
 //! to an unused address, uses them in a block that dominates all uses. Afterwards these stores are
-//! removed ([`release`]). A value that only one block uses, or only cold blocks, or some targets of
+//! removed ([`unpin`]). A value that only one block uses, or only cold blocks, or some targets of
 //! a branch table, is left to Cranelift.
 
 use cranelift_codegen::cursor::{Cursor, FuncCursor};
@@ -20,11 +20,11 @@ use cranelift_entity::SecondaryMap;
 /// Number of the alias region that only the pinning stores write to.
 const REGION: u32 = 1;
 /// Number of dominators that are searched for a block that dominates two uses.
-const FAR: usize = 64;
+const MAX_DOMINATORS: usize = 64;
 
 /// The block that dominates a value's uses, apart from those in cold blocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Place {
+struct PinSite {
     /// The block dominates all uses.
     block: Block,
     /// The block itself uses the value, so that it is computed only here.
@@ -32,14 +32,14 @@ struct Place {
 }
 
 /// Pins values that would be computed more than once.
-pub fn anchor(function: &mut Function) -> AliasRegion {
-    let region = function.dfg.alias_regions.insert(AliasRegionData { user_id: REGION, description: "anchors".into() });
-    let anchors = find(function);
+pub fn pin(function: &mut Function) -> AliasRegion {
+    let region = function.dfg.alias_regions.insert(AliasRegionData { user_id: REGION, description: "pins".into() });
+    let pins = find(function);
     let mut flags = MemFlagsData::new();
     flags.set_notrap();
     flags.set_alias_region(Some(region));
     let mut cursor = FuncCursor::new(function);
-    for (number, (value, block)) in (0..).zip(anchors) {
+    for (number, (value, block)) in (0..).zip(pins) {
         cursor.goto_last_inst(block);
         let nowhere = cursor.ins().iconst(types::I64, 0);
         // Each store has its own address, so that none is removed as overwritten.
@@ -49,74 +49,75 @@ pub fn anchor(function: &mut Function) -> AliasRegion {
 }
 
 /// Removes the pinning stores.
-pub fn release(function: &mut Function, region: AliasRegion) {
-    let is_anchor = |inst: Inst| match function.dfg.insts[inst] {
+pub fn unpin(function: &mut Function, region: AliasRegion) {
+    let is_pin = |inst: Inst| match function.dfg.insts[inst] {
         InstructionData::Store { flags, .. } => function.dfg.mem_flags[flags].alias_region() == Some(region),
         _ => false,
     };
     let blocks = function.layout.blocks().collect::<Vec<_>>();
     let insts = blocks.into_iter().flat_map(|block| function.layout.block_insts(block));
-    let anchors: Vec<Inst> = insts.filter(|&inst| is_anchor(inst)).collect();
-    anchors.into_iter().for_each(|inst| function.layout.remove_inst(inst));
+    let pins: Vec<Inst> = insts.filter(|&inst| is_pin(inst)).collect();
+    pins.into_iter().for_each(|inst| function.layout.remove_inst(inst));
 }
 
 /// Returns the values to pin, and the blocks at whose ends they are pinned.
 fn find(function: &Function) -> Vec<(Value, Block)> {
     let flow = ControlFlowGraph::with_function(function);
     let tree = DominatorTree::with_function(function, &flow);
-    let mut places: SecondaryMap<Value, Option<Place>> = SecondaryMap::new();
-    let mut anchors = Vec::new();
+    let mut sites: SecondaryMap<Value, Option<PinSite>> = SecondaryMap::new();
+    let mut pins = Vec::new();
     // Uses are visited before definitions.
     for &block in tree.cfg_postorder() {
         let cold = function.layout.is_cold(block);
         let mut next = function.layout.last_inst(block);
         while let Some(inst) = next {
             next = function.layout.prev_inst(inst);
-            let place = if floats(function, inst) {
+            let site = if is_movable(function, inst) {
                 let value = function.dfg.first_result(inst);
-                let place = places[value];
-                if let Some(Place { block, used: false }) = place
-                    && is_dear(function, inst)
+                let site = sites[value];
+                if let Some(PinSite { block, used: false }) = site
+                    && is_expensive(function, inst)
                     && !is_table(function, block)
                 {
-                    anchors.push((value, block));
+                    pins.push((value, block));
                 }
-                place
+                site
             } else {
-                (!cold).then_some(Place { block, used: true })
+                (!cold).then_some(PinSite { block, used: true })
             };
-            let Some(place) = place else { continue };
+            let Some(site) = site else { continue };
             for value in function.dfg.inst_values(inst) {
                 let value = function.dfg.resolve_aliases(value);
-                places[value] = Some(places[value].map_or(place, |known| join(&tree, known, place)));
+                sites[value] = Some(sites[value].map_or(site, |known| join(&tree, known, site)));
             }
         }
     }
-    anchors
+    pins
 }
 
-fn join(tree: &DominatorTree, a: Place, b: Place) -> Place {
+/// Merges the sites of two uses of a value.
+fn join(tree: &DominatorTree, a: PinSite, b: PinSite) -> PinSite {
     if a.block == b.block {
-        return Place { block: a.block, used: a.used || b.used };
+        return PinSite { block: a.block, used: a.used || b.used };
     }
-    match common(tree, a.block, b.block) {
-        Some(block) => Place { block, used: (block == a.block && a.used) || (block == b.block && b.used) },
-        None => Place { block: a.block, used: true },
+    match common_dominator(tree, a.block, b.block) {
+        Some(block) => PinSite { block, used: (block == a.block && a.used) || (block == b.block && b.used) },
+        None => PinSite { block: a.block, used: true },
     }
 }
 
 /// Returns the last block that dominates both, unless it is too far away, so that the time is in
 /// proportion to the function.
-fn common(tree: &DominatorTree, a: Block, b: Block) -> Option<Block> {
+fn common_dominator(tree: &DominatorTree, a: Block, b: Block) -> Option<Block> {
     if tree.block_dominates(b, a) {
         return Some(b);
     }
     let before = std::iter::successors(Some(a), |&block| tree.idom(block));
-    before.take(FAR).find(|&block| tree.block_dominates(block, b))
+    before.take(MAX_DOMINATORS).find(|&block| tree.block_dominates(block, b))
 }
 
 /// Returns true if Cranelift chooses the instruction's place, because it has no effect.
-fn floats(function: &Function, inst: Inst) -> bool {
+fn is_movable(function: &Function, inst: Inst) -> bool {
     let data = &function.dfg.insts[inst];
     let op = data.opcode();
     let effect = op.is_terminator()
@@ -143,7 +144,7 @@ fn is_table(function: &Function, block: Block) -> bool {
 
 /// Returns true if an instruction's result is worth a register. Constants, addresses and renamed
 /// registers are not.
-fn is_dear(function: &Function, inst: Inst) -> bool {
+fn is_expensive(function: &Function, inst: Inst) -> bool {
     use Opcode::*;
     let scalar = function.dfg.value_type(function.dfg.first_result(inst)).is_int();
     match function.dfg.insts[inst].opcode() {
@@ -195,13 +196,13 @@ mod tests {
     }
 
     /// Returns the numbers of products and of stores after optimisation.
-    fn counts(mut function: Function, anchored: bool) -> [usize; 2] {
-        let region = anchored.then(|| anchor(&mut function));
+    fn counts(mut function: Function, pinned: bool) -> [usize; 2] {
+        let region = pinned.then(|| pin(&mut function));
         let mut context = Context::for_function(function);
         let isa = target(Step::Optimise).expect("a target");
         context.optimize(&**isa, &mut ControlPlane::default()).expect("optimised");
         if let Some(region) = region {
-            release(&mut context.func, region);
+            unpin(&mut context.func, region);
         }
         let func = &context.func;
         let insts: Vec<Inst> = func.layout.blocks().flat_map(|b| func.layout.block_insts(b)).collect();

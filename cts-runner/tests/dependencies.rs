@@ -22,7 +22,7 @@ struct Member {
 }
 
 /// All crates, with the allowed dependencies between them.
-const MEMBERS: [Member; 9] = [
+const MEMBERS: [Member; 10] = [
     Member { package: "grus-base", folder: "base", uses: &[], tests_use: &[] },
     Member { package: "grus-jit", folder: "jit", uses: &["grus-base"], tests_use: &[] },
     Member {
@@ -57,6 +57,7 @@ const MEMBERS: [Member; 9] = [
     },
     Member { package: "grus-test-support", folder: "rasterizer/test-support", uses: &["grus-base"], tests_use: &[] },
     Member { package: "cts-runner", folder: "cts-runner", uses: &[], tests_use: &[] },
+    Member { package: "xtask", folder: "xtask", uses: &[], tests_use: &[] },
 ];
 
 #[test]

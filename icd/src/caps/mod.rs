@@ -14,12 +14,14 @@ pub mod external;
 mod feature_table;
 pub mod features;
 pub mod formats;
+pub mod generated;
 pub mod host;
 pub mod limits;
 pub mod modifiers;
 pub mod newer;
 pub mod properties;
 pub mod spirv;
+pub mod unlock;
 
 pub use build_id::build_id;
 pub use extensions::{ExtensionSet, device_extensions, enable_device, enable_instance, instance_extensions};

@@ -17,37 +17,16 @@
 
 use crate::ir::{LaneCountRule, Node, Op, Region, Shader, Value, ValueDef};
 use crate::lir;
+use crate::spirv::is_subgroup_visible;
 use base::shader::Stage;
 use cranelift_entity::SecondaryMap;
 
 /// Number of lanes of a chunk whose words fill a vector of 512 bits.
 pub const MORE_LANES: u32 = 16;
 
-/// Capabilities that do not expose subgroups: types of numbers, memory, indices, descriptors,
-/// images, inputs of fragments.
-const NO_SUBGROUPS: &[std::ops::RangeInclusive<u32>] = &[
-    0..=3,
-    9..=11,
-    22..=22,
-    25..=57,
-    4427..=4430,
-    4433..=4436,
-    4439..=4439,
-    4441..=4442,
-    4448..=4450,
-    4464..=4468,
-    5254..=5254,
-    5301..=5312,
-    5345..=5347,
-    5379..=5379,
-    5629..=5629,
-    6016..=6019,
-    6029..=6029,
-];
-
 /// Returns true if none of a module's capabilities exposes subgroups.
 pub fn exposes_no_subgroups(capabilities: &[u32]) -> bool {
-    capabilities.iter().all(|c| NO_SUBGROUPS.iter().any(|range| range.contains(c)))
+    !capabilities.iter().any(|&c| is_subgroup_visible(c))
 }
 
 /// Returns true if the stage, of a module that [`exposes_no_subgroups`], is subgroup-size-agnostic

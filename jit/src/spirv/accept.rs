@@ -1,5 +1,6 @@
 //! Capabilities and extensions that a module may declare.
 
+use super::capability::{self, IMPLEMENTED};
 use super::module::Module;
 use crate::error::{Error, Result};
 
@@ -12,140 +13,6 @@ pub struct Accept {
     /// Names of the accepted extensions. `None` accepts all that are implemented.
     pub extensions: Option<Vec<String>>,
 }
-
-/// Capabilities that are implemented, sorted by number.
-static CAPABILITIES: &[(u32, &str)] = &[
-    (0, "Matrix"),
-    (1, "Shader"),
-    (2, "Geometry"),
-    (3, "Tessellation"),
-    (9, "Float16"),
-    (10, "Float64"),
-    (11, "Int64"),
-    (12, "Int64Atomics"),
-    (22, "Int16"),
-    (23, "TessellationPointSize"),
-    (24, "GeometryPointSize"),
-    (25, "ImageGatherExtended"),
-    (27, "StorageImageMultisample"),
-    (28, "UniformBufferArrayDynamicIndexing"),
-    (29, "SampledImageArrayDynamicIndexing"),
-    (30, "StorageBufferArrayDynamicIndexing"),
-    (31, "StorageImageArrayDynamicIndexing"),
-    (32, "ClipDistance"),
-    (33, "CullDistance"),
-    (34, "ImageCubeArray"),
-    (35, "SampleRateShading"),
-    (39, "Int8"),
-    (40, "InputAttachment"),
-    (41, "SparseResidency"),
-    (42, "MinLod"),
-    (43, "Sampled1D"),
-    (44, "Image1D"),
-    (45, "SampledCubeArray"),
-    (46, "SampledBuffer"),
-    (47, "ImageBuffer"),
-    (48, "ImageMSArray"),
-    (49, "StorageImageExtendedFormats"),
-    (50, "ImageQuery"),
-    (51, "DerivativeControl"),
-    (52, "InterpolationFunction"),
-    (53, "TransformFeedback"),
-    (54, "GeometryStreams"),
-    (55, "StorageImageReadWithoutFormat"),
-    (56, "StorageImageWriteWithoutFormat"),
-    (57, "MultiViewport"),
-    (61, "GroupNonUniform"),
-    (62, "GroupNonUniformVote"),
-    (63, "GroupNonUniformArithmetic"),
-    (64, "GroupNonUniformBallot"),
-    (65, "GroupNonUniformShuffle"),
-    (66, "GroupNonUniformShuffleRelative"),
-    (67, "GroupNonUniformClustered"),
-    (68, "GroupNonUniformQuad"),
-    (69, "ShaderLayer"),
-    (70, "ShaderViewportIndex"),
-    (4212, "Float8EXT"),
-    (4213, "Float8CooperativeMatrixEXT"),
-    (4423, "SubgroupBallotKHR"),
-    (4427, "DrawParameters"),
-    (4428, "WorkgroupMemoryExplicitLayoutKHR"),
-    (4429, "WorkgroupMemoryExplicitLayout8BitAccessKHR"),
-    (4430, "WorkgroupMemoryExplicitLayout16BitAccessKHR"),
-    (4431, "SubgroupVoteKHR"),
-    (4433, "StorageBuffer16BitAccess"),
-    (4434, "UniformAndStorageBuffer16BitAccess"),
-    (4435, "StoragePushConstant16"),
-    (4436, "StorageInputOutput16"),
-    (4437, "DeviceGroup"),
-    (4439, "MultiView"),
-    (4441, "VariablePointersStorageBuffer"),
-    (4442, "VariablePointers"),
-    (4447, "SampleMaskPostDepthCoverage"),
-    (4448, "StorageBuffer8BitAccess"),
-    (4449, "UniformAndStorageBuffer8BitAccess"),
-    (4450, "StoragePushConstant8"),
-    (4464, "DenormPreserve"),
-    (4465, "DenormFlushToZero"),
-    (4466, "SignedZeroInfNanPreserve"),
-    (4467, "RoundingModeRTE"),
-    (4468, "RoundingModeRTZ"),
-    (4473, "UntypedPointersKHR"),
-    (5013, "StencilExportEXT"),
-    (5016, "Int64ImageEXT"),
-    (5055, "ShaderClockKHR"),
-    (5087, "QuadControlKHR"),
-    (5116, "BFloat16TypeKHR"),
-    (5117, "BFloat16DotProductKHR"),
-    (5118, "BFloat16CooperativeMatrixKHR"),
-    (5128, "DescriptorHeapEXT"),
-    (5254, "ShaderViewportIndexLayerEXT"),
-    (5283, "MeshShadingEXT"),
-    (5288, "ComputeDerivativeGroupQuadsKHR"),
-    (5297, "GroupNonUniformPartitionedEXT"),
-    (5301, "ShaderNonUniform"),
-    (5302, "RuntimeDescriptorArray"),
-    (5303, "InputAttachmentArrayDynamicIndexing"),
-    (5304, "UniformTexelBufferArrayDynamicIndexing"),
-    (5305, "StorageTexelBufferArrayDynamicIndexing"),
-    (5306, "UniformBufferArrayNonUniformIndexing"),
-    (5307, "SampledImageArrayNonUniformIndexing"),
-    (5308, "StorageBufferArrayNonUniformIndexing"),
-    (5309, "StorageImageArrayNonUniformIndexing"),
-    (5310, "InputAttachmentArrayNonUniformIndexing"),
-    (5311, "UniformTexelBufferArrayNonUniformIndexing"),
-    (5312, "StorageTexelBufferArrayNonUniformIndexing"),
-    (5345, "VulkanMemoryModel"),
-    (5346, "VulkanMemoryModelDeviceScope"),
-    (5347, "PhysicalStorageBufferAddresses"),
-    (5350, "ComputeDerivativeGroupLinearKHR"),
-    (5363, "FragmentShaderSampleInterlockEXT"),
-    (5378, "FragmentShaderPixelInterlockEXT"),
-    (5379, "DemoteToHelperInvocation"),
-    (5404, "AtomicFloat16VectorNV"),
-    (5430, "CooperativeMatrixReductionsNV"),
-    (5431, "CooperativeMatrixConversionsNV"),
-    (5432, "CooperativeMatrixPerElementOperationsNV"),
-    (5612, "AtomicFloat32MinMaxEXT"),
-    (5613, "AtomicFloat64MinMaxEXT"),
-    (5616, "AtomicFloat16MinMaxEXT"),
-    (5629, "ExpectAssumeKHR"),
-    (6016, "DotProductInputAll"),
-    (6017, "DotProductInput4x8Bit"),
-    (6018, "DotProductInput4x8BitPacked"),
-    (6019, "DotProduct"),
-    (6022, "CooperativeMatrixKHR"),
-    (6024, "ReplicatedCompositesEXT"),
-    (6026, "GroupNonUniformRotateKHR"),
-    (6029, "FloatControls2"),
-    (6033, "AtomicFloat32AddEXT"),
-    (6034, "AtomicFloat64AddEXT"),
-    (6095, "AtomicFloat16AddEXT"),
-    (6912, "DotProductFloat16AccFloat32VALVE"),
-    (6913, "DotProductFloat16AccFloat16VALVE"),
-    (6914, "DotProductBFloat16AccVALVE"),
-    (6915, "DotProductFloat8AccFloat32VALVE"),
-];
 
 /// Extensions that are implemented or that need no implementation.
 static EXTENSIONS: &[&str] = &[
@@ -206,22 +73,21 @@ static EXTENSIONS: &[&str] = &[
 impl Accept {
     /// Returns everything that this frontend implements.
     pub fn all_implemented() -> Accept {
-        Accept { capabilities: CAPABILITIES.iter().map(|c| c.0).collect(), extensions: None }
+        Accept { capabilities: IMPLEMENTED.iter().map(|row| row.capability as u32).collect(), extensions: None }
     }
 
     /// Refuses a module that declares anything that is not accepted.
     pub(crate) fn check(&self, m: &Module) -> Result<()> {
         for &cap in &m.capabilities {
-            let known = CAPABILITIES.binary_search_by_key(&cap, |c| c.0).ok();
-            let name =
-                known.map_or_else(|| format!("capability {cap}"), |i| format!("capability {}", CAPABILITIES[i].1));
-            if known.is_none() {
-                return Err(Error::unsupported(format!("{name} is not implemented")).at((17, "OpCapability"), 0));
+            let refused = |why: &str| {
+                let message = format!("capability {} {why}", capability::name(cap));
+                Err(Error::unsupported(message).at((17, "OpCapability"), 0))
+            };
+            if capability::implemented(cap).is_none() {
+                return refused("is not implemented");
             }
             if !self.capabilities.contains(&cap) {
-                return Err(
-                    Error::unsupported(format!("{name} is not accepted by this device")).at((17, "OpCapability"), 0)
-                );
+                return refused("is not accepted by this device");
             }
         }
         for ext in &m.extensions {
@@ -234,13 +100,5 @@ impl Accept {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn capabilities_are_sorted() {
-        assert!(super::CAPABILITIES.windows(2).all(|w| w[0].0 < w[1].0));
     }
 }

@@ -630,7 +630,7 @@ impl Translator<'_> {
                 let (offset, count) = (self.b.int_as(offset, Ty::I32), self.b.int_as(count, Ty::I32));
                 Ok(a.iter().map(|&a| self.b.val(op.clone(), &[a, offset, count], self.b.ty(a))).collect())
             }
-            _ => Err(Error::unsupported("not implemented")),
+            _ => Err(Error::unsupported(super::opcodes::not_implemented(v.op))),
         }
     }
 

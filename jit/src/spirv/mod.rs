@@ -19,6 +19,7 @@ mod ballot;
 mod body;
 mod build;
 mod builtin;
+mod capability;
 mod capture;
 mod compute_quads;
 mod cooperative;
@@ -32,7 +33,9 @@ mod encoding;
 mod float_mode;
 mod flow;
 mod fold;
+mod generated;
 mod glsl;
+mod grammar;
 mod heap;
 mod image;
 mod inst;
@@ -59,7 +62,9 @@ mod variable;
 mod vertices;
 
 pub use accept::Accept;
+pub use capability::is_subgroup_visible;
 pub use deviations::Deviation;
+pub use generated::capabilities::Capability;
 pub use mode::{loop_headers, output_vertices};
 pub use module::{EntryPoint, Module};
 

@@ -16,11 +16,9 @@ pub const ELSEWHERE: &[u16] = &[
     0, 2, 3, 4, 5, 6, 7, 8, 10, 11, 14, 15, 16, 17, 31, 54, 56, 64, 70, 71, 72, 162, 163, 248, 253, 256, 257, 317, 330, 4433, 4472, 5341, 5358,
 ];
 
-/// Opcodes with a row that are refused where they are reached.
-#[rustfmt::skip]
-pub const REFUSED: &[RangeInclusive<u16>] = &[
-    101..=102, 118..=119, 158..=161, 231..=231, 261..=271, 309..=312, 318..=319, 4445..=4449, 4473..=4479, 5299..=5299,
-];
+/// Opcodes that the specification reserves for a future version, although a capability enables
+/// them.
+pub const RESERVED: RangeInclusive<u16> = 309..=312;
 
 const F4: Ty = Ty::new(Scalar::Float(32), 4);
 const F2: Ty = Ty::new(Scalar::Float(32), 2);

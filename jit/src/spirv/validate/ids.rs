@@ -1,72 +1,40 @@
 //! Rules for ids in operands: they are defined, before their use if the specification requires it,
 //! and have the required kind.
 
+use super::super::grammar::{Operand, OperandKind};
 use super::super::module::{ExtSet, Module, View};
 use super::super::opcodes::{self, op};
-use super::operands::{Part, each_part, is_image};
+use super::operands::each_operand;
 use super::{DefinitionKind, broken};
 use crate::error::Result;
 use std::cell::OnceCell;
 use std::collections::HashSet;
 
-/// Kind of id that an operand may name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
-    Is(DefinitionKind),
-    Any,
-}
-/// A role, and true if the definition may follow the use.
-type Operand = (Role, bool);
-
-const VALUE: Operand = (Role::Is(DefinitionKind::Value), false);
-const TYPE: Operand = (Role::Is(DefinitionKind::Type), false);
-const LABEL: Operand = (Role::Is(DefinitionKind::Label), true);
-const TEXT: Operand = (Role::Is(DefinitionKind::Text), false);
-const FUNCTION: Operand = (Role::Is(DefinitionKind::Function), true);
-const SET: Operand = (Role::Is(DefinitionKind::Set), false);
-const GROUP: Operand = (Role::Is(DefinitionKind::Group), false);
-const ANY: Operand = (Role::Any, false);
-const LATER: Operand = (Role::Any, true);
-
-/// Returns the roles of an instruction's id operands, in order. The last role applies to all
-/// operands that follow. The roles of a phi alternate.
-const fn roles(number: u16) -> &'static [Operand] {
-    match number {
-        op::OpName | op::OpMemberName => &[LATER],
-        op::OpDecorate | op::OpMemberDecorate | op::OpDecorateId | op::OpMemberDecorateIdEXT => &[LATER],
-        op::OpDecorateString | op::OpMemberDecorateString => &[LATER],
-        op::OpGroupDecorate | op::OpGroupMemberDecorate => &[GROUP, LATER],
-        op::OpSource | op::OpLine => &[TEXT],
-        op::OpEntryPoint | op::OpExecutionModeId => &[FUNCTION, LATER],
-        op::OpExecutionMode => &[FUNCTION],
-        op::OpExtInst => &[SET, VALUE],
-        op::OpExtInstWithForwardRefsKHR => &[SET, LATER],
-        op::OpTypeArray => &[TYPE, VALUE],
-        op::OpTypeForwardPointer => &[(Role::Is(DefinitionKind::Type), true)],
-        op::OpTypeVector..=op::OpTypeFunction | op::OpFunction => &[TYPE],
-        op::OpFunctionCall => &[FUNCTION, VALUE],
-        op::OpCooperativeMatrixPerElementOpNV => &[VALUE, FUNCTION, VALUE],
-        op::OpCooperativeMatrixReduceNV => &[VALUE, FUNCTION],
-        op::OpPhi => &[(Role::Is(DefinitionKind::Value), true), LABEL],
-        op::OpLoopMerge | op::OpSelectionMerge | op::OpBranch => &[LABEL],
-        op::OpBranchConditional | op::OpSwitch => &[VALUE, LABEL],
-        // In extensions, some operands are types.
-        4401.. => &[ANY],
-        _ => &[VALUE],
-    }
+/// Kind of definition that an operand may name, or `None` if it may name any, and whether the
+/// definition may follow the use.
+struct Target {
+    kind: Option<DefinitionKind>,
+    later: bool,
 }
 
-/// Table of the [`roles`] of the core opcodes. A load is cheaper than a jump that depends on the
-/// opcode.
-static ROLES: [&[Operand]; opcodes::CORE] = {
-    let mut table: [&[Operand]; opcodes::CORE] = [&[]; opcodes::CORE];
-    let mut number = 0;
-    while number < table.len() {
-        table[number] = roles(number as u16);
-        number += 1;
-    }
-    table
-};
+/// Returns what the id of an operand may name.
+fn target(operand: OperandKind) -> Target {
+    let (kind, later) = match operand {
+        OperandKind::Type => (Some(DefinitionKind::Type), false),
+        OperandKind::LaterType => (Some(DefinitionKind::Type), true),
+        OperandKind::Label => (Some(DefinitionKind::Label), true),
+        OperandKind::Function => (Some(DefinitionKind::Function), true),
+        OperandKind::Text => (Some(DefinitionKind::Text), false),
+        OperandKind::Set => (Some(DefinitionKind::Set), false),
+        OperandKind::Group => (Some(DefinitionKind::Group), false),
+        OperandKind::Any => (None, false),
+        OperandKind::Later => (None, true),
+        OperandKind::LaterValue => (Some(DefinitionKind::Value), true),
+        // Other operands are no ids.
+        _ => (Some(DefinitionKind::Value), false),
+    };
+    Target { kind, later }
+}
 
 /// State of the pass.
 struct Walk<'m> {
@@ -92,17 +60,13 @@ pub(super) fn check(m: &Module) -> Result<()> {
             walk.function = inst;
         }
         if v.ty != 0 {
-            walk.operand(&v, inst, v.ty, TYPE)?;
+            walk.operand(&v, inst, v.ty, OperandKind::Type)?;
         }
-        let mut roles = ROLES.get(v.op as usize).map_or_else(|| roles(v.op), |&roles| roles);
-        if v.op == op::OpExtInst && m.ext_set(v.args[0]) != Some(&ExtSet::Glsl450) {
-            roles = &[SET, LATER];
-        }
-        let mut n = 0;
-        each_id(m, &v, &mut |id| {
-            let at = if v.op == op::OpPhi { n % 2 } else { n.min(roles.len() - 1) };
-            n += 1;
-            walk.operand(&v, inst, id, roles[at])
+        // The instructions of other sets may name anything.
+        let other_set = v.op == op::OpExtInst && m.ext_set(v.args[0]) != Some(&ExtSet::Glsl450);
+        each_named(m, &v, &mut |kind, id| {
+            let kind = if other_set && kind == OperandKind::Value { OperandKind::Later } else { kind };
+            walk.operand(&v, inst, id, kind)
         })?;
     }
     Ok(())
@@ -114,10 +78,11 @@ impl Walk<'_> {
         self.forward.get_or_init(|| all().map(|inst| self.m.view(inst).args[0]).collect()).contains(&id)
     }
 
-    fn operand(&self, v: &View<'_>, inst: u32, id: u32, (role, later): Operand) -> Result<()> {
+    fn operand(&self, v: &View<'_>, inst: u32, id: u32, operand: OperandKind) -> Result<()> {
+        let target = target(operand);
         let Some(number) = self.m.dense(id) else { return broken(*v, format!("%{id} is not defined")) };
         let at = self.m.definition(number);
-        if at >= inst && !later && !self.is_forward(id) {
+        if at >= inst && !target.later && !self.is_forward(id) {
             return broken(*v, format!("%{id} is used before its definition"));
         }
         let kind = self.kinds[number];
@@ -127,17 +92,22 @@ impl Walk<'_> {
         {
             return broken(*v, format!("%{id} belongs to another function"));
         }
-        match role {
-            Role::Is(wanted) if wanted != kind => broken(*v, format!("%{id} is no {wanted:?}")),
+        match target.kind {
+            Some(wanted) if wanted != kind => broken(*v, format!("%{id} is no {wanted:?}")),
             _ => Ok(()),
         }
     }
 }
 
-/// Calls `f` for every operand after the result type that is an id. The operands of an opcode
-/// without a row are unknown, and so are those of an instruction of a set with literals
-/// ([`ExtSet::Debug`]). `f` is called for none of these.
+/// Calls `f` for every operand after the result type that is an id ([`each_named`]).
 pub(in crate::spirv) fn each_id(m: &Module, v: &View<'_>, f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
+    each_named(m, v, &mut |_, id| f(id))
+}
+
+/// Calls `f` with the kind and the id of every operand after the result type that is an id. The
+/// operands of an opcode without a row are unknown, and so are those of an instruction of a set
+/// with literals ([`ExtSet::Debug`]). `f` is called for none of these.
+fn each_named(m: &Module, v: &View<'_>, f: &mut impl FnMut(OperandKind, u32) -> Result<()>) -> Result<()> {
     let Some(row) = opcodes::row(v.op) else { return Ok(()) };
     let (row, args) = match v.op {
         op::OpSpecConstantOp => match u16::try_from(v.args[0]).ok().and_then(opcodes::row) {
@@ -147,27 +117,27 @@ pub(in crate::spirv) fn each_id(m: &Module, v: &View<'_>, f: &mut impl FnMut(u32
         _ => (row, v.args),
     };
     if matches!(v.op, op::OpExtInst | op::OpExtInstWithForwardRefsKHR) && m.ext_set(v.args[0]) == Some(&ExtSet::Debug) {
-        return f(v.args[0]);
+        return f(OperandKind::Set, v.args[0]);
     }
-    if row.rest.is_empty() && args.len() == row.single as usize {
-        let mut named = args.iter().enumerate().filter(|(i, _)| row.ids >> i & 1 != 0);
-        return named.try_for_each(|(_, &id)| f(id));
+    if row.is_single(args.len()) {
+        for (operand, &id) in row.operands.iter().zip(args) {
+            if let Operand::One(kind) = *operand
+                && kind.is_id()
+            {
+                f(kind, id)?;
+            }
+        }
+        return Ok(());
     }
-    each_part(v, row, args, &mut |part| match part {
-        Part::Id(id) => f(id),
-        Part::Mask([mask, rest @ ..]) => {
-            // The alignment operand is a literal.
-            let literal = usize::from(!is_image(v.op) && mask & 2 != 0);
-            rest.iter().skip(literal).try_for_each(|&id| f(id))
+    each_operand(v, row, args, &mut |kind, words| match kind {
+        OperandKind::Case => {
+            let cases = words.chunks_exact(selector(m, v) + 1);
+            if !cases.remainder().is_empty() {
+                return broken(*v, "has a case without a label");
+            }
+            cases.into_iter().try_for_each(|case| f(OperandKind::Label, case[case.len() - 1]))
         }
-        Part::Ids(rest) => ids(v, rest, f),
-        Part::Literals(rest)
-            if matches!(v.op, op::OpExecutionModeId | op::OpDecorateId | op::OpMemberDecorateIdEXT) =>
-        {
-            ids(v, rest, f)
-        }
-        Part::Cases(rest) => rest.chunks_exact(selector(m, v) + 1).try_for_each(|case| f(case[case.len() - 1])),
-        Part::Literal | Part::Literals(_) | Part::Mask([]) => Ok(()),
+        _ => f(kind, words[0]),
     })
 }
 
@@ -180,19 +150,6 @@ pub(in crate::spirv) fn count_id(m: &Module, v: &View<'_>, id: u32) -> u32 {
     });
     // Without known operands, any word may be the id.
     if each.is_ok() { count } else { v.args.len() as u32 }
-}
-
-/// Calls `f` for the ids of an open end. OpSource ends with a string.
-fn ids(v: &View<'_>, rest: &[u32], f: &mut impl FnMut(u32) -> Result<()>) -> Result<()> {
-    match v.op {
-        // Only the first operand, the stride, is an id; memory operands follow.
-        op::OpCooperativeMatrixLoadKHR | op::OpCooperativeMatrixStoreKHR => {
-            rest.iter().take(1).try_for_each(|&id| f(id))
-        }
-        op::OpSource => rest.iter().take(1).try_for_each(|&id| f(id)),
-        op::OpGroupMemberDecorate => rest.iter().step_by(2).try_for_each(|&id| f(id)),
-        _ => rest.iter().try_for_each(|&id| f(id)),
-    }
 }
 
 /// Returns the number of words of each of a switch's literals.

@@ -1,6 +1,7 @@
 //! Order of instructions: the sections of a module (SPIR-V 2.4), and the first instructions of a
 //! function and of a block.
 
+use super::super::grammar::{Row, Section};
 use super::super::module::{Function, Module};
 use super::super::opcodes::{self, op};
 use super::broken;
@@ -20,9 +21,17 @@ enum SectionRule {
     Both,
 }
 
-/// Returns the part of a module for an opcode that has a row.
-const fn section_rule_of(number: u16) -> SectionRule {
-    match number {
+/// Returns the part of a module for an opcode. Without a row, it may appear anywhere.
+fn section_rule(number: u16) -> SectionRule {
+    SECTION_RULES
+        .get(number as usize)
+        .copied()
+        .unwrap_or_else(|| opcodes::row(number).map_or(SectionRule::Anywhere, section_rule_of))
+}
+
+/// Returns the part of a module for the opcode of a row.
+const fn section_rule_of(row: &Row) -> SectionRule {
+    match row.number {
         op::OpNop | op::OpLine | op::OpNoLine => SectionRule::Anywhere,
         op::OpVariable | op::OpUntypedVariableKHR | op::OpUndef | op::OpExtInst | op::OpExtInstWithForwardRefsKHR => {
             SectionRule::Both
@@ -36,43 +45,26 @@ const fn section_rule_of(number: u16) -> SectionRule {
         op::OpString | op::OpSourceExtension | op::OpSource | op::OpSourceContinued => SectionRule::Section(6),
         op::OpName | op::OpMemberName => SectionRule::Section(7),
         op::OpModuleProcessed => SectionRule::Section(8),
-        op::OpDecorate..=op::OpGroupMemberDecorate
-        | op::OpDecorateId
-        | op::OpMemberDecorateIdEXT
-        | op::OpDecorateString
-        | op::OpMemberDecorateString => SectionRule::Section(9),
-        op::OpTypeVoid..=op::OpTypeForwardPointer
-        | op::OpConstantTrue..=op::OpSpecConstantOp
-        | op::OpTypeUntypedPointerKHR
-        | op::OpTypeBufferEXT
-        | op::OpConstantSizeOfEXT
-        | op::OpTypeCooperativeMatrixKHR
-        | op::OpTypeCooperativeMatrixNV
-        | op::OpConstantCompositeReplicateEXT
-        | op::OpSpecConstantCompositeReplicateEXT
-        | op::OpTypeRayQueryKHR
-        | op::OpTypeAccelerationStructureKHR => SectionRule::Section(TYPES),
-        _ => SectionRule::Function,
+        _ => match row.section {
+            Section::Annotations => SectionRule::Section(9),
+            Section::Declarations => SectionRule::Section(TYPES),
+            Section::Other => SectionRule::Function,
+        },
     }
 }
 
-/// Results of [`section_rule_of`] for the core opcodes.
+/// Parts of a module for the core opcodes.
 static SECTION_RULES: [SectionRule; opcodes::CORE] = {
-    let mut table = [SectionRule::Function; opcodes::CORE];
+    let mut table = [SectionRule::Anywhere; opcodes::CORE];
     let mut number = 0;
     while number < table.len() {
-        table[number] = section_rule_of(number as u16);
+        if let Some(row) = opcodes::core_row(number) {
+            table[number] = section_rule_of(row);
+        }
         number += 1;
     }
     table
 };
-
-fn section_rule(number: u16) -> SectionRule {
-    match SECTION_RULES.get(number as usize).copied().unwrap_or_else(|| section_rule_of(number)) {
-        SectionRule::Function if opcodes::row(number).is_none() => SectionRule::Anywhere,
-        section_rule => section_rule,
-    }
-}
 
 pub(super) fn check(m: &Module) -> Result<()> {
     let (mut section, mut models) = (0, 0);

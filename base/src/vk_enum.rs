@@ -4,7 +4,7 @@
 
 /// Declares an enumeration whose variants have the order of Vulkan's numbers, from 0 on without a
 /// gap. It has 32 bits, because the compiler makes blending with equations of 8 bits
-/// (`rasterizer/src/tile/color/eight.rs`) half as fast.
+/// (`rasterizer/src/tile/color/unorm8.rs`) half as fast.
 #[macro_export]
 macro_rules! vk_enum {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$doc:meta])* $variant:ident),+ $(,)? }) => {

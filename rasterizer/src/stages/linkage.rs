@@ -8,6 +8,7 @@ use base::abi::{InputSource, SlotLayout};
 use base::shader::{
     BuiltinSlot, Interpolation, OutputPlacement, Records, ShaderInfo, SlotKind, StageInterface, WorkgroupInfo,
 };
+use smallvec::SmallVec;
 
 /// Slot number that means that an interface has no such slot.
 pub const NO_SLOT: u16 = u16::MAX;
@@ -131,8 +132,12 @@ pub enum RectanglePairs {
 /// Returns the slot of an output of a stage before the rasterizer, or the word in the record for a
 /// mesh stage.
 fn word(interface: &StageInterface, kind: SlotKind) -> u16 {
-    let at = |i: usize| interface.placements.get(i).map_or(i, |place| place.offset as usize / 4);
-    interface.output(kind).map_or(NO_SLOT, |i| at(i) as u16)
+    interface.output(kind).map_or(NO_SLOT, |i| word_at(interface, i))
+}
+
+/// Returns the slot of an output with this index, or its word in the record, as [`word`] does.
+fn word_at(interface: &StageInterface, i: usize) -> u16 {
+    interface.placements.get(i).map_or(i, |place| place.offset as usize / 4) as u16
 }
 
 fn builtin(interface: &StageInterface, slot: BuiltinSlot) -> u16 {
@@ -152,10 +157,19 @@ impl Linkage {
         let before_geometry = tessellation.map_or(first, |stages| &stages.evaluation.info);
         let vertex = &*stages.before_rasterizer().info.interface;
         let mesh = stages.mesh().map(|(stage, _)| MeshLink::new(&stage.info.interface));
+        let outputs = vertex.outputs.iter().enumerate();
+        // Most of the built-in outputs that are looked up below do not exist.
+        let builtins: SmallVec<[(BuiltinSlot, u16); 8]> = outputs
+            .filter_map(|(i, slot)| match slot.kind {
+                SlotKind::Builtin(builtin) => Some((builtin, word_at(vertex, i))),
+                _ => None,
+            })
+            .collect();
+        let builtin = |slot| builtins.iter().find(|(other, _)| *other == slot).map_or(NO_SLOT, |(_, word)| *word);
         // Values that a mesh stores per primitive are not values of a vertex.
-        let of_vertex = |slot| if mesh.is_none() || !is_of_primitive(slot) { builtin(vertex, slot) } else { NO_SLOT };
+        let of_vertex = |slot| if mesh.is_none() || !is_of_primitive(slot) { builtin(slot) } else { NO_SLOT };
         let distances = |make: fn(u8) -> BuiltinSlot| {
-            (0..8).map(|i| builtin(vertex, make(i))).filter(|&s| s != NO_SLOT).collect::<Vec<_>>()
+            (0..8).map(|i| builtin(make(i))).filter(|&s| s != NO_SLOT).collect::<Vec<_>>()
         };
         let links = stages.fragment().map_or_else(Vec::new, |fragment| {
             let once = |kind| mesh.is_some() && matches!(kind, SlotKind::User { index: SlotKind::NOT_PER_VERTEX, .. });
@@ -169,8 +183,8 @@ impl Linkage {
             outputs: SlotLayout::new(first.interface.outputs.len(), first.lanes),
             tessellation: tessellation.map(|stages| TessellationLink::new(first, &stages)),
             geometry: stages.geometry().map(|(stage, _)| GeometryLink::new(before_geometry, &stage.info)),
-            position: core::array::from_fn(|i| builtin(vertex, BuiltinSlot::Position(i as u8))),
-            point_size: builtin(vertex, BuiltinSlot::PointSize),
+            position: core::array::from_fn(|i| builtin(BuiltinSlot::Position(i as u8))),
+            point_size: builtin(BuiltinSlot::PointSize),
             layer: of_vertex(BuiltinSlot::Layer),
             viewport: of_vertex(BuiltinSlot::ViewportIndex),
             clip: distances(BuiltinSlot::ClipDistance),

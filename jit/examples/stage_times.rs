@@ -72,7 +72,7 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 10], [usi
         lap(3);
         let lir = build(&shader, &shapes, &layout, &options)?.lir;
         lap(4);
-        let function = cranelift::translate(&lir, true)?;
+        let function = cranelift::translate(&lir, true, cranelift::Step::Optimise)?;
         lap(5);
         let cost = cranelift::cost_of(&function);
         lap(6);
@@ -95,7 +95,7 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 10], [usi
             };
             let code = code.code(&lir, &|| true)?;
             if let (Some(path), Some(code), Tier::Wide) = (std::env::var_os("GRUS_CODE"), &code, tier) {
-                std::fs::write(path, &code.bytes).ok();
+                std::fs::write(path, &code.bytes[..]).ok();
             }
             sizes[i - 3] = code.map_or(0, |code| code.bytes.len());
             lap(i);

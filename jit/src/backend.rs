@@ -7,13 +7,14 @@
 
 #![forbid(unsafe_code)]
 
+use crate::code::bytes::CodeBytes;
 use crate::error::{Error, Result};
 
 /// Machine code of a stage.
 #[derive(Clone, Debug)]
 pub struct MachineCode {
     /// The bytes of the code, with the entry at offset 0 and no relocations.
-    pub bytes: Vec<u8>,
+    pub bytes: CodeBytes,
     /// Number of bytes of stack that the code takes, including its return address. Most of it are
     /// spilled registers: the quick tier has one place per value.
     pub frame: u32,

@@ -8,11 +8,13 @@
 //! The checksum guards against damage, not against forgery. Data that may come from elsewhere is
 //! authenticated before it gets here (the icd's pipeline caches do that).
 
+use super::bytes::CodeBytes;
 use super::memory::ExecutableCode;
 use super::serialize::{Serialize, read_bytes, write_bytes};
 use crate::tier::Tier;
 use base::abi::{self, BatchHeader, ShaderContext, StageFn};
 use base::shader::{ShaderInfo, StageCode};
+use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_128;
 
 /// Identifies the release; the structs that code takes offsets from have a version of their own
@@ -20,14 +22,14 @@ use xxhash_rust::xxh3::xxh3_128;
 const BUILD: &str = concat!("grus-jit ", env!("CARGO_PKG_VERSION"));
 const CHECKSUM: usize = 16;
 
-/// A compiled stage that is not loaded into executable memory.
+/// A compiled stage, as it is stored. Its code may already be in executable memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeBlob {
     /// Properties of the stage. They are identical for all code of the stage, so that one piece of
     /// code may replace another, even between two calls for the same workgroup.
     pub info: ShaderInfo,
     /// Machine code, with the entry at offset 0.
-    pub code: Vec<u8>,
+    pub code: CodeBytes,
     /// Number of bytes of stack that the code takes; [`super::call`] provides them.
     pub frame: u32,
     /// Number of bytes of scratch memory that a batch needs, which is identical for all code of a
@@ -40,9 +42,10 @@ pub struct CodeBlob {
 }
 
 impl CodeBlob {
-    /// Copies the code into executable memory; returns `None` if there is no memory.
+    /// Copies the code into executable memory, unless it is there; returns `None` if there is no
+    /// memory.
     pub fn load(&self) -> Option<LoadedCode> {
-        let memory = ExecutableCode::new(&self.code)?;
+        let memory = self.code.place()?;
         // SAFETY: `code` starts with a function of type `StageFn`: `emit` has made it, or
         // `from_bytes` has verified by checksum and build that it is unchanged since then.
         let entry = unsafe { core::mem::transmute::<*const u8, StageFn>(memory.address()) };
@@ -50,10 +53,10 @@ impl CodeBlob {
         Some(LoadedCode { memory, entry, frame, scratch, tier, cpu_features })
     }
 
-    /// Returns the blob of loaded code.
+    /// Returns the blob of loaded code, which shares its memory.
     pub fn from_loaded(info: ShaderInfo, code: &LoadedCode) -> CodeBlob {
         let LoadedCode { frame, scratch, tier, cpu_features, .. } = *code;
-        CodeBlob { info, code: code.bytes().to_vec(), frame, scratch, tier, cpu_features }
+        CodeBlob { info, code: CodeBytes::Placed(code.memory.clone()), frame, scratch, tier, cpu_features }
     }
 
     /// Returns the stored form.
@@ -92,7 +95,7 @@ impl CodeBlob {
         let tier = Tier::from_number(u32::read(from)?)?;
         let frame = u32::read(from)?;
         let scratch = u32::read(from)?;
-        let code = read_bytes(from)?.to_vec();
+        let code = read_bytes(from)?.to_vec().into();
         Some(CodeBlob { info, code, frame, scratch, tier, cpu_features: used })
     }
 }
@@ -100,7 +103,7 @@ impl CodeBlob {
 /// Code in executable memory.
 #[derive(Debug)]
 pub struct LoadedCode {
-    memory: ExecutableCode,
+    memory: Arc<ExecutableCode>,
     entry: StageFn,
     frame: u32,
     scratch: u32,
@@ -122,11 +125,6 @@ impl LoadedCode {
     /// Returns the number of bytes of scratch memory that a batch needs.
     pub fn scratch(&self) -> u32 {
         self.scratch
-    }
-
-    /// Returns the bytes of the code.
-    pub fn bytes(&self) -> &[u8] {
-        self.memory.bytes()
     }
 }
 
@@ -150,7 +148,6 @@ mod tests {
         Slot, SlotKind, SlotType, StageInterface, StageSpecificInfo, TaskInfo, TessellationControlInfo,
         TessellationInfo, WorkgroupInfo,
     };
-    use std::sync::Arc;
 
     fn blob(stage_info: StageSpecificInfo) -> CodeBlob {
         let slot = |kind| Slot { kind, ty: SlotType::Uint, interpolation: Interpolation::Flat };
@@ -172,7 +169,14 @@ mod tests {
             has_loops: true,
             draw_parameters: true,
         };
-        CodeBlob { info, code: vec![0xc3; 100], frame: 9_400_000, scratch: 1024, tier: Tier::Full, cpu_features: 0b101 }
+        CodeBlob {
+            info,
+            code: vec![0xc3; 100].into(),
+            frame: 9_400_000,
+            scratch: 1024,
+            tier: Tier::Full,
+            cpu_features: 0b101,
+        }
     }
 
     fn fragment() -> CodeBlob {

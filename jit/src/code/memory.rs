@@ -5,10 +5,17 @@
 //! kernel mappings. Pages of a piece are made writable, filled, and made executable before any
 //! other thread learns their address; other pieces of the region are not touched. The pages of a
 //! freed piece return to the kernel at once; an empty region is unmapped.
+//!
+//! A `cranelift_jit::JITModule` gets the memory of its function through [`CodeSlot`]; all other
+//! code is copied by [`ExecutableCode::new`].
 
 use super::coherence;
+use cranelift_jit::{BranchProtection, JITMemoryKind, JITMemoryProvider};
+use cranelift_module::{ModuleError, ModuleResult};
 use parking_lot::Mutex;
+use std::io;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 const REGION: usize = 1 << 20;
@@ -60,54 +67,32 @@ pub fn can_execute() -> bool {
     can
 }
 
-/// A piece of executable memory.
+/// Whole pages of a region, which return to it when the value is dropped.
 #[derive(Debug)]
-pub struct ExecutableCode {
+struct Pages {
     start: NonNull<u8>,
-    pages: usize,
-    length: usize,
+    count: usize,
 }
 
-// SAFETY: the bytes are immutable while the value lives.
-unsafe impl Send for ExecutableCode {}
-// SAFETY: the bytes are immutable while the value lives.
-unsafe impl Sync for ExecutableCode {}
+// SAFETY: `reserve` gives pages to one value only, which may be on any thread.
+unsafe impl Send for Pages {}
+// SAFETY: a shared reference gives no access but reading.
+unsafe impl Sync for Pages {}
 
-impl ExecutableCode {
-    /// Copies code into executable memory; `None` when the kernel gives no memory.
-    pub fn new(code: &[u8]) -> Option<ExecutableCode> {
-        let pages = code.len().div_ceil(page()).max(1);
-        let start = reserve(pages)?;
-        let piece = ExecutableCode { start, pages, length: code.len() };
-        // SAFETY: the pages are reserved for this piece alone, and no other thread has their
-        // address yet; they are mapped and at least `code.len()` long.
-        let ready = unsafe {
-            protect(start, pages, libc::PROT_READ | libc::PROT_WRITE) && {
-                core::ptr::copy_nonoverlapping(code.as_ptr(), start.as_ptr(), code.len());
-                protect(start, pages, libc::PROT_READ | libc::PROT_EXEC)
-            }
-        };
-        if !ready {
-            return None;
-        }
-        coherence::publish(piece.bytes());
-        Some(piece)
-    }
-
-    /// Returns the address of the first byte.
-    pub fn address(&self) -> *const u8 {
-        self.start.as_ptr()
-    }
-
-    /// Returns the bytes of the code.
-    pub fn bytes(&self) -> &[u8] {
-        // SAFETY: `length` bytes were copied there; the pages stay readable and unchanged while the
-        // value lives.
-        unsafe { core::slice::from_raw_parts(self.start.as_ptr(), self.length) }
+impl Pages {
+    /// Sets the protection of the pages.
+    ///
+    /// # Safety
+    /// No reference to the bytes exists that the new protection does not allow; if execution is
+    /// taken away, no thread runs them.
+    unsafe fn protect(&self, access: i32) -> bool {
+        // SAFETY: the pages are mapped as long as `self`, and neither referenced nor run against
+        // the new protection, as the `# Safety` section demands.
+        unsafe { libc::mprotect(self.start.as_ptr().cast(), self.count * page(), access) == 0 }
     }
 }
 
-impl Drop for ExecutableCode {
+impl Drop for Pages {
     fn drop(&mut self) {
         let page = page();
         let address = self.start.as_ptr() as usize;
@@ -117,11 +102,11 @@ impl Drop for ExecutableCode {
         };
         let region = &mut regions[index];
         let first = (address - region.base) / page;
-        region.used[first..first + self.pages].fill(false);
+        region.used[first..first + self.count].fill(false);
         if region.used.contains(&true) {
-            // SAFETY: the pages belong to this piece, which is being dropped, so that no thread
-            // runs it.
-            unsafe { libc::madvise(self.start.as_ptr().cast(), self.pages * page, libc::MADV_DONTNEED) };
+            // SAFETY: the pages belong to this value, which is being dropped, so that no thread
+            // runs or reads them.
+            unsafe { libc::madvise(self.start.as_ptr().cast(), self.count * page, libc::MADV_DONTNEED) };
         } else {
             let region = regions.swap_remove(index);
             // SAFETY: `map_region` mapped the region, and no piece of it is left.
@@ -130,14 +115,126 @@ impl Drop for ExecutableCode {
     }
 }
 
-/// Sets the protection of whole pages.
-///
-/// # Safety
-/// The pages are mapped; if execution is taken away, no thread runs them.
-unsafe fn protect(start: NonNull<u8>, pages: usize, access: i32) -> bool {
-    // SAFETY: the pages are mapped and not run if they lose execution, as the `# Safety` section
-    // demands.
-    unsafe { libc::mprotect(start.as_ptr().cast(), pages * page(), access) == 0 }
+/// Memory for a piece of code that is being written: writable, and not executable.
+#[derive(Debug)]
+pub struct WritableCode {
+    pages: Pages,
+    length: usize,
+}
+
+impl WritableCode {
+    /// Returns memory for a number of bytes, which are 0; `None` when the kernel gives no memory.
+    pub fn new(length: usize) -> Option<WritableCode> {
+        let count = length.div_ceil(page()).max(1);
+        let pages = Pages { start: reserve(count)?, count };
+        // SAFETY: the pages are new: there is no reference to their bytes, and no thread runs them.
+        unsafe { pages.protect(libc::PROT_READ | libc::PROT_WRITE) }.then_some(WritableCode { pages, length })
+    }
+
+    /// Returns the bytes of the code.
+    pub fn bytes(&mut self) -> &mut [u8] {
+        // SAFETY: the pages are mapped, writable, at least `length` bytes long and initialized,
+        // because new pages and those that `madvise` freed are 0; `self` owns them.
+        unsafe { core::slice::from_raw_parts_mut(self.pages.start.as_ptr(), self.length) }
+    }
+
+    /// Makes the code executable and no longer writable; `None` when the kernel refuses.
+    pub fn publish(self) -> Option<ExecutableCode> {
+        // SAFETY: `self` is the only value with the address of the pages, so that there is no
+        // reference to them, and reading stays allowed.
+        if !unsafe { self.pages.protect(libc::PROT_READ | libc::PROT_EXEC) } {
+            return None;
+        }
+        let code = ExecutableCode { pages: self.pages, length: self.length };
+        coherence::publish(code.bytes());
+        Some(code)
+    }
+}
+
+/// A piece of executable memory.
+#[derive(Debug)]
+pub struct ExecutableCode {
+    pages: Pages,
+    length: usize,
+}
+
+impl ExecutableCode {
+    /// Copies code into executable memory; `None` when the kernel gives no memory.
+    pub fn new(code: &[u8]) -> Option<ExecutableCode> {
+        let mut memory = WritableCode::new(code.len())?;
+        memory.bytes().copy_from_slice(code);
+        memory.publish()
+    }
+
+    /// Returns the address of the first byte.
+    pub fn address(&self) -> *const u8 {
+        self.pages.start.as_ptr()
+    }
+
+    /// Returns the bytes of the code.
+    pub fn bytes(&self) -> &[u8] {
+        // SAFETY: the pages have at least `length` bytes, which are initialized (see
+        // `WritableCode::bytes`) and stay readable and unchanged while the value lives.
+        unsafe { core::slice::from_raw_parts(self.pages.start.as_ptr(), self.length) }
+    }
+}
+
+/// The memory of the one function that a `cranelift_jit::JITModule` defines. Clones share it: one
+/// is the module's memory provider, from the other the finalized code is taken.
+#[derive(Clone, Debug, Default)]
+pub struct CodeSlot(Arc<Mutex<SlotState>>);
+
+#[derive(Debug, Default)]
+enum SlotState {
+    #[default]
+    Empty,
+    /// The function is defined. The module has the address, and writes there before it finalizes.
+    Defined(WritableCode),
+    Finalized(ExecutableCode),
+}
+
+impl CodeSlot {
+    /// Takes the code that the module has finalized; `None` if there is none.
+    pub fn take(&self) -> Option<ExecutableCode> {
+        match std::mem::take(&mut *self.0.lock()) {
+            SlotState::Finalized(code) => Some(code),
+            SlotState::Empty | SlotState::Defined(_) => None,
+        }
+    }
+}
+
+impl JITMemoryProvider for CodeSlot {
+    fn allocate(&mut self, size: usize, align: u64, kind: JITMemoryKind) -> io::Result<*mut u8> {
+        let mut state = self.0.lock();
+        // A module has one function and no data. Pieces begin with a page.
+        if !matches!((&*state, kind), (SlotState::Empty, JITMemoryKind::Executable)) || align > page() as u64 {
+            return Err(io::ErrorKind::Unsupported.into());
+        }
+        let mut code = WritableCode::new(size).ok_or(io::ErrorKind::OutOfMemory)?;
+        let address = code.bytes().as_mut_ptr();
+        *state = SlotState::Defined(code);
+        Ok(address)
+    }
+
+    unsafe fn free_memory(&mut self) {
+        *self.0.lock() = SlotState::Empty;
+    }
+
+    fn finalize(&mut self, protection: BranchProtection) -> ModuleResult<()> {
+        let refused = |kind: io::ErrorKind| ModuleError::Allocation { err: kind.into() };
+        // The targets do not request it (`cranelift::isa`).
+        if protection != BranchProtection::None {
+            return Err(refused(io::ErrorKind::Unsupported));
+        }
+        let mut state = self.0.lock();
+        *state = match std::mem::take(&mut *state) {
+            SlotState::Defined(code) => {
+                SlotState::Finalized(code.publish().ok_or_else(|| refused(io::ErrorKind::OutOfMemory))?)
+            }
+            other => other,
+        };
+        Ok(())
+    }
 }
 
 fn reserve(pages: usize) -> Option<NonNull<u8>> {
@@ -211,7 +308,26 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_has_one_function_that_is_writable_until_it_is_finalized() {
+        let slot = CodeSlot::default();
+        let mut provider = slot.clone();
+        let code = returns(5);
+        let address = provider.allocate(code.len(), 16, JITMemoryKind::Executable).expect("memory");
+        assert!(provider.allocate(1, 1, JITMemoryKind::Executable).is_err(), "a second function");
+        assert!(CodeSlot::default().allocate(1, 1, JITMemoryKind::Writable).is_err(), "data");
+        // SAFETY: `allocate` returned writable memory of this length.
+        unsafe { core::ptr::copy_nonoverlapping(code.as_ptr(), address, code.len()) };
+        provider.finalize(BranchProtection::None).expect("executable memory");
+        let code = slot.take().expect("code");
+        assert_eq!((code.address(), call(&code)), (address.cast_const(), 5));
+        assert!(slot.take().is_none());
+        provider.allocate(1, 1, JITMemoryKind::Executable).expect("memory");
+        assert!(slot.take().is_none(), "code that is not finalized");
+    }
+
+    #[test]
     fn memory_is_never_writable_and_executable() {
+        let _written = WritableCode::new(1).expect("memory");
         let _code = ExecutableCode::new(&vec![0x90; 3 * page()]).expect("memory");
         let maps = std::fs::read_to_string("/proc/self/maps").expect("maps");
         assert!(!maps.lines().any(|line| line.contains("rwx")), "{maps}");

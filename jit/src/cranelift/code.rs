@@ -3,17 +3,18 @@
 use super::cost::cost_of;
 use super::isa::{self, Step};
 use super::pinning::{pin, unpin};
+use super::place::{not_compiled, place};
 use super::translate;
-use crate::backend::{CancelToken, MAX_FRAME, MachineCode, Text, Texts, guarded};
-use crate::error::{Error, Result};
+use crate::backend::{CancelToken, MachineCode, Text, Texts, guarded};
+use crate::error::Result;
 use crate::lir;
 use crate::regalloc_cost::RegallocCost;
+use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::dominator_tree::DominatorTree;
 use cranelift_codegen::flowgraph::ControlFlowGraph;
 use cranelift_codegen::ir::Function;
 use cranelift_codegen::loop_analysis::LoopAnalysis;
-use cranelift_codegen::{CodegenError, Context};
 
 /// Settings of code generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,15 +32,12 @@ pub struct Settings {
 /// instruction, for each instruction. Levels are counted up to 254.
 const MAX_LOOP_DEPTH: usize = 64;
 
-/// Bytes of the return address and the saved frame pointer.
-const FRAME_HEAD: u32 = 16;
-
 /// Makes the code of a function. Returns `None` if that would take too long ([`Settings::limit`]),
 /// or if `is_needed` reports that the code is no longer needed.
 ///
 /// # Errors
-/// Limit: the frame is too large, or there is no memory for a stack. Otherwise Internal, because
-/// nothing here depends on an application's mistakes.
+/// Limit: the frame is too large. Memory: there is no memory for a stack or for the code. Otherwise
+/// Internal, because nothing here depends on an application's mistakes.
 pub fn code(
     lir: &lir::Function,
     settings: &Settings,
@@ -47,7 +45,7 @@ pub fn code(
     texts: Texts<'_>,
 ) -> Result<Option<MachineCode>> {
     guarded(|| {
-        let function = translate(lir, settings.optimise)?;
+        let function = translate(lir, settings.optimise, settings.code)?;
         if std::env::var_os("GRUS_CLIF").is_some() {
             eprintln!("{}", function.display());
         }
@@ -72,7 +70,7 @@ pub(super) fn code_of(
     if settings.optimise {
         let isa = isa::target(Step::Optimise)?;
         let pins = pin(&mut context.func);
-        context.optimize(&**isa, &mut ControlPlane::default()).map_err(failed)?;
+        context.optimize(&**isa, &mut ControlPlane::default()).map_err(not_compiled)?;
         unpin(&mut context.func, pins);
         if !is_needed() {
             return Ok(None);
@@ -96,33 +94,18 @@ fn loop_depth(function: &Function) -> usize {
     function.layout.blocks().map(|block| loops.loop_level(block).level()).max().unwrap_or(0)
 }
 
-fn failed(e: CodegenError) -> Error {
-    match e {
-        CodegenError::CodeTooLarge | CodegenError::ImplLimitExceeded => Error::limit("code is too large"),
-        e => Error::internal(format!("Cranelift: {e:?}")),
-    }
-}
-
 /// Makes machine code of optimised IR.
 fn finish(mut context: Context, step: Step, texts: Texts<'_>) -> Result<MachineCode> {
     let isa = isa::target(step)?;
     context.set_disasm(texts.is_some());
     let ir = texts.is_some().then(|| context.func.display().to_string());
-    context.compile(&**isa, &mut ControlPlane::default()).map_err(|e| failed(e.inner))?;
-    let made = context.compiled_code().ok_or_else(|| Error::internal("Cranelift gave no code"))?;
-    if !made.buffer.relocs().is_empty() {
-        return Err(Error::internal("emitted code has relocations"));
-    }
-    let frame = made.buffer.frame_layout().map(|f| f.frame_to_fp_offset.saturating_add(FRAME_HEAD));
-    let frame = frame.ok_or_else(|| Error::internal("Cranelift gave no frame layout"))?;
-    if frame > MAX_FRAME {
-        return Err(Error::limit(format!("a frame of {frame} bytes")));
-    }
+    let (code, frame) = place(&mut context, isa)?;
     if let Some(texts) = texts {
         let description = "Cranelift's IR, after its optimisation where the tier has one";
         texts.extend(ir.map(|text| Text { name: "Cranelift IR", description, text }));
         let description = "The instructions with their registers, before jumps are shortened";
-        texts.extend(made.vcode.clone().map(|text| Text { name: "Assembly", description, text }));
+        let assembly = context.compiled_code().and_then(|made| made.vcode.clone());
+        texts.extend(assembly.map(|text| Text { name: "Assembly", description, text }));
     }
-    Ok(MachineCode { bytes: made.code_buffer().to_vec(), frame })
+    Ok(MachineCode { bytes: code.into(), frame })
 }

@@ -248,11 +248,11 @@ impl Lower<'_> {
 
     fn call(&mut self, function: Value, args: &[Value]) {
         let types: SmallVec<[Type; 8]> = args.iter().map(|&c| self.machine_type(c)).collect();
-        let func = &mut self.cursor.func;
+        let builder = &mut self.builder;
         let signature = *self.signatures.entry(types).or_insert_with_key(|types| {
             let mut signature = Signature::new(CallConv::SystemV);
             signature.params.extend(types.iter().map(|&t| AbiParam::new(t)));
-            func.import_signature(signature)
+            builder.import_signature(signature)
         });
         self.ins().call_indirect(signature, function, args);
     }

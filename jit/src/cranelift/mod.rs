@@ -6,6 +6,10 @@
 //! zeros or ones, whatever it was compared from. A truth value is an I8, a half the integer of its
 //! bits. Constants are made once per block, at their first use.
 //!
+//! `cranelift_frontend`'s [`FunctionBuilder`] inserts the instructions. LIR is in SSA form with
+//! block parameters, as Cranelift's IR is, so that the builder's variables have no use here: a
+//! block's parameters are declared with the block, and all blocks are sealed at the end.
+//!
 //! Operations are expressed so that Cranelift's instruction selection finds the processor's
 //! instructions; those without a vector form are done lane by lane. `alu`, `convert`, `vector` and
 //! `memory` have the operations; `nan` handles the differences of floats between processors.
@@ -20,6 +24,7 @@ mod isa;
 mod memory;
 mod nan;
 mod pinning;
+mod place;
 mod vector;
 
 pub use code::{Settings, code};
@@ -29,15 +34,15 @@ pub use isa::Step;
 use crate::error::{Error, Result};
 use crate::lir::{self, Def, Effect, Elem, Imm, Inst, InstData, Op};
 use base::hash::WordMap;
-use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::immediates::{Ieee32, Ieee64};
 use cranelift_codegen::ir::{
-    AbiParam, Block, BlockArg, Endianness, Function, InsertBuilder, InstBuilder, JumpTableData, MemFlagsData, SigRef,
-    Signature, StackSlot, StackSlotData, StackSlotKind, Type, UserFuncName, Value, types,
+    AbiParam, Block, BlockArg, Endianness, Function, InstBuilder, JumpTableData, MemFlagsData, SigRef, Signature,
+    StackSlot, StackSlotData, StackSlotKind, Type, UserFuncName, Value, types,
 };
 use cranelift_codegen::isa::CallConv;
 use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_frontend::{FuncInstBuilder, FunctionBuilder, FunctionBuilderContext};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashSet;
 
@@ -45,11 +50,12 @@ use std::collections::HashSet;
 type Parts = SmallVec<[Value; 4]>;
 
 /// Translates a function that [`lir::verify`] accepts, with or without its [optional fast-path
-/// blocks](lir::BlockData::fast_path).
+/// blocks](lir::BlockData::fast_path), for the target of a step of code generation.
 ///
 /// # Errors
-/// Internal: the function is malformed.
-pub fn translate(lir: &lir::Function, with_fast_paths: bool) -> Result<Function> {
+/// Internal: the function is malformed. Unsupported: there is no target ([`isa::target`]).
+pub fn translate(lir: &lir::Function, with_fast_paths: bool, step: Step) -> Result<Function> {
+    let target = isa::target(step)?;
     let layout = lir.blocks_in_order(with_fast_paths);
     let entry = *layout.first().ok_or_else(|| Error::internal("a function without blocks"))?;
     let mut signature = Signature::new(CallConv::SystemV);
@@ -57,17 +63,19 @@ pub fn translate(lir: &lir::Function, with_fast_paths: bool) -> Result<Function>
         signature.params.push(AbiParam::new(part_type(lir.ty(param))));
     }
     let mut function = Function::with_name_signature(UserFuncName::default(), signature);
+    let mut context = FunctionBuilderContext::new();
+    let mut builder = FunctionBuilder::new(&mut function, &mut context);
     let mut blocks = SecondaryMap::with_capacity(lir.blocks.len());
     let joined = if with_fast_paths { HashSet::new() } else { joined(lir, &layout) };
     for &block in layout.iter().filter(|block| !joined.contains(block)) {
-        blocks[block] = Some(function.dfg.make_block());
+        blocks[block] = Some(builder.create_block());
     }
     let slots = lir.slots.values();
     let slots = slots.map(|s| StackSlotData::new(StackSlotKind::ExplicitSlot, s.bytes, s.align));
-    let slots = slots.map(|data| function.create_sized_stack_slot(data)).collect();
+    let slots = slots.map(|data| builder.create_sized_stack_slot(data)).collect();
     let mut lower = Lower {
         lir,
-        cursor: FuncCursor::new(&mut function),
+        builder,
         parts: SecondaryMap::new(),
         made: SecondaryMap::new(),
         wanted: Wanted::of(lir, &layout, with_fast_paths),
@@ -87,6 +95,13 @@ pub fn translate(lir: &lir::Function, with_fast_paths: bool) -> Result<Function>
     lower.params(&layout)?;
     for &block in &layout {
         lower.block(block)?;
+    }
+    let mut builder = lower.builder;
+    builder.seal_all_blocks();
+    // Checks that all blocks are filled and sealed. Otherwise it would only spill values for a
+    // garbage collector and clear the context for another function, in 20 KiB of code.
+    if cfg!(debug_assertions) {
+        builder.finalize(target.frontend_config());
     }
     Ok(function)
 }
@@ -175,7 +190,7 @@ impl Wanted {
 /// State of the translation of one function.
 struct Lower<'a> {
     lir: &'a lir::Function,
-    cursor: FuncCursor<'a>,
+    builder: FunctionBuilder<'a>,
     parts: SecondaryMap<lir::Value, Parts>,
     /// The last block that made parts for a constant.
     made: SecondaryMap<lir::Value, PackedOption<lir::Block>>,
@@ -199,12 +214,12 @@ struct Lower<'a> {
 }
 
 impl<'a> Lower<'a> {
-    fn ins(&mut self) -> InsertBuilder<'_, &mut FuncCursor<'a>> {
-        self.cursor.ins()
+    fn ins(&mut self) -> FuncInstBuilder<'_, 'a> {
+        self.builder.ins()
     }
 
     fn machine_type(&self, c: Value) -> Type {
-        self.cursor.func.dfg.value_type(c)
+        self.builder.func.dfg.value_type(c)
     }
 
     fn block_of(&self, block: lir::Block) -> Result<Block> {
@@ -219,8 +234,7 @@ impl<'a> Lower<'a> {
             let Some(block) = self.blocks[from] else { continue };
             for &param in &lir.blocks[from].params {
                 let ty = lir.ty(param);
-                let dfg = &mut self.cursor.func.dfg;
-                let parts = (0..part_count(ty)).map(|_| dfg.append_block_param(block, part_type(ty)));
+                let parts = (0..part_count(ty)).map(|_| self.builder.append_block_param(block, part_type(ty)));
                 self.parts[param] = parts.collect();
             }
         }
@@ -230,9 +244,9 @@ impl<'a> Lower<'a> {
     fn block(&mut self, from: lir::Block) -> Result<()> {
         let lir = self.lir;
         if let Some(block) = self.blocks[from] {
-            self.cursor.insert_block(block);
+            self.builder.switch_to_block(block);
             if lir.blocks[from].cold {
-                self.cursor.func.layout.set_cold(block);
+                self.builder.set_cold_block(block);
             }
             self.current = from;
         }
@@ -307,10 +321,10 @@ impl<'a> Lower<'a> {
             }
             (Op::BranchTable, [table @ .., (default, args)]) => {
                 let index = self.get(data.args[0])[0];
-                let dfg = &mut self.cursor.func.dfg;
+                let dfg = &mut self.builder.func.dfg;
                 let calls: Vec<_> = table.iter().map(|(b, args)| dfg.block_call(*b, args)).collect();
                 let default = dfg.block_call(*default, args);
-                let table = self.cursor.func.create_jump_table(JumpTableData::new(default, &calls));
+                let table = self.builder.create_jump_table(JumpTableData::new(default, &calls));
                 self.ins().br_table(index, table);
             }
             (Op::Return, []) => {
@@ -378,7 +392,7 @@ impl<'a> Lower<'a> {
     /// Returns a vector constant from its bytes.
     fn vector_constant(&mut self, ty: Type, bytes: [u8; 16]) -> Value {
         self.remembered(ty, bytes, |e| {
-            let handle = e.cursor.func.dfg.constants.insert(bytes.to_vec().into());
+            let handle = e.builder.func.dfg.constants.insert(bytes.to_vec().into());
             e.ins().vconst(ty, handle)
         })
     }

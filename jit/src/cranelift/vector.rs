@@ -127,11 +127,10 @@ impl Lower<'_> {
 
     /// Stores parts to the buffer where lanes are looked up, and returns its address.
     fn spread(&mut self, parts: &Parts) -> Value {
-        let (func, bytes) = (&mut self.cursor.func, 16 * parts.len() as u32);
-        let slot = *self
-            .lane_buffers
-            .entry(bytes)
-            .or_insert_with(|| func.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4)));
+        let (builder, bytes) = (&mut self.builder, 16 * parts.len() as u32);
+        let slot = *self.lane_buffers.entry(bytes).or_insert_with(|| {
+            builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4))
+        });
         let address = self.ins().stack_addr(types::I64, slot, 0);
         for (i, &part) in parts.iter().enumerate() {
             self.ins().store(MemFlagsData::new().with_notrap(), part, address, 16 * i as i32);
@@ -223,7 +222,7 @@ impl Lower<'_> {
     /// Shuffles bytes of two parts, where the second part's bytes start at 16; the result is I8X16.
     pub(super) fn shuffle_bytes(&mut self, a: Value, b: Value, pattern: [u8; 16]) -> Value {
         let (a, b) = (self.as_bytes(a), self.as_bytes(b));
-        let imm = self.cursor.func.dfg.immediates.push(pattern.as_slice().into());
+        let imm = self.builder.func.dfg.immediates.push(pattern.as_slice().into());
         self.ins().shuffle(a, b, imm)
     }
 

@@ -4,7 +4,6 @@
 use super::op::{Effect, LaneCount, ROWS};
 use super::random::{self, MEMORY, OUTPUT, Options, SINK, helper};
 use super::{Access, AccessReason, Builder, Elem, Function, Imm, IntCond, Op, Type, eval, verify};
-use crate::code::ExecutableCode;
 use crate::host;
 use crate::tier::{self, Backend};
 use std::collections::HashMap;
@@ -43,7 +42,7 @@ fn backends() -> impl Iterator<Item = (String, Backend)> {
 fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::Debug) {
     verify(func).unwrap_or_else(|e| panic!("{what:?}: {e}\n{func}"));
     let codes = backends().map(|(name, backend)| match backend.limited(None).code(func, &|| true) {
-        Ok(code) => (name, ExecutableCode::new(&code.expect("no limit").bytes).expect("memory")),
+        Ok(code) => (name, code.expect("no limit").bytes.place().expect("memory")),
         Err(e) => panic!("{what:?} {name}: {e}\n{func}"),
     });
     let codes: Vec<_> = codes.collect();
@@ -157,7 +156,7 @@ fn all_tiers_give_the_same_nan() {
         };
         let results = backends().map(|(name, backend)| {
             let code = backend.code(&func, &|| true).expect("code").expect("no limit");
-            let code = ExecutableCode::new(&code.bytes).expect("memory");
+            let code = code.bytes.place().expect("memory");
             let mut memory = [[0u32; 8]; 7];
             memory[..3].copy_from_slice(&bits.map(|bits| [bits; 8]));
             // SAFETY: the function has this parameter and accesses only `memory`.
@@ -247,7 +246,7 @@ fn division_by_constant_is_exact() {
             };
             for (name, backend) in backends() {
                 let code = backend.code(&func, &|| true).expect("code").expect("no limit");
-                let code = ExecutableCode::new(&code.bytes).expect("memory");
+                let code = code.bytes.place().expect("memory");
                 let mut memory = [0u64; 40];
                 let words = bytes as usize / 8;
                 let put = |lane: usize| if elem == Elem::I64 { (lane, 0) } else { (lane / 2, 32 * (lane % 2)) };

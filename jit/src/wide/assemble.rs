@@ -135,5 +135,5 @@ pub fn assemble(code: &Code, flow: &RegallocInput<'_>, output: &Output) -> Resul
         distance(&mut bytes, at, at + 4 + usize::from(behind), to as usize)?;
     }
     debug_assert_eq!(flow.num_blocks(), code.blocks.len());
-    Ok(MachineCode { bytes, frame: frame.total() })
+    Ok(MachineCode { bytes: bytes.into(), frame: frame.total() })
 }

@@ -269,7 +269,8 @@ fn safety_comments_name_an_invariant() {
     assert!(found.len() * 20 <= all, "{} of {all} SAFETY comments have no reason:\n{}", found.len(), found.join("\n"));
 }
 
-/// Row of the glossary: a retired name and the path prefixes in which it must not occur.
+/// Row of the glossary: a retired name and the path prefixes in which it must not occur. The name
+/// is an identifier, or two of a path: `Host::WIDE`.
 #[derive(Debug, PartialEq, Eq)]
 struct RetiredName {
     name: String,
@@ -281,7 +282,8 @@ struct RetiredName {
 /// scopes, separated by commas.
 ///
 /// # Errors
-/// The section is missing, or a row has no scope or a name that is no identifier.
+/// The section is missing, or a row has no scope, or a name that is neither an identifier nor two
+/// of a path.
 fn retired_names(glossary: &str) -> Result<Vec<RetiredName>, String> {
     let (_, section) = glossary.split_once(SECTION).ok_or("the section is missing")?;
     let section = section.split("\n## ").next().unwrap_or_default();
@@ -300,7 +302,10 @@ fn retired_names(glossary: &str) -> Result<Vec<RetiredName>, String> {
             return Err(format!("{row}: no name or no scope"));
         }
         for name in old {
-            if name.is_empty() || word(&name) != name.len() || name.starts_with(|c: char| c.is_ascii_digit()) {
+            let is_identifier = |part: &str| {
+                !part.is_empty() && word(part) == part.len() && !part.starts_with(|c: char| c.is_ascii_digit())
+            };
+            if name.split("::").count() > 2 || !name.split("::").all(is_identifier) {
                 return Err(format!("{row}: {name} is no identifier"));
             }
             names.push(RetiredName { name, scopes: scopes.clone() });
@@ -318,6 +323,23 @@ fn is_inside(path: &str, scope: &str) -> bool {
 /// Returns the names of a path's folders and file, without extensions.
 fn path_names(path: &Path) -> BTreeSet<String> {
     path.iter().filter_map(|part| Path::new(part).file_stem()).map(|stem| stem.to_string_lossy().into_owned()).collect()
+}
+
+/// Returns the identifiers of a Rust file, alone and as the last two of a path.
+fn code_names(text: &str) -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    let mut before: Option<(usize, &str)> = None;
+    for (at, token) in tokens(text) {
+        let Token::Identifier(name) = token else { continue };
+        if let Some((end, first)) = before
+            && text[end..at].trim() == "::"
+        {
+            names.insert(format!("{first}::{name}"));
+        }
+        names.insert(name.to_owned());
+        before = Some((at + name.len(), name));
+    }
+    names
 }
 
 #[test]
@@ -339,16 +361,10 @@ fn retired_names_do_not_come_back() {
         }
         let text =
             if is_rust(&path) { std::fs::read_to_string(root().join(&path)).expect("text") } else { String::new() };
-        let names: BTreeSet<&str> = tokens(&text)
-            .into_iter()
-            .filter_map(|(_, token)| match token {
-                Token::Identifier(name) => Some(name),
-                Token::Comment(_) => None,
-            })
-            .collect();
+        let names = code_names(&text);
         let of_path = path_names(&path);
         for row in rows {
-            if names.contains(row.name.as_str()) || of_path.contains(&row.name) {
+            if names.contains(&row.name) || of_path.contains(&row.name) {
                 found += &format!("{shown}: {}\n", row.name);
             }
         }
@@ -370,6 +386,8 @@ fn tokens_are_identifiers_and_comments() {
         })
         .collect();
     assert_eq!(names, ["fn", "a1", "x", "u8", "let", "s", "let", "r", "let", "b", "let", "c", "match"]);
+    assert!(code_names("a::b :: c, d").is_superset(&["a::b", "b::c", "d"].map(String::from).into()));
+    assert!(!code_names("a, b").contains("a::b"));
     let found: Vec<Token<'_>> =
         tokens(text).into_iter().map(|(_, t)| t).filter(|t| matches!(t, Token::Comment(_))).collect();
     assert_eq!(found, [Token::Comment("// in `ticks`"), Token::Comment("/* block /* inner */ end */")]);
@@ -400,7 +418,13 @@ fn rows_of_retired_names_are_parsed() {
     let row = |name: &str, scope: &str| RetiredName { name: name.into(), scopes: vec![scope.into()] };
     assert_eq!(names, [row("Shadow", "icd/src"), row("misuse", "icd/src"), row("House", "")]);
     assert_eq!(retired_names(&table("")), Ok(Vec::new()));
-    for wrong in ["| `a::b` | all | term |", "| `a` |  | term |", "| `a` | all |", "| | all | term |"] {
+    for wrong in [
+        "| `a::b::c` | all | term |",
+        "| `a b` | all | term |",
+        "| `a` |  | term |",
+        "| `a` | all |",
+        "| | all | term |",
+    ] {
         assert!(retired_names(&table(wrong)).is_err(), "{wrong}");
     }
     assert!(retired_names("# Glossary").is_err());

@@ -9,12 +9,15 @@
 pub mod capabilities;
 pub mod driver;
 pub mod grammar;
+pub mod need;
 pub mod opcodes;
 pub mod output;
 pub mod registry;
 pub mod source;
+pub mod structures;
 pub mod supplement;
 pub mod unlocks;
+pub mod vulkan;
 
 use grammar::Grammar;
 use registry::Registry;
@@ -64,6 +67,11 @@ pub fn files() -> Result<Vec<Generated>, String> {
         make("jit/src/spirv/generated/opcodes.rs", opcodes::write_opcodes(&published)?)?,
         make("jit/src/spirv/generated/operands.rs", opcodes::write_operands(&published)?)?,
         make("icd/src/caps/generated/spirv.rs", unlocks::write(&published)?)?,
+        make("icd/src/caps/generated/extensions.rs", vulkan::write_extensions(&published)?)?,
+        make("icd/src/caps/generated/features.rs", vulkan::write_features(&published)?)?,
+        make("icd/src/caps/generated/structures.rs", structures::write(&published)?)?,
+        make("icd/src/caps/generated/properties.rs", structures::write_properties(&published)?)?,
+        make("icd/src/caps/generated/commands.rs", vulkan::write_commands(&published)?)?,
     ])
 }
 

@@ -22,18 +22,26 @@ pub fn comment(documentation: &str) -> String {
     text
 }
 
+/// A space at which [`wrapped`] does not break.
+pub const SPACE: char = '\u{a0}';
+
+/// Returns a text that [`wrapped`] does not break.
+pub fn whole(text: &str) -> String {
+    text.replace(' ', &SPACE.to_string())
+}
+
 /// Breaks a row into lines of at most 100 characters.
 pub fn wrapped(row: &str) -> String {
     let (mut text, mut line) = (String::new(), String::from("   "));
     for word in row.split(' ') {
-        if line.len() + 1 + word.len() > 100 {
+        if line.chars().count() + 1 + word.chars().count() > 100 {
             text += &(line + "\n");
             line = String::from("       ");
         }
         line += " ";
         line += word;
     }
-    text + &line + "\n"
+    (text + &line + "\n").replace(SPACE, " ")
 }
 
 /// Formats a file with the settings of the repository.

@@ -1,7 +1,7 @@
 //! Reader of `vk.xml`.
 
 use roxmltree::{Document, Node};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The registry of Vulkan, as far as the driver needs it.
@@ -17,10 +17,27 @@ pub struct Registry {
     pub versions: Vec<Version>,
     /// Structures, by name.
     pub structures: BTreeMap<String, Structure>,
-    /// Other names of structures.
+    /// Other names of types.
     pub aliases: BTreeMap<String, String>,
     /// Numbers of `VkStructureType`, by name.
     pub tags: BTreeMap<String, u32>,
+    /// Enumerations and masks, by name, with the type of their values.
+    pub scalars: BTreeMap<String, &'static str>,
+    /// Types of objects.
+    pub handles: BTreeSet<String>,
+    /// Commands, by name.
+    pub commands: BTreeMap<String, Command>,
+    /// Other names of commands.
+    pub command_aliases: BTreeMap<String, String>,
+}
+
+/// A command.
+#[derive(Debug)]
+pub struct Command {
+    /// Result, as a member without a name.
+    pub result: Member,
+    /// Parameters.
+    pub parameters: Vec<Member>,
 }
 
 /// An extension.
@@ -126,6 +143,7 @@ impl Registry {
                 "spirvcapabilities" => registry.spirv_capabilities = unlocked(node, "spirvcapability"),
                 "spirvextensions" => registry.spirv_extensions = unlocked(node, "spirvextension"),
                 "types" => registry.types(node),
+                "commands" => registry.commands(node),
                 "enums" if attribute(node, "name") == "VkStructureType" => {
                     let numbers = children(node, "enum").filter_map(|e| Some((attribute(e, "name"), number(e)?)));
                     registry.tags.extend(numbers);
@@ -146,28 +164,48 @@ impl Registry {
         Ok(registry)
     }
 
+    fn commands(&mut self, node: Node<'_, '_>) {
+        for command in children(node, "command").filter(|c| is_vulkan(*c)) {
+            if let Some(of) = command.attribute("alias") {
+                self.command_aliases.insert(attribute(command, "name"), of.to_owned());
+            } else if let Some(result) = children(command, "proto").next() {
+                let parameters = children(command, "param").filter(|p| is_vulkan(*p)).map(member).collect();
+                let result = member(result);
+                self.commands.insert(result.name.clone(), Command { result, parameters });
+            }
+        }
+    }
+
     fn types(&mut self, node: Node<'_, '_>) {
-        for ty in children(node, "type").filter(|t| t.attribute("category") == Some("struct") && is_vulkan(*t)) {
-            let name = attribute(ty, "name");
+        for ty in children(node, "type").filter(|t| is_vulkan(*t)) {
             if let Some(of) = ty.attribute("alias") {
-                self.aliases.insert(name, of.to_owned());
+                self.aliases.insert(attribute(ty, "name"), of.to_owned());
                 continue;
             }
+            match ty.attribute("category") {
+                Some("enum") => _ = self.scalars.insert(attribute(ty, "name"), "i32"),
+                Some("handle") => _ = self.handles.insert(member(ty).name),
+                Some("bitmask") => {
+                    let wide = member(ty).ty == "VkFlags64";
+                    let name = if ty.has_attribute("name") { attribute(ty, "name") } else { member(ty).name };
+                    self.scalars.insert(name, if wide { "u64" } else { "u32" });
+                }
+                _ => {}
+            }
+        }
+        for ty in children(node, "type").filter(|t| is_structure(*t) && is_vulkan(*t)) {
+            let name = attribute(ty, "name");
             let mut structure = Structure {
                 tag: None,
                 extends: list(&attribute(ty, "structextends")).map(str::to_owned).collect(),
                 members: Vec::new(),
             };
-            for member in children(ty, "member").filter(|m| is_vulkan(*m)) {
-                let part = |tag| children(member, tag).next().and_then(|n| n.text()).unwrap_or_default().to_owned();
-                let declaration = member
-                    .descendants()
-                    .filter(|n| n.is_text() && !n.parent().is_some_and(|p| p.has_tag_name("comment")));
-                let declaration: String = declaration.filter_map(|n| n.text()).collect();
-                if part("name") == "sType" {
-                    structure.tag = member.attribute("values").map(str::to_owned);
+            for node in children(ty, "member").filter(|m| is_vulkan(*m)) {
+                let member = member(node);
+                if member.name == "sType" {
+                    structure.tag = node.attribute("values").map(str::to_owned);
                 }
-                structure.members.push(Member { name: part("name"), ty: part("type"), declaration });
+                structure.members.push(member);
             }
             self.structures.insert(name, structure);
         }
@@ -232,9 +270,21 @@ impl Registry {
     }
 }
 
+/// Reads a member, a parameter or a result: an element with a type and a name in its text.
+fn member(node: Node<'_, '_>) -> Member {
+    let part = |tag| children(node, tag).next().and_then(|n| n.text()).unwrap_or_default().to_owned();
+    let text = node.descendants().filter(|n| n.is_text() && !n.parent().is_some_and(|p| p.has_tag_name("comment")));
+    Member { name: part("name"), ty: part("type"), declaration: text.filter_map(|n| n.text()).collect() }
+}
+
 /// Returns the number of a tag that an extension defines.
 pub fn tag(extension: u32, offset: u32) -> u32 {
     1_000_000_000 + (extension - 1) * 1000 + offset
+}
+
+/// Returns true for the declaration of a structure, and not for another name of one.
+fn is_structure(node: Node<'_, '_>) -> bool {
+    node.attribute("category") == Some("struct") && !node.has_attribute("alias")
 }
 
 fn number(node: Node<'_, '_>) -> Option<u32> {

@@ -24,6 +24,22 @@ pub fn root() -> PathBuf {
 /// # Errors
 /// Returns a message if cargo fails, for example without a network, or if a file is missing.
 pub fn find() -> Result<Files, String> {
+    let metadata = metadata()?;
+    Ok(Files {
+        grammar: file(&metadata, "spirv-tools-sys", "spirv-headers/include/spirv/unified1/spirv.core.grammar.json")?,
+        registry: file(&metadata, "vulkan-registry", "src/vk.xml")?,
+    })
+}
+
+/// Returns the folder of the declarations of `ash`.
+///
+/// # Errors
+/// Returns the errors of [`find`].
+pub fn ash() -> Result<PathBuf, String> {
+    file(&metadata()?, "ash", "src/vk")
+}
+
+fn metadata() -> Result<Value, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.args(["metadata", "--locked", "--format-version", "1"]).current_dir(root());
@@ -35,16 +51,14 @@ pub fn find() -> Result<Files, String> {
             String::from_utf8_lossy(&output.stderr)
         ));
     }
-    let metadata: Value = serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))?;
-    let file = |package: &str, path: &str| {
-        let all = metadata["packages"].as_array().into_iter().flatten();
-        let manifest = all.filter(|p| p["name"] == package).find_map(|p| p["manifest_path"].as_str());
-        let folder = Path::new(manifest.ok_or_else(|| format!("cargo metadata does not list {package}"))?).parent();
-        let path = folder.unwrap_or(Path::new("")).join(path);
-        if path.exists() { Ok(path) } else { Err(format!("{} does not exist; run `cargo fetch`", path.display())) }
-    };
-    Ok(Files {
-        grammar: file("spirv-tools-sys", "spirv-headers/include/spirv/unified1/spirv.core.grammar.json")?,
-        registry: file("vulkan-registry", "src/vk.xml")?,
-    })
+    serde_json::from_slice(&output.stdout).map_err(|e| format!("cargo metadata: {e}"))
+}
+
+/// Returns the path of a file of a package.
+fn file(metadata: &Value, package: &str, path: &str) -> Result<PathBuf, String> {
+    let all = metadata["packages"].as_array().into_iter().flatten();
+    let manifest = all.filter(|p| p["name"] == package).find_map(|p| p["manifest_path"].as_str());
+    let folder = Path::new(manifest.ok_or_else(|| format!("cargo metadata does not list {package}"))?).parent();
+    let path = folder.unwrap_or(Path::new("")).join(path);
+    if path.exists() { Ok(path) } else { Err(format!("{} does not exist; run `cargo fetch`", path.display())) }
 }

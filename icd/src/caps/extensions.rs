@@ -39,20 +39,20 @@ impl Support {
 
 /// Condition under which an extension or a feature structure is available.
 #[derive(Clone, Copy, Debug)]
-pub enum Need {
+pub enum Dependency {
     /// This extension is advertised.
     Ext(Extension),
     /// The driver's version is at least this core version.
     Core(u32),
     /// One of these needs is met.
-    Any(&'static [Need]),
+    Any(&'static [Dependency]),
     /// All of these needs are met.
-    All(&'static [Need]),
+    All(&'static [Dependency]),
 }
+use Dependency::{All, Any, Core, Ext};
 use Extension as E;
-use Need::{All, Any, Core, Ext};
 
-impl Need {
+impl Dependency {
     /// Returns true if the advertised extensions and version meet the need.
     pub const fn is_met(&self) -> bool {
         match *self {
@@ -68,7 +68,7 @@ impl Need {
 }
 
 /// Returns true if all of the needs are met.
-const fn are_met(needs: &[Need]) -> bool {
+const fn are_met(needs: &[Dependency]) -> bool {
     match needs {
         [first, rest @ ..] => first.is_met() && are_met(rest),
         [] => true,
@@ -76,7 +76,7 @@ const fn are_met(needs: &[Need]) -> bool {
 }
 
 /// Returns true if one of the needs is met.
-pub const fn is_any_met(needs: &[Need]) -> bool {
+pub const fn is_any_met(needs: &[Dependency]) -> bool {
     match needs {
         [first, rest @ ..] => first.is_met() || is_any_met(rest),
         [] => false,
@@ -97,7 +97,7 @@ pub struct ExtensionRow {
     /// Core version that absorbed the extension.
     pub promoted: Option<u32>,
     /// Dependencies, all of which must be met.
-    pub needs: &'static [Need],
+    pub needs: &'static [Dependency],
 }
 
 impl ExtensionRow {
@@ -111,245 +111,261 @@ impl ExtensionRow {
 }
 
 macro_rules! extensions {
-    ($($name:ident, $version:literal, $scope:ident, $implemented:expr, $promoted:expr, [$($need:expr),*];)*) => {
+    ($($name:ident, $implemented:expr;)*) => {
         /// An extension of [`EXTENSIONS`], named as in the specification.
         #[allow(non_camel_case_types, missing_docs, reason = "the names are the specification's")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Extension { $($name),* }
 
-        /// The table of extensions, in the order of [`Extension`].
-        pub static EXTENSIONS: &[ExtensionRow] = &[$(ExtensionRow {
-            name: stringify!($name),
-            spec_version: $version,
-            scope: Scope::$scope,
-            implemented: $implemented,
-            promoted: $promoted,
-            needs: &[$($need),*],
-        }),*];
+        /// Support of each extension by the driver, in the order of [`Extension`].
+        const IMPLEMENTED: &[Support] = &[$($implemented),*];
 
         const ALL_EXTENSIONS: &[Extension] = &[$(Extension::$name),*];
     };
 }
 
-const YES: Support = Support::Yes;
-// "Feature Requirements" name a feature for each of the following extensions that must come with
-// it.
-const PROPERTIES2: Need = Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]);
+macro_rules! registry_facts {
+    ($($name:ident $version:literal $scope:ident $promoted:tt $(($core:ident))? [$($need:expr),*];)*) => {
+        /// The table of extensions, in the order of [`Extension`].
+        pub static EXTENSIONS: &[ExtensionRow] = &[$(ExtensionRow {
+            name: stringify!($name),
+            spec_version: $version,
+            scope: Scope::$scope,
+            implemented: IMPLEMENTED[Extension::$name as usize],
+            promoted: $promoted $(($core))?,
+            needs: &[$($need),*],
+        }),*];
 
-#[rustfmt::skip]
-extensions! {
-    VK_KHR_get_physical_device_properties2, 2, Instance, YES, Some(V1_1), [];
-    VK_KHR_surface, 25, Instance, YES, None, [];
-    VK_KHR_get_surface_capabilities2, 1, Instance, YES, None, [Ext(E::VK_KHR_surface)];
-    VK_KHR_xcb_surface, 6, Instance, YES, None, [Ext(E::VK_KHR_surface)];
-    VK_KHR_xlib_surface, 6, Instance, YES, None, [Ext(E::VK_KHR_surface)];
-    VK_KHR_wayland_surface, 6, Instance, YES, None, [Ext(E::VK_KHR_surface)];
-    VK_EXT_swapchain_colorspace, 5, Instance, YES, None, [Ext(E::VK_KHR_surface)];
-    VK_KHR_surface_maintenance1, 1, Instance, YES, None, [Ext(E::VK_KHR_surface), Ext(E::VK_KHR_get_surface_capabilities2)];
-    VK_EXT_surface_maintenance1, 1, Instance, YES, None, [Ext(E::VK_KHR_surface), Ext(E::VK_KHR_get_surface_capabilities2)];
-    VK_KHR_surface_protected_capabilities, 1, Instance, YES, None, [Core(V1_1), Ext(E::VK_KHR_get_surface_capabilities2)];
-    VK_EXT_headless_surface, 1, Instance, YES, None, [Ext(E::VK_KHR_surface)];
-    VK_EXT_debug_utils, 2, Instance, YES, None, [];
-    VK_EXT_debug_report, 10, Instance, YES, None, [];
-    VK_EXT_debug_marker, 4, Device, YES, None, [Ext(E::VK_EXT_debug_report)];
-    VK_KHR_device_group_creation, 1, Instance, YES, Some(V1_1), [];
-    VK_KHR_external_memory_capabilities, 1, Instance, YES, Some(V1_1), [PROPERTIES2];
-    VK_KHR_external_semaphore_capabilities, 1, Instance, YES, Some(V1_1), [PROPERTIES2];
-    VK_KHR_external_fence_capabilities, 1, Instance, YES, Some(V1_1), [PROPERTIES2];
-    VK_KHR_external_memory, 1, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_external_memory_capabilities), Core(V1_1)])];
-    VK_KHR_external_semaphore, 1, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_external_semaphore_capabilities), Core(V1_1)])];
-    VK_KHR_external_fence, 1, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_external_fence_capabilities), Core(V1_1)])];
-    VK_KHR_external_memory_fd, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
-    VK_KHR_external_semaphore_fd, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_semaphore), Core(V1_1)])];
-    VK_KHR_external_fence_fd, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_fence), Core(V1_1)])];
-    VK_EXT_external_memory_dma_buf, 1, Device, YES, None, [Ext(E::VK_KHR_external_memory_fd)];
-    VK_EXT_image_drm_format_modifier, 2, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_bind_memory2), PROPERTIES2, Ext(E::VK_KHR_sampler_ycbcr_conversion)]), Core(V1_1)]), Any(&[Ext(E::VK_KHR_image_format_list), Core(V1_2)])];
-    VK_EXT_external_memory_acquire_unmodified, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
-    VK_EXT_external_memory_host, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
-    VK_KHR_swapchain, 70, Device, YES, None, [Ext(E::VK_KHR_surface)];
-    VK_KHR_incremental_present, 2, Device, YES, None, [Ext(E::VK_KHR_swapchain)];
-    VK_KHR_present_id, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), PROPERTIES2];
-    VK_KHR_present_wait, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_KHR_present_id)];
-    VK_KHR_present_id2, 1, Device, YES, None, [Ext(E::VK_KHR_get_surface_capabilities2), Ext(E::VK_KHR_surface), Ext(E::VK_KHR_swapchain)];
-    VK_KHR_present_wait2, 1, Device, YES, None, [Ext(E::VK_KHR_get_surface_capabilities2), Ext(E::VK_KHR_surface), Ext(E::VK_KHR_swapchain), Ext(E::VK_KHR_present_id2)];
-    VK_KHR_swapchain_maintenance1, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_KHR_surface_maintenance1), PROPERTIES2];
-    VK_EXT_swapchain_maintenance1, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_EXT_surface_maintenance1), PROPERTIES2];
-    VK_KHR_swapchain_mutable_format, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Any(&[Ext(E::VK_KHR_maintenance2), Core(V1_1)]), Any(&[Ext(E::VK_KHR_image_format_list), Core(V1_2)])];
-    VK_KHR_maintenance1, 2, Device, YES, Some(V1_1), [];
-    VK_KHR_maintenance2, 1, Device, YES, Some(V1_1), [];
-    VK_KHR_maintenance3, 1, Device, YES, Some(V1_1), [PROPERTIES2];
-    VK_KHR_maintenance4, 2, Device, YES, Some(V1_3), [Core(V1_1)];
-    VK_KHR_maintenance5, 1, Device, YES, Some(V1_4), [Any(&[All(&[Core(V1_1), Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
-    VK_KHR_maintenance6, 1, Device, YES, Some(V1_4), [Core(V1_1)];
-    VK_KHR_maintenance7, 1, Device, YES, None, [Core(V1_1)];
-    VK_KHR_maintenance8, 1, Device, YES, None, [Core(V1_1)];
-    VK_KHR_maintenance9, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_maintenance10, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_maintenance11, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_bind_memory2, 1, Device, YES, Some(V1_1), [];
-    VK_KHR_get_memory_requirements2, 1, Device, YES, Some(V1_1), [];
-    VK_KHR_dedicated_allocation, 3, Device, YES, Some(V1_1), [Any(&[Ext(E::VK_KHR_get_memory_requirements2), Core(V1_1)])];
-    VK_KHR_descriptor_update_template, 1, Device, YES, Some(V1_1), [];
-    VK_KHR_push_descriptor, 2, Device, YES, Some(V1_4), [PROPERTIES2];
-    VK_KHR_device_group, 4, Device, YES, Some(V1_1), [Ext(E::VK_KHR_device_group_creation)];
-    VK_KHR_multiview, 1, Device, YES, Some(V1_1), [PROPERTIES2];
-    VK_KHR_create_renderpass2, 1, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_multiview), Ext(E::VK_KHR_maintenance2)]), Core(V1_1)])];
-    VK_KHR_depth_stencil_resolve, 1, Device, YES, Some(V1_2), [Any(&[Ext(E::VK_KHR_create_renderpass2), Core(V1_2)])];
-    VK_KHR_dynamic_rendering, 1, Device, YES, Some(V1_3), [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_depth_stencil_resolve)]), Core(V1_2)])];
-    VK_KHR_synchronization2, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_KHR_timeline_semaphore, 2, Device, YES, Some(V1_2), [PROPERTIES2];
-    VK_KHR_copy_commands2, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_KHR_buffer_device_address, 1, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_device_group)]), Core(V1_1)])];
-    VK_KHR_draw_indirect_count, 1, Device, YES, Some(V1_2), [];
-    VK_KHR_separate_depth_stencil_layouts, 1, Device, YES, Some(V1_2), [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_create_renderpass2)]), Core(V1_2)])];
-    VK_KHR_image_format_list, 1, Device, YES, Some(V1_2), [];
-    VK_KHR_sampler_mirror_clamp_to_edge, 3, Device, YES, Some(V1_2), [];
-    VK_KHR_driver_properties, 1, Device, YES, Some(V1_2), [PROPERTIES2];
-    VK_KHR_format_feature_flags2, 2, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_KHR_imageless_framebuffer, 1, Device, YES, Some(V1_2), [Any(&[All(&[Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance2)]), Core(V1_1)]), Ext(E::VK_KHR_image_format_list)]), Core(V1_2)])];
-    VK_KHR_storage_buffer_storage_class, 1, Device, YES, Some(V1_1), [];
-    VK_KHR_relaxed_block_layout, 1, Device, YES, Some(V1_1), [];
-    VK_KHR_uniform_buffer_standard_layout, 1, Device, YES, Some(V1_2), [PROPERTIES2];
-    VK_KHR_shader_draw_parameters, 1, Device, YES, Some(V1_1), [];
-    VK_KHR_shader_terminate_invocation, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_KHR_shader_non_semantic_info, 1, Device, YES, Some(V1_3), [];
-    VK_KHR_zero_initialize_workgroup_memory, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_KHR_vulkan_memory_model, 3, Device, YES, Some(V1_2), [PROPERTIES2];
-    VK_KHR_shader_float_controls, 4, Device, YES, Some(V1_2), [PROPERTIES2];
-    VK_KHR_shader_bfloat16, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_shader_float8, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_shader_relaxed_extended_instruction, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_shader_float_controls2, 1, Device, YES, Some(V1_4), [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
-    VK_KHR_spirv_1_4, 1, Device, YES, Some(V1_2), [Core(V1_1), Ext(E::VK_KHR_shader_float_controls)];
-    VK_KHR_variable_pointers, 1, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
-    VK_KHR_8bit_storage, 1, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
-    VK_KHR_16bit_storage, 1, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_storage_buffer_storage_class)]), Core(V1_1)])];
-    VK_KHR_shader_float16_int8, 1, Device, YES, Some(V1_2), [PROPERTIES2];
-    VK_KHR_shader_atomic_int64, 1, Device, YES, Some(V1_2), [PROPERTIES2];
-    VK_KHR_shader_subgroup_extended_types, 1, Device, YES, Some(V1_2), [Core(V1_1)];
-    VK_KHR_shader_integer_dot_product, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_KHR_workgroup_memory_explicit_layout, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_sampler_ycbcr_conversion, 14, Device, YES, Some(V1_1), [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_bind_memory2), Ext(E::VK_KHR_get_memory_requirements2), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
-    VK_KHR_vertex_attribute_divisor, 1, Device, YES, Some(V1_4), [PROPERTIES2];
-    VK_KHR_index_type_uint8, 1, Device, YES, Some(V1_4), [PROPERTIES2];
-    VK_KHR_load_store_op_none, 1, Device, YES, Some(V1_4), [];
-    VK_KHR_map_memory2, 1, Device, YES, Some(V1_4), [];
-    VK_KHR_line_rasterization, 1, Device, YES, Some(V1_4), [PROPERTIES2];
-    VK_EXT_descriptor_indexing, 2, Device, YES, Some(V1_2), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance3)]), Core(V1_1)])];
-    VK_EXT_host_query_reset, 1, Device, YES, Some(V1_2), [PROPERTIES2];
-    VK_EXT_scalar_block_layout, 1, Device, YES, Some(V1_2), [PROPERTIES2];
-    VK_EXT_separate_stencil_usage, 1, Device, YES, Some(V1_2), [];
-    VK_EXT_sampler_filter_minmax, 2, Device, YES, Some(V1_2), [PROPERTIES2];
-    VK_EXT_shader_viewport_index_layer, 1, Device, YES, Some(V1_2), [];
-    VK_EXT_shader_demote_to_helper_invocation, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_EXT_shader_stencil_export, 1, Device, YES, None, [];
-    VK_EXT_vertex_attribute_robustness, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_vertex_attribute_divisor, 3, Device, YES, None, [PROPERTIES2];
-    VK_EXT_index_type_uint8, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_line_rasterization, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_load_store_op_none, 1, Device, YES, None, [];
-    VK_EXT_private_data, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_EXT_pipeline_creation_cache_control, 3, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_EXT_image_robustness, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_EXT_texel_buffer_alignment, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_EXT_4444_formats, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_EXT_shader_subgroup_ballot, 1, Device, YES, None, [];
-    VK_EXT_shader_subgroup_vote, 1, Device, YES, None, [];
-    VK_GOOGLE_decorate_string, 1, Device, YES, None, [];
-    VK_GOOGLE_hlsl_functionality1, 1, Device, YES, None, [];
-    VK_GOOGLE_user_type, 1, Device, YES, None, [];
-    VK_EXT_buffer_device_address, 2, Device, YES, None, [PROPERTIES2];
-    VK_VALVE_shader_mixed_float_dot_product, 1, Device, YES, None, [PROPERTIES2, Any(&[Ext(E::VK_KHR_shader_float16_int8), Core(V1_2)])];
-    VK_EXT_extended_dynamic_state, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_EXT_extended_dynamic_state2, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_EXT_robustness2, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_pipeline_robustness, 1, Device, YES, Some(V1_4), [PROPERTIES2];
-    VK_KHR_shader_expect_assume, 1, Device, YES, Some(V1_4), [PROPERTIES2];
-    VK_KHR_shader_subgroup_rotate, 2, Device, YES, Some(V1_4), [];
-    VK_KHR_shader_subgroup_uniform_control_flow, 1, Device, YES, None, [Core(V1_1)];
-    VK_KHR_shader_maximal_reconvergence, 1, Device, YES, None, [Core(V1_1)];
-    VK_KHR_shader_clock, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_shader_replicated_composites, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_compute_shader_derivatives, 1, Device, YES, None, [PROPERTIES2];
-    VK_NV_compute_shader_derivatives, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_cooperative_matrix, 2, Device, YES, None, [PROPERTIES2];
-    VK_NV_cooperative_matrix2, 1, Device, YES, None, [Ext(E::VK_KHR_cooperative_matrix)];
-    VK_KHR_shader_untyped_pointers, 1, Device, YES, None, [PROPERTIES2];
-    VK_NV_shader_subgroup_partitioned, 1, Device, YES, None, [Core(V1_1)];
-    VK_EXT_shader_subgroup_partitioned, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_shader_quad_control, 1, Device, YES, None, [Core(V1_1), Ext(E::VK_KHR_vulkan_memory_model), Ext(E::VK_KHR_shader_maximal_reconvergence)];
-    VK_EXT_pipeline_creation_feedback, 1, Device, YES, Some(V1_3), [];
-    VK_EXT_descriptor_buffer, 1, Device, YES, None, [Any(&[All(&[Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_buffer_device_address), Ext(E::VK_EXT_descriptor_indexing)]), Core(V1_2)]), Ext(E::VK_KHR_synchronization2)]), Core(V1_3)])];
-    VK_EXT_descriptor_heap, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_maintenance5), Any(&[Ext(E::VK_KHR_buffer_device_address), Core(V1_2)])]), Core(V1_4)])];
-    VK_KHR_device_fault, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_device_fault, 2, Device, YES, None, [PROPERTIES2];
-    VK_KHR_pipeline_executable_properties, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_subgroup_size_control, 2, Device, YES, Some(V1_3), [Core(V1_1)];
-    VK_EXT_inline_uniform_block, 1, Device, YES, Some(V1_3), [Any(&[All(&[Ext(E::VK_KHR_get_physical_device_properties2), Ext(E::VK_KHR_maintenance1)]), Core(V1_1)])];
-    VK_EXT_sample_locations, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_custom_border_color, 12, Device, YES, None, [PROPERTIES2];
-    VK_EXT_depth_clip_enable, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_depth_clip_control, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_provoking_vertex, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_primitive_topology_list_restart, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_color_write_enable, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_vertex_input_dynamic_state, 2, Device, YES, None, [PROPERTIES2];
-    VK_EXT_conditional_rendering, 2, Device, YES, None, [PROPERTIES2];
-    VK_EXT_transform_feedback, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_mesh_shader, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_spirv_1_4), Core(V1_2)])];
-    VK_EXT_primitives_generated_query, 1, Device, YES, None, [Ext(E::VK_EXT_transform_feedback)];
-    VK_EXT_memory_budget, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_image_view_min_lod, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_depth_range_unrestricted, 1, Device, YES, None, [];
-    VK_EXT_depth_bias_control, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_memory_priority, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_pageable_device_local_memory, 1, Device, YES, None, [Ext(E::VK_EXT_memory_priority)];
-    VK_KHR_global_priority, 1, Device, YES, Some(V1_4), [PROPERTIES2];
-    VK_EXT_global_priority, 2, Device, YES, None, [];
-    VK_EXT_global_priority_query, 1, Device, YES, None, [Ext(E::VK_EXT_global_priority), PROPERTIES2];
-    VK_EXT_non_seamless_cube_map, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_mutable_descriptor_type, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_maintenance3), Core(V1_1)])];
-    VK_EXT_shader_atomic_float, 1, Device, YES, None, [PROPERTIES2];
-    VK_NV_shader_atomic_float16_vector, 1, Device, YES, None, [];
-    VK_EXT_shader_atomic_float2, 1, Device, YES, None, [Ext(E::VK_EXT_shader_atomic_float)];
-    VK_EXT_shader_image_atomic_int64, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_texture_compression_astc_hdr, 1, Device, YES, Some(V1_3), [PROPERTIES2];
-    VK_EXT_astc_decode_mode, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_ycbcr_image_arrays, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
-    VK_EXT_rgba10x6_formats, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
-    VK_EXT_ycbcr_2plane_444_formats, 1, Device, YES, Some(V1_3), [Any(&[Ext(E::VK_KHR_sampler_ycbcr_conversion), Core(V1_1)])];
-    VK_EXT_tooling_info, 1, Device, YES, Some(V1_3), [];
-    VK_KHR_robustness2, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_extended_dynamic_state3, 2, Device, YES, None, [PROPERTIES2];
-    VK_EXT_blend_operation_advanced, 2, Device, YES, None, [PROPERTIES2];
-    VK_EXT_multisampled_render_to_single_sampled, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_create_renderpass2), Ext(E::VK_KHR_depth_stencil_resolve)]), Core(V1_2)])];
-    VK_EXT_multisampled_render_to_swapchain, 1, Device, YES, None, [Ext(E::VK_KHR_swapchain), Ext(E::VK_EXT_multisampled_render_to_single_sampled)];
-    VK_EXT_multi_draw, 1, Device, YES, None, [PROPERTIES2];
-    VK_KHR_calibrated_timestamps, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_calibrated_timestamps, 2, Device, YES, None, [PROPERTIES2];
-    VK_KHR_dynamic_rendering_local_read, 1, Device, YES, Some(V1_4), [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
-    VK_EXT_host_image_copy, 1, Device, YES, Some(V1_4), [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_copy_commands2), Ext(E::VK_KHR_format_feature_flags2)]), Core(V1_3)])];
-    VK_EXT_nested_command_buffer, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_zero_initialize_device_memory, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_image_2d_view_of_3d, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
-    VK_EXT_image_sliced_view_of_3d, 1, Device, YES, None, [Any(&[All(&[Ext(E::VK_KHR_maintenance1), Ext(E::VK_KHR_get_physical_device_properties2)]), Core(V1_1)])];
-    VK_KHR_unified_image_layouts, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_dynamic_rendering_unused_attachments, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
-    VK_KHR_device_address_commands, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_buffer_device_address), Ext(E::VK_KHR_synchronization2), Ext(E::VK_EXT_extended_dynamic_state)]), Core(V1_3)])];
-    VK_KHR_copy_memory_indirect, 1, Device, YES, None, [Any(&[All(&[PROPERTIES2, Ext(E::VK_KHR_buffer_device_address)]), Core(V1_2)])];
-    VK_EXT_post_depth_coverage, 1, Device, YES, None, [];
-    VK_EXT_border_color_swizzle, 1, Device, YES, None, [Ext(E::VK_EXT_custom_border_color)];
-    VK_EXT_hdr_metadata, 3, Device, YES, None, [Ext(E::VK_KHR_swapchain)];
-    VK_EXT_primitive_restart_index, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_legacy_vertex_attributes, 1, Device, YES, None, [Ext(E::VK_EXT_vertex_input_dynamic_state)];
-    VK_EXT_attachment_feedback_loop_layout, 2, Device, YES, None, [PROPERTIES2];
-    VK_EXT_attachment_feedback_loop_dynamic_state, 1, Device, YES, None, [PROPERTIES2, Ext(E::VK_EXT_attachment_feedback_loop_layout)];
-    VK_EXT_rasterization_order_attachment_access, 1, Device, YES, None, [PROPERTIES2];
-    VK_ARM_rasterization_order_attachment_access, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_fragment_shader_interlock, 1, Device, YES, None, [PROPERTIES2];
-    VK_EXT_pipeline_protected_access, 1, Device, YES, Some(V1_4), [PROPERTIES2];
-    VK_EXT_queue_family_foreign, 1, Device, YES, None, [Any(&[Ext(E::VK_KHR_external_memory), Core(V1_1)])];
+        const _: () = {
+            let order = [$(Extension::$name),*];
+            assert!(order.len() == ALL_EXTENSIONS.len(), "run `cargo xtask generate`");
+            let mut i = 0;
+            while i < ALL_EXTENSIONS.len() {
+                assert!(order[i] as usize == i, "run `cargo xtask generate`");
+                i += 1;
+            }
+        };
+    };
 }
+
+const YES: Support = Support::Yes;
+
+// `cargo xtask generate` looks up the rest of each row in the registry of Vulkan.
+extensions! {
+    VK_KHR_get_physical_device_properties2, YES;
+    VK_KHR_surface, YES;
+    VK_KHR_get_surface_capabilities2, YES;
+    VK_KHR_xcb_surface, YES;
+    VK_KHR_xlib_surface, YES;
+    VK_KHR_wayland_surface, YES;
+    VK_EXT_swapchain_colorspace, YES;
+    VK_KHR_surface_maintenance1, YES;
+    VK_EXT_surface_maintenance1, YES;
+    VK_KHR_surface_protected_capabilities, YES;
+    VK_EXT_headless_surface, YES;
+    VK_EXT_debug_utils, YES;
+    VK_EXT_debug_report, YES;
+    VK_EXT_debug_marker, YES;
+    VK_KHR_device_group_creation, YES;
+    VK_KHR_external_memory_capabilities, YES;
+    VK_KHR_external_semaphore_capabilities, YES;
+    VK_KHR_external_fence_capabilities, YES;
+    VK_KHR_external_memory, YES;
+    VK_KHR_external_semaphore, YES;
+    VK_KHR_external_fence, YES;
+    VK_KHR_external_memory_fd, YES;
+    VK_KHR_external_semaphore_fd, YES;
+    VK_KHR_external_fence_fd, YES;
+    VK_EXT_external_memory_dma_buf, YES;
+    VK_EXT_image_drm_format_modifier, YES;
+    VK_EXT_external_memory_acquire_unmodified, YES;
+    VK_EXT_external_memory_host, YES;
+    VK_KHR_swapchain, YES;
+    VK_KHR_incremental_present, YES;
+    VK_KHR_present_id, YES;
+    VK_KHR_present_wait, YES;
+    VK_KHR_present_id2, YES;
+    VK_KHR_present_wait2, YES;
+    VK_KHR_swapchain_maintenance1, YES;
+    VK_EXT_swapchain_maintenance1, YES;
+    VK_KHR_swapchain_mutable_format, YES;
+    VK_KHR_maintenance1, YES;
+    VK_KHR_maintenance2, YES;
+    VK_KHR_maintenance3, YES;
+    VK_KHR_maintenance4, YES;
+    VK_KHR_maintenance5, YES;
+    VK_KHR_maintenance6, YES;
+    VK_KHR_maintenance7, YES;
+    VK_KHR_maintenance8, YES;
+    VK_KHR_maintenance9, YES;
+    VK_KHR_maintenance10, YES;
+    VK_KHR_maintenance11, YES;
+    VK_KHR_bind_memory2, YES;
+    VK_KHR_get_memory_requirements2, YES;
+    VK_KHR_dedicated_allocation, YES;
+    VK_KHR_descriptor_update_template, YES;
+    VK_KHR_push_descriptor, YES;
+    VK_KHR_device_group, YES;
+    VK_KHR_multiview, YES;
+    VK_KHR_create_renderpass2, YES;
+    VK_KHR_depth_stencil_resolve, YES;
+    VK_KHR_dynamic_rendering, YES;
+    VK_KHR_synchronization2, YES;
+    VK_KHR_timeline_semaphore, YES;
+    VK_KHR_copy_commands2, YES;
+    VK_KHR_buffer_device_address, YES;
+    VK_KHR_draw_indirect_count, YES;
+    VK_KHR_separate_depth_stencil_layouts, YES;
+    VK_KHR_image_format_list, YES;
+    VK_KHR_sampler_mirror_clamp_to_edge, YES;
+    VK_KHR_driver_properties, YES;
+    VK_KHR_format_feature_flags2, YES;
+    VK_KHR_imageless_framebuffer, YES;
+    VK_KHR_storage_buffer_storage_class, YES;
+    VK_KHR_relaxed_block_layout, YES;
+    VK_KHR_uniform_buffer_standard_layout, YES;
+    VK_KHR_shader_draw_parameters, YES;
+    VK_KHR_shader_terminate_invocation, YES;
+    VK_KHR_shader_non_semantic_info, YES;
+    VK_KHR_zero_initialize_workgroup_memory, YES;
+    VK_KHR_vulkan_memory_model, YES;
+    VK_KHR_shader_float_controls, YES;
+    VK_KHR_shader_bfloat16, YES;
+    VK_EXT_shader_float8, YES;
+    VK_KHR_shader_relaxed_extended_instruction, YES;
+    VK_KHR_shader_float_controls2, YES;
+    VK_KHR_spirv_1_4, YES;
+    VK_KHR_variable_pointers, YES;
+    VK_KHR_8bit_storage, YES;
+    VK_KHR_16bit_storage, YES;
+    VK_KHR_shader_float16_int8, YES;
+    VK_KHR_shader_atomic_int64, YES;
+    VK_KHR_shader_subgroup_extended_types, YES;
+    VK_KHR_shader_integer_dot_product, YES;
+    VK_KHR_workgroup_memory_explicit_layout, YES;
+    VK_KHR_sampler_ycbcr_conversion, YES;
+    VK_KHR_vertex_attribute_divisor, YES;
+    VK_KHR_index_type_uint8, YES;
+    VK_KHR_load_store_op_none, YES;
+    VK_KHR_map_memory2, YES;
+    VK_KHR_line_rasterization, YES;
+    VK_EXT_descriptor_indexing, YES;
+    VK_EXT_host_query_reset, YES;
+    VK_EXT_scalar_block_layout, YES;
+    VK_EXT_separate_stencil_usage, YES;
+    VK_EXT_sampler_filter_minmax, YES;
+    VK_EXT_shader_viewport_index_layer, YES;
+    VK_EXT_shader_demote_to_helper_invocation, YES;
+    VK_EXT_shader_stencil_export, YES;
+    VK_EXT_vertex_attribute_robustness, YES;
+    VK_EXT_vertex_attribute_divisor, YES;
+    VK_EXT_index_type_uint8, YES;
+    VK_EXT_line_rasterization, YES;
+    VK_EXT_load_store_op_none, YES;
+    VK_EXT_private_data, YES;
+    VK_EXT_pipeline_creation_cache_control, YES;
+    VK_EXT_image_robustness, YES;
+    VK_EXT_texel_buffer_alignment, YES;
+    VK_EXT_4444_formats, YES;
+    VK_EXT_shader_subgroup_ballot, YES;
+    VK_EXT_shader_subgroup_vote, YES;
+    VK_GOOGLE_decorate_string, YES;
+    VK_GOOGLE_hlsl_functionality1, YES;
+    VK_GOOGLE_user_type, YES;
+    VK_EXT_buffer_device_address, YES;
+    VK_VALVE_shader_mixed_float_dot_product, YES;
+    VK_EXT_extended_dynamic_state, YES;
+    VK_EXT_extended_dynamic_state2, YES;
+    VK_EXT_robustness2, YES;
+    VK_EXT_pipeline_robustness, YES;
+    VK_KHR_shader_expect_assume, YES;
+    VK_KHR_shader_subgroup_rotate, YES;
+    VK_KHR_shader_subgroup_uniform_control_flow, YES;
+    VK_KHR_shader_maximal_reconvergence, YES;
+    VK_KHR_shader_clock, YES;
+    VK_EXT_shader_replicated_composites, YES;
+    VK_KHR_compute_shader_derivatives, YES;
+    VK_NV_compute_shader_derivatives, YES;
+    VK_KHR_cooperative_matrix, YES;
+    VK_NV_cooperative_matrix2, YES;
+    VK_KHR_shader_untyped_pointers, YES;
+    VK_NV_shader_subgroup_partitioned, YES;
+    VK_EXT_shader_subgroup_partitioned, YES;
+    VK_KHR_shader_quad_control, YES;
+    VK_EXT_pipeline_creation_feedback, YES;
+    VK_EXT_descriptor_buffer, YES;
+    VK_EXT_descriptor_heap, YES;
+    VK_KHR_device_fault, YES;
+    VK_EXT_device_fault, YES;
+    VK_KHR_pipeline_executable_properties, YES;
+    VK_EXT_subgroup_size_control, YES;
+    VK_EXT_inline_uniform_block, YES;
+    VK_EXT_sample_locations, YES;
+    VK_EXT_custom_border_color, YES;
+    VK_EXT_depth_clip_enable, YES;
+    VK_EXT_depth_clip_control, YES;
+    VK_EXT_provoking_vertex, YES;
+    VK_EXT_primitive_topology_list_restart, YES;
+    VK_EXT_color_write_enable, YES;
+    VK_EXT_vertex_input_dynamic_state, YES;
+    VK_EXT_conditional_rendering, YES;
+    VK_EXT_transform_feedback, YES;
+    VK_EXT_mesh_shader, YES;
+    VK_EXT_primitives_generated_query, YES;
+    VK_EXT_memory_budget, YES;
+    VK_EXT_image_view_min_lod, YES;
+    VK_EXT_depth_range_unrestricted, YES;
+    VK_EXT_depth_bias_control, YES;
+    VK_EXT_memory_priority, YES;
+    VK_EXT_pageable_device_local_memory, YES;
+    VK_KHR_global_priority, YES;
+    VK_EXT_global_priority, YES;
+    VK_EXT_global_priority_query, YES;
+    VK_EXT_non_seamless_cube_map, YES;
+    VK_EXT_mutable_descriptor_type, YES;
+    VK_EXT_shader_atomic_float, YES;
+    VK_NV_shader_atomic_float16_vector, YES;
+    VK_EXT_shader_atomic_float2, YES;
+    VK_EXT_shader_image_atomic_int64, YES;
+    VK_EXT_texture_compression_astc_hdr, YES;
+    VK_EXT_astc_decode_mode, YES;
+    VK_EXT_ycbcr_image_arrays, YES;
+    VK_EXT_rgba10x6_formats, YES;
+    VK_EXT_ycbcr_2plane_444_formats, YES;
+    VK_EXT_tooling_info, YES;
+    VK_KHR_robustness2, YES;
+    VK_EXT_extended_dynamic_state3, YES;
+    VK_EXT_blend_operation_advanced, YES;
+    VK_EXT_multisampled_render_to_single_sampled, YES;
+    VK_EXT_multisampled_render_to_swapchain, YES;
+    VK_EXT_multi_draw, YES;
+    VK_KHR_calibrated_timestamps, YES;
+    VK_EXT_calibrated_timestamps, YES;
+    VK_KHR_dynamic_rendering_local_read, YES;
+    VK_EXT_host_image_copy, YES;
+    VK_EXT_nested_command_buffer, YES;
+    VK_EXT_zero_initialize_device_memory, YES;
+    VK_EXT_image_2d_view_of_3d, YES;
+    VK_EXT_image_sliced_view_of_3d, YES;
+    VK_KHR_unified_image_layouts, YES;
+    VK_EXT_dynamic_rendering_unused_attachments, YES;
+    VK_KHR_device_address_commands, YES;
+    VK_KHR_copy_memory_indirect, YES;
+    VK_EXT_post_depth_coverage, YES;
+    VK_EXT_border_color_swizzle, YES;
+    VK_EXT_hdr_metadata, YES;
+    VK_EXT_primitive_restart_index, YES;
+    VK_EXT_legacy_vertex_attributes, YES;
+    VK_EXT_attachment_feedback_loop_layout, YES;
+    VK_EXT_attachment_feedback_loop_dynamic_state, YES;
+    VK_EXT_rasterization_order_attachment_access, YES;
+    VK_ARM_rasterization_order_attachment_access, YES;
+    VK_EXT_fragment_shader_interlock, YES;
+    VK_EXT_pipeline_protected_access, YES;
+    VK_EXT_queue_family_foreign, YES;
+}
+
+include!("generated/extensions.rs");
 
 impl Extension {
     /// Returns the row of the extension.
@@ -499,7 +515,7 @@ fn enable<'a>(scope: Scope, names: impl IntoIterator<Item = &'a CStr>) -> Result
 mod tests {
     use super::*;
 
-    fn met_by(need: &Need, set: ExtensionSet) -> bool {
+    fn met_by(need: &Dependency, set: ExtensionSet) -> bool {
         match *need {
             Ext(e) => set.has(e) || e.is_core(),
             Core(version) => API_VERSION >= version,
@@ -534,28 +550,11 @@ mod tests {
         assert!(!names(device_extensions()).contains(&"VK_KHR_surface".to_owned()));
     }
 
-    /// Extensions that each core version absorbed (vk.xml's `promotedto`). Clients of Vulkan 1.0
-    /// look for their names.
-    #[rustfmt::skip]
-    static PROMOTED: &[(u32, &[Extension])] = &[
-        (V1_1, &[E::VK_KHR_multiview, E::VK_KHR_get_physical_device_properties2, E::VK_KHR_device_group, E::VK_KHR_shader_draw_parameters, E::VK_KHR_maintenance1, E::VK_KHR_device_group_creation, E::VK_KHR_external_memory_capabilities, E::VK_KHR_external_memory, E::VK_KHR_external_semaphore_capabilities, E::VK_KHR_external_semaphore, E::VK_KHR_16bit_storage, E::VK_KHR_descriptor_update_template, E::VK_KHR_external_fence_capabilities, E::VK_KHR_external_fence, E::VK_KHR_maintenance2, E::VK_KHR_variable_pointers, E::VK_KHR_dedicated_allocation, E::VK_KHR_storage_buffer_storage_class, E::VK_KHR_relaxed_block_layout, E::VK_KHR_get_memory_requirements2, E::VK_KHR_sampler_ycbcr_conversion, E::VK_KHR_bind_memory2, E::VK_KHR_maintenance3]),
-        (V1_2, &[E::VK_KHR_sampler_mirror_clamp_to_edge, E::VK_KHR_shader_float16_int8, E::VK_KHR_imageless_framebuffer, E::VK_KHR_create_renderpass2, E::VK_EXT_sampler_filter_minmax, E::VK_KHR_image_format_list, E::VK_EXT_descriptor_indexing, E::VK_EXT_shader_viewport_index_layer, E::VK_KHR_draw_indirect_count, E::VK_KHR_shader_subgroup_extended_types, E::VK_KHR_8bit_storage, E::VK_KHR_shader_atomic_int64, E::VK_KHR_driver_properties, E::VK_KHR_shader_float_controls, E::VK_KHR_depth_stencil_resolve, E::VK_KHR_timeline_semaphore, E::VK_KHR_vulkan_memory_model, E::VK_EXT_scalar_block_layout, E::VK_KHR_spirv_1_4, E::VK_KHR_separate_depth_stencil_layouts, E::VK_EXT_separate_stencil_usage, E::VK_KHR_uniform_buffer_standard_layout, E::VK_KHR_buffer_device_address, E::VK_EXT_host_query_reset]),
-        (V1_3, &[E::VK_KHR_dynamic_rendering, E::VK_EXT_texture_compression_astc_hdr, E::VK_EXT_inline_uniform_block, E::VK_EXT_pipeline_creation_feedback, E::VK_KHR_shader_terminate_invocation, E::VK_EXT_subgroup_size_control, E::VK_EXT_tooling_info, E::VK_EXT_extended_dynamic_state, E::VK_EXT_shader_demote_to_helper_invocation, E::VK_KHR_shader_integer_dot_product, E::VK_EXT_texel_buffer_alignment, E::VK_KHR_shader_non_semantic_info, E::VK_EXT_private_data, E::VK_EXT_pipeline_creation_cache_control, E::VK_KHR_synchronization2, E::VK_KHR_zero_initialize_workgroup_memory, E::VK_EXT_ycbcr_2plane_444_formats, E::VK_EXT_image_robustness, E::VK_KHR_copy_commands2, E::VK_EXT_4444_formats, E::VK_KHR_format_feature_flags2, E::VK_EXT_extended_dynamic_state2, E::VK_KHR_maintenance4]),
-        (V1_4, &[E::VK_EXT_pipeline_robustness, E::VK_KHR_push_descriptor, E::VK_KHR_global_priority, E::VK_KHR_dynamic_rendering_local_read, E::VK_EXT_host_image_copy, E::VK_KHR_map_memory2, E::VK_KHR_shader_subgroup_rotate, E::VK_EXT_pipeline_protected_access, E::VK_KHR_maintenance5, E::VK_KHR_vertex_attribute_divisor, E::VK_KHR_load_store_op_none, E::VK_KHR_shader_float_controls2, E::VK_KHR_index_type_uint8, E::VK_KHR_line_rasterization, E::VK_KHR_shader_expect_assume, E::VK_KHR_maintenance6]),
-    ];
-
     #[test]
     fn what_an_advertised_version_absorbed_is_advertised_by_name_or_has_a_reason() {
-        let mut refused = Vec::new();
-        for (version, extensions) in PROMOTED {
-            for row in extensions.iter().map(|e| e.row()) {
-                assert_eq!(row.promoted, Some(*version), "{}", row.name);
-            }
-            let missing = extensions.iter().filter(|e| API_VERSION >= *version && !e.is_advertised());
-            refused.extend(missing.map(|e| (e.row().name, e.row().implemented)));
-        }
-        let listed: usize = PROMOTED.iter().map(|(_, extensions)| extensions.len()).sum();
-        assert_eq!(listed, EXTENSIONS.iter().filter(|row| row.promoted.is_some()).count());
+        let absorbed = || EXTENSIONS.iter().filter(|row| row.is_core());
+        assert!(absorbed().count() > 80);
+        let refused = absorbed().filter(|row| !row.is_advertised()).map(|row| (row.name, row.implemented));
         // Each of these extensions has a mandatory feature ("Feature Requirements") that the core
         // version lacks.
         for (name, support) in refused {

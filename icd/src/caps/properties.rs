@@ -2,8 +2,8 @@
 //! `VkPhysicalDeviceProperties2`.
 //!
 //! The four `Vulkan1xProperties` structures hold everything that became core. The structures of the
-//! extensions that they came from are copied from them, field by field of the same name, so that
-//! every number is given once.
+//! extensions that they came from are copied from them, field by field of the same name
+//! (`generated/properties.rs`), so that every number is given once.
 
 use super::features::Feature;
 use super::limits::{self, CAPTURED_DATA, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_COUNTS};
@@ -234,6 +234,7 @@ fn vulkan13() -> vk::PhysicalDeviceVulkan13Properties<'static> {
         uniform_texel_buffer_offset_alignment_bytes: LIMITS.min_texel_buffer_offset_alignment,
         uniform_texel_buffer_offset_single_texel_alignment: vk::TRUE,
         max_buffer_size: super::heap_size().clamp(1 << 30, MAX_ALLOCATION_SIZE),
+        // Dot products are sums of products: none of them is accelerated.
         ..Default::default()
     }
 }
@@ -364,20 +365,35 @@ pub unsafe fn fill_properties2(out: &mut vk::PhysicalDeviceProperties2<'_>) {
             fill_1_2(next);
             fill_1_3(next);
             fill_1_4(next);
+            fill_promoted(next);
             fill_extensions(next);
             (*next).p_next
         };
     }
 }
 
-/// Fills in a structure of Vulkan 1.1 or of the extensions that it includes.
+macro_rules! promoted {
+    ($($ty:ident $from:ident: $($field:ident)*;)*) => {
+        /// Fills in a structure of an extension whose properties a `Vulkan1xProperties` structure
+        /// includes.
+        ///
+        /// # Safety
+        /// `next` is an element of a valid chain.
+        unsafe fn fill_promoted(next: *mut vk::BaseOutStructure<'_>) {
+            by_tag! { next; $($ty => |p| copy!(p, $from(), $($field),*);)* }
+        }
+    };
+}
+
+include!("generated/properties.rs");
+
+/// Fills in a structure of Vulkan 1.1, or of an extension with other names for its fields.
 ///
 /// # Safety
 /// `next` is an element of a valid chain.
 unsafe fn fill_1_1(next: *mut vk::BaseOutStructure<'_>) {
     by_tag! { next;
         PhysicalDeviceVulkan11Properties => |p| replace!(p, vulkan11());
-        PhysicalDeviceIDProperties => |p| copy!(p, vulkan11(), device_uuid, driver_uuid, device_luid, device_node_mask, device_luid_valid);
         PhysicalDeviceSubgroupProperties => |p| {
             let v = vulkan11();
             p.subgroup_size = v.subgroup_size;
@@ -385,68 +401,26 @@ unsafe fn fill_1_1(next: *mut vk::BaseOutStructure<'_>) {
             p.supported_operations = v.subgroup_supported_operations;
             p.quad_operations_in_all_stages = v.subgroup_quad_operations_in_all_stages;
         };
-        PhysicalDevicePointClippingProperties => |p| copy!(p, vulkan11(), point_clipping_behavior);
-        PhysicalDeviceMultiviewProperties => |p| copy!(p, vulkan11(), max_multiview_view_count, max_multiview_instance_index);
-        PhysicalDeviceProtectedMemoryProperties => |p| copy!(p, vulkan11(), protected_no_fault);
-        PhysicalDeviceMaintenance3Properties => |p| copy!(p, vulkan11(), max_per_set_descriptors, max_memory_allocation_size);
     }
 }
 
-/// Fills in a structure of Vulkan 1.2 or of the extensions that it includes.
+/// Fills in the structure of Vulkan 1.2.
 ///
 /// # Safety
 /// `next` is an element of a valid chain.
 unsafe fn fill_1_2(next: *mut vk::BaseOutStructure<'_>) {
     by_tag! { next;
         PhysicalDeviceVulkan12Properties => |p| replace!(p, vulkan12());
-        PhysicalDeviceDriverProperties => |p| copy!(p, vulkan12(), driver_id, driver_name, driver_info, conformance_version);
-        PhysicalDeviceFloatControlsProperties => |p| copy!(p, vulkan12(),
-            denorm_behavior_independence, rounding_mode_independence, shader_signed_zero_inf_nan_preserve_float16,
-            shader_signed_zero_inf_nan_preserve_float32, shader_signed_zero_inf_nan_preserve_float64, shader_denorm_preserve_float16,
-            shader_denorm_preserve_float32, shader_denorm_preserve_float64, shader_denorm_flush_to_zero_float16,
-            shader_denorm_flush_to_zero_float32, shader_denorm_flush_to_zero_float64, shader_rounding_mode_rte_float16,
-            shader_rounding_mode_rte_float32, shader_rounding_mode_rte_float64, shader_rounding_mode_rtz_float16,
-            shader_rounding_mode_rtz_float32, shader_rounding_mode_rtz_float64);
-        PhysicalDeviceDescriptorIndexingProperties => |p| copy!(p, vulkan12(),
-            max_update_after_bind_descriptors_in_all_pools, shader_uniform_buffer_array_non_uniform_indexing_native,
-            shader_sampled_image_array_non_uniform_indexing_native, shader_storage_buffer_array_non_uniform_indexing_native,
-            shader_storage_image_array_non_uniform_indexing_native, shader_input_attachment_array_non_uniform_indexing_native,
-            robust_buffer_access_update_after_bind, quad_divergent_implicit_lod,
-            max_per_stage_descriptor_update_after_bind_samplers, max_per_stage_descriptor_update_after_bind_uniform_buffers,
-            max_per_stage_descriptor_update_after_bind_storage_buffers, max_per_stage_descriptor_update_after_bind_sampled_images,
-            max_per_stage_descriptor_update_after_bind_storage_images, max_per_stage_descriptor_update_after_bind_input_attachments,
-            max_per_stage_update_after_bind_resources, max_descriptor_set_update_after_bind_samplers,
-            max_descriptor_set_update_after_bind_uniform_buffers, max_descriptor_set_update_after_bind_uniform_buffers_dynamic,
-            max_descriptor_set_update_after_bind_storage_buffers, max_descriptor_set_update_after_bind_storage_buffers_dynamic,
-            max_descriptor_set_update_after_bind_sampled_images, max_descriptor_set_update_after_bind_storage_images,
-            max_descriptor_set_update_after_bind_input_attachments);
-        PhysicalDeviceDepthStencilResolveProperties => |p| copy!(p, vulkan12(),
-            supported_depth_resolve_modes, supported_stencil_resolve_modes, independent_resolve_none, independent_resolve);
-        PhysicalDeviceSamplerFilterMinmaxProperties => |p| copy!(p, vulkan12(),
-            filter_minmax_single_component_formats, filter_minmax_image_component_mapping);
-        PhysicalDeviceTimelineSemaphoreProperties => |p| copy!(p, vulkan12(), max_timeline_semaphore_value_difference);
     }
 }
 
-/// Fills in a structure of Vulkan 1.3 or of the extensions that it includes.
+/// Fills in the structure of Vulkan 1.3.
 ///
 /// # Safety
 /// `next` is an element of a valid chain.
 unsafe fn fill_1_3(next: *mut vk::BaseOutStructure<'_>) {
     by_tag! { next;
         PhysicalDeviceVulkan13Properties => |p| replace!(p, vulkan13());
-        PhysicalDeviceSubgroupSizeControlProperties => |p| copy!(p, vulkan13(),
-            min_subgroup_size, max_subgroup_size, max_compute_workgroup_subgroups, required_subgroup_size_stages);
-        PhysicalDeviceInlineUniformBlockProperties => |p| copy!(p, vulkan13(),
-            max_inline_uniform_block_size, max_per_stage_descriptor_inline_uniform_blocks,
-            max_per_stage_descriptor_update_after_bind_inline_uniform_blocks, max_descriptor_set_inline_uniform_blocks,
-            max_descriptor_set_update_after_bind_inline_uniform_blocks);
-        // Dot products are sums of products: none of them is accelerated.
-        PhysicalDeviceShaderIntegerDotProductProperties => |p| replace!(p, Default::default());
-        PhysicalDeviceTexelBufferAlignmentProperties => |p| copy!(p, vulkan13(),
-            storage_texel_buffer_offset_alignment_bytes, storage_texel_buffer_offset_single_texel_alignment,
-            uniform_texel_buffer_offset_alignment_bytes, uniform_texel_buffer_offset_single_texel_alignment);
-        PhysicalDeviceMaintenance4Properties => |p| copy!(p, vulkan13(), max_buffer_size);
     }
 }
 
@@ -487,7 +461,7 @@ unsafe fn write_layouts(count: &mut u32, layouts: *mut vk::ImageLayout) {
     let _ = unsafe { write_array(&HOST_COPY_LAYOUTS, count, layouts) };
 }
 
-/// Fills in a structure of Vulkan 1.4 or of the extensions that it includes.
+/// Fills in a structure of Vulkan 1.4, or of an extension with lists of the application.
 ///
 /// # Safety
 /// `next` is an element of a valid chain.
@@ -504,17 +478,6 @@ unsafe fn fill_1_4(next: *mut vk::BaseOutStructure<'_>) {
                 write_layouts(&mut p.copy_dst_layout_count, p.p_copy_dst_layouts);
             }
         };
-        PhysicalDevicePushDescriptorPropertiesKHR => |p| copy!(p, vulkan14(), max_push_descriptors);
-        PhysicalDeviceVertexAttributeDivisorPropertiesKHR => |p| copy!(p, vulkan14(), max_vertex_attrib_divisor, supports_non_zero_first_instance);
-        PhysicalDeviceLineRasterizationPropertiesKHR => |p| copy!(p, vulkan14(), line_sub_pixel_precision_bits);
-        PhysicalDeviceMaintenance5PropertiesKHR => |p| copy!(p, vulkan14(),
-            early_fragment_multisample_coverage_after_sample_counting, early_fragment_sample_mask_test_before_sample_counting,
-            depth_stencil_swizzle_one_support, polygon_mode_point_size, non_strict_single_pixel_wide_lines_use_parallelogram,
-            non_strict_wide_lines_use_parallelogram);
-        PhysicalDeviceMaintenance6PropertiesKHR => |p| copy!(p, vulkan14(),
-            block_texel_view_compatible_multiple_layers, max_combined_image_sampler_descriptor_count, fragment_shading_rate_clamp_combiner_inputs);
-        PhysicalDevicePipelineRobustnessPropertiesEXT => |p| copy!(p, vulkan14(),
-            default_robustness_storage_buffers, default_robustness_uniform_buffers, default_robustness_vertex_inputs, default_robustness_images);
         PhysicalDeviceHostImageCopyPropertiesEXT => |p| {
             // SAFETY: both lists have space for their counts, or are null.
             unsafe {
@@ -532,7 +495,6 @@ unsafe fn fill_1_4(next: *mut vk::BaseOutStructure<'_>) {
 /// `next` is an element of a valid chain.
 unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
     by_tag! { next;
-        PhysicalDeviceVertexAttributeDivisorPropertiesEXT => |p| p.max_vertex_attrib_divisor = u32::MAX;
         PhysicalDeviceRobustness2PropertiesEXT => |p| {
             p.robust_storage_buffer_access_size_alignment = 1;
             p.robust_uniform_buffer_access_size_alignment = 1;
@@ -661,7 +623,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.transform_feedback_draw = vk::TRUE;
         };
         PhysicalDeviceExternalMemoryHostPropertiesEXT => |p| p.min_imported_host_pointer_alignment = super::external::HOST_POINTER_ALIGNMENT;
-        PhysicalDeviceCopyMemoryIndirectPropertiesKHR => |p| p.supported_queues = super::host::QUEUE_FAMILIES[0].queue_flags & !vk::QueueFlags::SPARSE_BINDING;
+        PhysicalDeviceCopyMemoryIndirectPropertiesNV => |p| p.supported_queues = super::host::QUEUE_FAMILIES[0].queue_flags & !vk::QueueFlags::SPARSE_BINDING;
         // Attributes are fetched at any address in the same way.
         PhysicalDeviceLegacyVertexAttributesPropertiesEXT => |p| p.native_unaligned_performance = vk::TRUE;
         PhysicalDeviceMeshShaderPropertiesEXT => |p| replace!(p, mesh_shader());

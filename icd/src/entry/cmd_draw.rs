@@ -17,7 +17,6 @@ use crate::object::image::ImageView;
 use crate::object::pipeline_state::decode;
 use crate::object::render_pass::{Framebuffer, RenderPass};
 use ash::vk;
-use core::ffi::c_void;
 
 const RP2: Requirement = ext("VK_KHR_create_renderpass2");
 const COUNT: Requirement = ext("VK_KHR_draw_indirect_count");
@@ -226,7 +225,7 @@ shims! {
     }
 
     // Structures that may extend this one belong to extensions that the driver does not have.
-    fn cmd_end_rendering2(buffer: vk::CommandBuffer, _info: *const c_void) {
+    fn cmd_end_rendering2(buffer: vk::CommandBuffer, _info: *const newer::RenderingEndInfoKHR<'_>) {
         push(buffer, Command::EndRendering);
     }
 

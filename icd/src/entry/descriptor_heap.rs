@@ -28,8 +28,8 @@ const DESCRIPTOR_HEAP: Requirement = ext("VK_EXT_descriptor_heap");
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, write_sampler_descriptors as vk::PFN_vkWriteSamplerDescriptorsEXT, vkWriteSamplerDescriptorsEXT: DESCRIPTOR_HEAP),
     row!(Device, write_resource_descriptors as vk::PFN_vkWriteResourceDescriptorsEXT, vkWriteResourceDescriptorsEXT: DESCRIPTOR_HEAP),
-    row!(Device, cmd_bind_sampler_heap as vk::PFN_vkCmdBindHeapEXT, vkCmdBindSamplerHeapEXT: DESCRIPTOR_HEAP),
-    row!(Device, cmd_bind_resource_heap as vk::PFN_vkCmdBindHeapEXT, vkCmdBindResourceHeapEXT: DESCRIPTOR_HEAP),
+    row!(Device, cmd_bind_sampler_heap as vk::PFN_vkCmdBindSamplerHeapEXT, vkCmdBindSamplerHeapEXT: DESCRIPTOR_HEAP),
+    row!(Device, cmd_bind_resource_heap as vk::PFN_vkCmdBindResourceHeapEXT, vkCmdBindResourceHeapEXT: DESCRIPTOR_HEAP),
     row!(Device, cmd_push_data as vk::PFN_vkCmdPushDataEXT, vkCmdPushDataEXT: DESCRIPTOR_HEAP),
     row!(PhysicalDevice, get_physical_device_descriptor_size as vk::PFN_vkGetPhysicalDeviceDescriptorSizeEXT, vkGetPhysicalDeviceDescriptorSizeEXT: DESCRIPTOR_HEAP),
     row!(Device, register_custom_border_color as vk::PFN_vkRegisterCustomBorderColorEXT, vkRegisterCustomBorderColorEXT: DESCRIPTOR_HEAP),

@@ -6,7 +6,6 @@ use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Requirement, V1_0, V1_1, V1_3, ext, row};
 use crate::object::memory::Heap;
 use ash::vk;
-use std::ffi::c_void;
 
 type Physical = vk::PhysicalDevice;
 
@@ -116,7 +115,11 @@ shims! {
         if (*count as usize) < all { Err(vk::Result::INCOMPLETE) } else { Ok(()) }
     }
 
-    fn get_physical_device_flexible_matrix_properties(_device: Physical, count: *mut u32, _out: *mut c_void) -> VkResult {
+    fn get_physical_device_flexible_matrix_properties(
+        _device: Physical,
+        count: *mut u32,
+        _out: *mut newer::CooperativeMatrixFlexibleDimensionsPropertiesNV<'_>,
+    ) -> VkResult {
         // There are none.
         *count = 0;
         Ok(())

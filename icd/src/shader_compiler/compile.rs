@@ -147,7 +147,7 @@ impl StageRequest {
 
     /// Compiles the stage from SPIR-V to code with a better tier than `than`, for code that is
     /// given `scratch_limit` bytes of scratch memory. Returns `None` if that is not worthwhile, or
-    /// if the code is not `is_needed` any more.
+    /// if `is_needed` returns false.
     ///
     /// # Errors
     /// Only internal errors are possible.

@@ -244,7 +244,7 @@ impl TieredCode {
         self.changed.notify_all();
     }
 
-    /// Makes and installs better code, if there can be any, as long as it is `is_needed`.
+    /// Makes and installs better code, if there can be any, as long as `is_needed` returns true.
     ///
     /// # Errors
     /// A message of an internal error.

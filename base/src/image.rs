@@ -14,8 +14,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::abi::{Dim, MAX_LEVELS};
+use crate::abi::Dim;
 use crate::format::{Aspect, Format, MAX_PLANES, Plane};
+use crate::limits::MAX_LEVELS;
 
 /// The parameters of an image; the caller has checked limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,6 +4,7 @@
 //! - [`shader`]: the description of a compiled stage;
 //! - [`format`], [`image`], [`sample`]: formats with texel packing, image layout, and the scalar
 //!   definition of sampling;
+//! - [`limits`]: the limits of the device on which several parts rely;
 //! - [`mem`], [`partial_range`], [`epoch`]: the bounds-checked view of device memory, addresses
 //!   that are memory only in parts, and the number by which caches of memory become stale;
 //! - [`pixel`], [`epilogue`], [`vk_enum!`]: the state of pixels as a key, the epilogue of fragment
@@ -31,6 +32,7 @@ pub mod fp;
 pub mod hash;
 pub mod host;
 pub mod image;
+pub mod limits;
 pub mod mem;
 pub mod partial_range;
 pub mod pixel;

@@ -8,12 +8,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::abi::MAX_SAMPLES;
 use crate::format::{ChannelType, Format};
+use crate::limits::{MAX_COLOR_ATTACHMENTS, MAX_SAMPLES};
 use crate::vk_enum;
-
-/// Largest number of colour attachments.
-pub const MAX_COLOR_ATTACHMENTS: usize = 8;
 
 /// The locations of the fragment stage's outputs that colour attachments use, by attachment number;
 /// [`NO_LOCATION`] means none.

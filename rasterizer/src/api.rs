@@ -7,32 +7,18 @@
 
 pub use crate::feedback::Feedback;
 pub use crate::stages::{GraphicsStages, LinkError, link_compute};
+use base::limits::{MAX_COLOR_ATTACHMENTS, STREAMS};
 
 use base::abi::ShaderContext;
 use base::mem::{ImageMemory, MemoryRange};
 use base::partial_range::PartialRange;
-use base::pixel::{MAX_COLOR_ATTACHMENTS, PixelState, PixelValues};
-use base::shader::STREAMS;
+use base::pixel::{PixelState, PixelValues};
 use base::vk_enum;
 use execution::RunningCommand;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Largest number of viewports and scissors.
-pub const MAX_VIEWPORTS: usize = 16;
-/// Largest number of vertex bindings and attributes.
-pub const MAX_VERTEX_BINDINGS: usize = 32;
-
-/// Range to which point sizes are clamped (`pointSizeRange`).
-pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
-/// Range to which line widths are clamped (`lineWidthRange`).
-///
-/// The rasterizer needs no bound. The bound exists because the CTS's reference images
-/// (dynamic_state.*.image) cut wide lines at their viewports of 64 pixels. The specification does
-/// not cut a wide line at the viewport, and neither does this crate. (lavapipe, which reports 255,
-/// cuts them.)
-pub const LINE_WIDTH_RANGE: [f32; 2] = [1.0, 64.0];
 /// One attachment of a render pass instance: a level and a layer range of an image, accessed as a
 /// view format.
 #[derive(Clone, Debug)]

@@ -7,8 +7,9 @@
 
 #![forbid(unsafe_code)]
 
+use base::limits::{CAPTURE_BUFFERS, STREAMS};
 use base::mem::MemoryRange;
-use base::shader::{CAPTURE_BUFFERS, Capture, STREAMS};
+use base::shader::Capture;
 use parking_lot::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -6,8 +6,9 @@
 //! lanes, and an operand in memory. The bits are those of `FragmentPrimitive`'s formulas, operation
 //! by operation.
 
-use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_LANES, MAX_SAMPLES, QuadPositions};
+use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_LANES, QuadPositions};
 use base::host::{Floats, Host, Ints, SimdLevel};
+use base::limits::MAX_SAMPLES;
 use core::ffi::c_void;
 
 base::multiversion! {

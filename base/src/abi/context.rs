@@ -6,17 +6,14 @@ use super::descriptor::BufferDescriptor;
 use super::heap::Heaps;
 use super::helper::HelperTable;
 use super::layout::layout;
+use crate::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use core::sync::atomic::AtomicU32;
 use std::sync::Arc;
 
-/// The limit `VkPhysicalDeviceLimits::maxBoundDescriptorSets`.
-pub const MAX_DESCRIPTOR_SETS: usize = 32;
 /// Number of dynamic uniform and storage buffers of a pipeline layout that are stored in the
 /// context itself. Bindings that reach beyond them are read from
 /// [`ShaderContext::all_dynamic_buffers`], which is empty in the context of a usual layout.
 pub const INLINE_DYNAMIC_BUFFERS: usize = 24;
-/// The limit `VkPhysicalDeviceLimits::maxPushConstantsSize`, in bytes.
-pub const MAX_PUSH_CONSTANTS: usize = 256;
 
 /// The context of shaders, which they only read. There is one per draw or dispatch (copied per view
 /// index), shared by all its batches.

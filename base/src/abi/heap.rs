@@ -15,10 +15,6 @@ use super::layout::layout;
 /// Number of bits of a word that are an entry's number.
 pub const HEAP_INDEX_BITS: u32 = 22;
 
-/// Largest number of bytes of a heap, and of a buffer whose descriptor is in one, so that offsets
-/// of generated code are words that do not wrap.
-pub const MAX_HEAP_RANGE: u64 = 1 << 30;
-
 /// The table entry of an image view or a sampler.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,7 @@
 
 use super::MAX_LANES;
 use super::layout::layout;
+use crate::limits::MAX_LEVELS;
 
 /// Image dimensionality as in SPIR-V's `Dim`; whether the image is arrayed is separate.
 #[repr(u32)]
@@ -99,9 +100,6 @@ pub const KERNEL_SAMPLE: usize = 4;
 pub const SAMPLER_CLASSES: usize = 8;
 /// Number of kernels per view.
 pub const KERNEL_COUNT: usize = KERNEL_SAMPLE + SAMPLER_CLASSES;
-
-/// Largest number of mip levels of an image (16384 → 15).
-pub const MAX_LEVELS: usize = 15;
 
 /// One mip level of a view.
 #[repr(C)]

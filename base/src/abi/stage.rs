@@ -7,6 +7,7 @@
 
 use super::context::ShaderContext;
 use super::layout::{Layout, layout};
+use crate::limits::MAX_SAMPLES;
 
 /// The function of a compiled stage. `batch` points to the stage's own batch struct, whose first
 /// field is [`BatchHeader`].
@@ -237,9 +238,6 @@ pub struct FragmentQuad {
     /// The primitive.
     pub primitive: *const FragmentPrimitive,
 }
-
-/// Largest number of rasterization samples.
-pub const MAX_SAMPLES: usize = 16;
 
 /// Coverage of a quad by samples in groups of four: bit `4*p + s` of group g is pixel p's sample
 /// `4*g + s`.

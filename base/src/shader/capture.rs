@@ -6,14 +6,7 @@
 
 #![forbid(unsafe_code)]
 
-/// Number of buffers in which vertices can be captured (`maxTransformFeedbackBuffers`).
-pub const CAPTURE_BUFFERS: usize = 4;
-/// Number of streams of vertices to which a stage can emit (`maxTransformFeedbackStreams`); only a
-/// geometry stage can have more than one.
-pub const STREAMS: usize = 4;
-/// Largest number of bytes from vertex to vertex of a buffer, and thus of the captured data of one
-/// (`maxTransformFeedbackBufferDataStride`, `…DataSize`).
-pub const MAX_CAPTURE_STRIDE: u32 = 2048;
+use crate::limits::CAPTURE_BUFFERS;
 
 /// Outputs in consecutive slots that are written to consecutive words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +27,7 @@ pub struct Capture {
     /// Number of bytes from vertex to vertex, a multiple of four (`XfbStride`); 0 if nothing is
     /// written to a buffer.
     pub strides: [u32; CAPTURE_BUFFERS],
-    /// Stream of a buffer's vertices, below [`STREAMS`].
+    /// Stream of a buffer's vertices, below [`STREAMS`](crate::limits::STREAMS).
     pub streams: [u32; CAPTURE_BUFFERS],
     /// Outputs that the stage writes. A captured output that is not written leaves the buffer
     /// unchanged, because its value is undefined.

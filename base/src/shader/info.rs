@@ -3,9 +3,10 @@
 
 #![forbid(unsafe_code)]
 
-use super::capture::{Capture, STREAMS};
+use super::capture::Capture;
 use super::interface::StageInterface;
 use super::stage::Stage;
+use crate::limits::STREAMS;
 use std::sync::Arc;
 
 /// Properties of a fragment stage that affect fixed-function code.
@@ -128,15 +129,12 @@ pub struct TessellationInfo {
     pub order: Option<VertexOrder>,
     /// True if the tessellator makes points (`PointMode`).
     pub points: bool,
-    /// Number of vertices of a patch (`OutputVertices`), 1 to [`TessellationInfo::MAX_VERTICES`];
-    /// 0 if it is not declared.
+    /// Number of vertices of a patch (`OutputVertices`), 1 to
+    /// [`MAX_PATCH_VERTICES`](crate::limits::MAX_PATCH_VERTICES); 0 if it is not declared.
     pub vertices: u32,
 }
 
 impl TessellationInfo {
-    /// Largest number of vertices of a patch (`maxTessellationPatchSize`).
-    pub const MAX_VERTICES: u32 = 32;
-
     /// Returns the modes that either stage declares. (If they contradict each other, those of
     /// `self` apply.)
     pub fn or(self, other: TessellationInfo) -> TessellationInfo {
@@ -218,18 +216,11 @@ pub struct GeometryInfo {
     /// Output primitive.
     pub output: OutputPrimitive,
     /// Largest number of vertices that an invocation emits to all streams together
-    /// (`OutputVertices`), 1 to [`GeometryInfo::MAX_VERTICES`].
+    /// (`OutputVertices`), 1 to [`MAX_GEOMETRY_VERTICES`](crate::limits::MAX_GEOMETRY_VERTICES).
     pub max_vertices: u32,
     /// Number of invocations per primitive (`Invocations`), 1 to
-    /// [`GeometryInfo::MAX_INVOCATIONS`].
+    /// [`MAX_GEOMETRY_INVOCATIONS`](crate::limits::MAX_GEOMETRY_INVOCATIONS).
     pub invocations: u32,
-}
-
-impl GeometryInfo {
-    /// Largest number of vertices that an invocation may emit (`maxGeometryOutputVertices`).
-    pub const MAX_VERTICES: u32 = 1024;
-    /// Largest number of invocations per primitive (`maxGeometryShaderInvocations`).
-    pub const MAX_INVOCATIONS: u32 = 127;
 }
 
 impl Default for GeometryInfo {
@@ -315,21 +306,16 @@ pub struct MeshInfo {
     pub payload_bytes: u32,
     /// Primitive that it emits.
     pub output: MeshPrimitive,
-    /// Largest number of vertices (`OutputVertices`), 0 to [`MeshInfo::MAX_VERTICES`].
+    /// Largest number of vertices (`OutputVertices`), 0 to
+    /// [`MAX_MESH_VERTICES`](crate::limits::MAX_MESH_VERTICES).
     pub max_vertices: u32,
-    /// Largest number of primitives (`OutputPrimitivesEXT`), 0 to [`MeshInfo::MAX_PRIMITIVES`].
+    /// Largest number of primitives (`OutputPrimitivesEXT`), 0 to
+    /// [`MAX_MESH_PRIMITIVES`](crate::limits::MAX_MESH_PRIMITIVES).
     pub max_primitives: u32,
     /// Records of vertices, one for each of `max_vertices`.
     pub vertices: Records,
     /// Records of primitives, one for each of `max_primitives`.
     pub primitives: Records,
-}
-
-impl MeshInfo {
-    /// Largest number of vertices of a mesh (`maxMeshOutputVertices`).
-    pub const MAX_VERTICES: u32 = 256;
-    /// Largest number of primitives of a mesh (`maxMeshOutputPrimitives`).
-    pub const MAX_PRIMITIVES: u32 = 256;
 }
 
 impl Default for MeshInfo {

@@ -13,7 +13,7 @@ pub mod interface;
 pub mod layout;
 pub mod stage;
 
-pub use capture::{CAPTURE_BUFFERS, Capture, Captured, MAX_CAPTURE_STRIDE, STREAMS};
+pub use capture::{Capture, Captured};
 pub use code::{CompiledStage, StageCode};
 pub use info::{
     Domain, FragmentInfo, GeometryInfo, InputPrimitive, MeshInfo, MeshPrimitive, OutputPrimitive, Records, ShaderInfo,

@@ -6,6 +6,7 @@
 
 use super::interface::BuiltinSlot;
 use crate::abi::BatchKind;
+use crate::limits::{MAX_COMPUTE_WORKGROUPS, MAX_MESH_WORKGROUPS};
 
 /// The types of pipelines that a stage can be in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -265,6 +266,15 @@ impl Stage {
         match self.row().batch {
             BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => true,
             BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives | BatchKind::Quads => false,
+        }
+    }
+
+    /// Returns the largest number of workgroups of the stage in a dimension.
+    pub const fn max_workgroups(self) -> u32 {
+        match self.row().batch {
+            BatchKind::Mesh => MAX_MESH_WORKGROUPS,
+            BatchKind::Workgroup | BatchKind::Patches | BatchKind::Vertices => MAX_COMPUTE_WORKGROUPS,
+            BatchKind::Domain | BatchKind::Primitives | BatchKind::Quads => MAX_COMPUTE_WORKGROUPS,
         }
     }
 

@@ -1,12 +1,13 @@
 //! Format and image-format queries, all derived from the table of `base::format`.
 
 use super::features::Feature;
-use super::limits::{LIMITS, MAX_DIMENSION, MAX_DIMENSION_3D, MAX_LAYERS, SAMPLE_COUNTS};
+use super::limits::{LIMITS, SAMPLE_COUNTS};
 use super::modifiers;
 use ash::vk::{self, TaggedStructure};
 use base::abi::Dim;
 use base::format::{Aspect, Format, Layout, Plane};
 use base::image::ImageLayout;
+use base::limits::{MAX_DIMENSION, MAX_DIMENSION_3D, MAX_LAYERS};
 use vk::{FormatFeatureFlags as Features, ImageCreateFlags as Create, ImageUsageFlags as Usage};
 
 /// Returns the row of a format that has any use.

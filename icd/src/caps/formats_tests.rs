@@ -2,7 +2,7 @@
 //! tables, and the image-format rules.
 
 use super::*;
-use base::abi::MAX_LEVELS;
+use base::limits::{MAX_DIMENSION, MAX_DIMENSION_3D, MAX_LAYERS, MAX_LEVELS};
 
 fn query(format: vk::Format, ty: vk::ImageType, usage: Usage) -> ImageQuery {
     ImageQuery { format, ty, tiling: vk::ImageTiling::OPTIMAL, usage, flags: Create::empty() }

@@ -1,24 +1,19 @@
 //! `VkPhysicalDeviceLimits`.
 //!
-//! Numbers that follow from the structs shared with generated code or from the rasterizer's arrays
-//! are taken from there; the assertions below the table check the relations between the others.
+//! Numbers on which other parts rely are those of [`base::limits`]; the assertions below the table
+//! check the relations between the others.
 
 #![forbid(unsafe_code)]
 
 use ash::vk;
-use base::abi::{MAX_DESCRIPTOR_SETS, MAX_LEVELS, MAX_PUSH_CONSTANTS, MAX_SAMPLES};
-use base::pixel::MAX_COLOR_ATTACHMENTS;
-use base::shader::{GeometryInfo, TessellationInfo};
-use rasterizer::api::{LINE_WIDTH_RANGE, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, POINT_SIZE_RANGE};
-use rasterizer::tessellate::spacing::MAX_LEVEL;
-use texture::{MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY};
+use base::limits::{
+    LINE_WIDTH_RANGE, MAX_BUFFER_RANGE, MAX_CLIP_DISTANCES, MAX_COLOR_ATTACHMENTS, MAX_COMPUTE_WORKGROUPS,
+    MAX_DESCRIPTOR_SETS, MAX_DIMENSION, MAX_DIMENSION_3D, MAX_GEOMETRY_INVOCATIONS, MAX_GEOMETRY_VERTICES, MAX_LAYERS,
+    MAX_LOD_BIAS, MAX_PATCH_VERTICES, MAX_PUSH_CONSTANTS, MAX_SAMPLER_ANISOTROPY, MAX_SAMPLES, MAX_SHARED_MEMORY,
+    MAX_STAGE_COMPONENTS, MAX_TESSELLATION_LEVEL, MAX_VERTEX_ATTRIBUTES, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS,
+    MAX_WORKGROUP_INVOCATIONS, MAX_WORKGROUP_SIZE, POINT_SIZE_RANGE, SUBPIXEL_BITS,
+};
 
-/// Largest width of an image or framebuffer.
-pub const MAX_DIMENSION: u32 = 16384;
-/// Largest side of a 3D image.
-pub const MAX_DIMENSION_3D: u32 = 4096;
-/// Largest number of array layers.
-pub const MAX_LAYERS: u32 = 2048;
 /// Sample counts of attachments, sampled and storage images: every power of two up to the largest.
 pub const SAMPLE_COUNTS: vk::SampleCountFlags = vk::SampleCountFlags::from_raw(2 * MAX_SAMPLES as u32 - 1);
 /// Number of descriptors of one kind in a stage or in all sets. A descriptor is only 16 bytes of
@@ -28,8 +23,6 @@ pub const MAX_DESCRIPTORS: u32 = 1 << 20;
 /// resolved when a command is executed, as a list if there are more than a few
 /// (`ShaderContext::all_dynamic_buffers`).
 pub const MAX_DYNAMIC_BUFFERS: u32 = MAX_DESCRIPTORS;
-/// Number of 32-bit slots between stages.
-pub const MAX_STAGE_COMPONENTS: u32 = 128;
 /// `maxMemoryAllocationSize`: image layout and addresses stay below 2^48, and Linux gives 2^47 of
 /// address space.
 pub const MAX_ALLOCATION_SIZE: u64 = 1 << 46;
@@ -49,8 +42,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_image_array_layers: MAX_LAYERS,
     max_texel_buffer_elements: 1 << 27,
     max_uniform_buffer_range: 1 << 16,
-    // Byte offsets into a buffer are signed 32-bit numbers in generated code.
-    max_storage_buffer_range: 1 << 30,
+    max_storage_buffer_range: MAX_BUFFER_RANGE,
     max_push_constants_size: MAX_PUSH_CONSTANTS as u32,
     // Each allocation is a separate mapping; Linux allows 65530 of them in a process.
     max_memory_allocation_count: 32768,
@@ -73,24 +65,24 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_descriptor_set_sampled_images: MAX_DESCRIPTORS,
     max_descriptor_set_storage_images: MAX_DESCRIPTORS,
     max_descriptor_set_input_attachments: MAX_DESCRIPTORS,
-    max_vertex_input_attributes: 32,
+    max_vertex_input_attributes: MAX_VERTEX_ATTRIBUTES as u32,
     max_vertex_input_bindings: MAX_VERTEX_BINDINGS as u32,
     max_vertex_input_attribute_offset: 2047,
     max_vertex_input_binding_stride: 2048,
     max_vertex_output_components: MAX_STAGE_COMPONENTS,
-    max_tessellation_generation_level: MAX_LEVEL,
-    max_tessellation_patch_size: TessellationInfo::MAX_VERTICES,
+    max_tessellation_generation_level: MAX_TESSELLATION_LEVEL,
+    max_tessellation_patch_size: MAX_PATCH_VERTICES,
     max_tessellation_control_per_vertex_input_components: MAX_STAGE_COMPONENTS,
     max_tessellation_control_per_vertex_output_components: MAX_STAGE_COMPONENTS,
     max_tessellation_control_per_patch_output_components: MAX_STAGE_COMPONENTS,
-    // 32 vertices with all components, and the patch's own.
-    max_tessellation_control_total_output_components: 33 * MAX_STAGE_COMPONENTS,
+    // All vertices with all components, and the patch's own.
+    max_tessellation_control_total_output_components: (MAX_PATCH_VERTICES + 1) * MAX_STAGE_COMPONENTS,
     max_tessellation_evaluation_input_components: MAX_STAGE_COMPONENTS,
     max_tessellation_evaluation_output_components: MAX_STAGE_COMPONENTS,
-    max_geometry_shader_invocations: GeometryInfo::MAX_INVOCATIONS,
+    max_geometry_shader_invocations: MAX_GEOMETRY_INVOCATIONS,
     max_geometry_input_components: MAX_STAGE_COMPONENTS,
     max_geometry_output_components: MAX_STAGE_COMPONENTS,
-    max_geometry_output_vertices: GeometryInfo::MAX_VERTICES,
+    max_geometry_output_vertices: MAX_GEOMETRY_VERTICES,
     // The limit suffices for eight invocations at a time; the rasterizer's memory for them grows
     // with use.
     max_geometry_total_output_components: 16384,
@@ -98,14 +90,12 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_fragment_output_attachments: MAX_COLOR_ATTACHMENTS as u32,
     max_fragment_dual_src_attachments: MAX_COLOR_ATTACHMENTS as u32,
     max_fragment_combined_output_resources: MAX_DESCRIPTORS,
-    // Space for the cooperative matrices of 16×16 words of four subgroups, and the results of their
-    // reductions.
-    max_compute_shared_memory_size: 128 << 10,
-    max_compute_work_group_count: [65535; 3],
-    max_compute_work_group_invocations: 1024,
-    max_compute_work_group_size: [1024; 3],
-    // The rasterizer's fixed-point positions have 8 bits; samplers have weights of 8 bits or more.
-    sub_pixel_precision_bits: 8,
+    max_compute_shared_memory_size: MAX_SHARED_MEMORY,
+    max_compute_work_group_count: [MAX_COMPUTE_WORKGROUPS; 3],
+    max_compute_work_group_invocations: MAX_WORKGROUP_INVOCATIONS,
+    max_compute_work_group_size: MAX_WORKGROUP_SIZE,
+    sub_pixel_precision_bits: SUBPIXEL_BITS,
+    // Samplers have weights of 8 bits or more.
     sub_texel_precision_bits: 8,
     mipmap_precision_bits: 8,
     max_draw_indexed_index_value: u32::MAX,
@@ -115,7 +105,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_viewports: MAX_VIEWPORTS as u32,
     max_viewport_dimensions: [MAX_DIMENSION; 2],
     viewport_bounds_range: [-32768.0, 32768.0],
-    viewport_sub_pixel_bits: 8,
+    viewport_sub_pixel_bits: SUBPIXEL_BITS,
     // Allocations are whole pages.
     min_memory_map_alignment: 4096,
     min_texel_buffer_offset_alignment: 16,
@@ -127,7 +117,7 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_texel_gather_offset: 31,
     min_interpolation_offset: -2.0,
     max_interpolation_offset: 2.0,
-    sub_pixel_interpolation_offset_bits: 8,
+    sub_pixel_interpolation_offset_bits: SUBPIXEL_BITS,
     max_framebuffer_width: MAX_DIMENSION,
     max_framebuffer_height: MAX_DIMENSION,
     max_framebuffer_layers: MAX_LAYERS,
@@ -144,9 +134,9 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     max_sample_mask_words: 1,
     timestamp_compute_and_graphics: vk::TRUE,
     timestamp_period: 1.0,
-    max_clip_distances: 8,
-    max_cull_distances: 8,
-    max_combined_clip_and_cull_distances: 8,
+    max_clip_distances: MAX_CLIP_DISTANCES as u32,
+    max_cull_distances: MAX_CLIP_DISTANCES as u32,
+    max_combined_clip_and_cull_distances: MAX_CLIP_DISTANCES as u32,
     discrete_queue_priorities: 2,
     point_size_range: POINT_SIZE_RANGE,
     line_width_range: LINE_WIDTH_RANGE,
@@ -160,7 +150,6 @@ pub const LIMITS: vk::PhysicalDeviceLimits = vk::PhysicalDeviceLimits {
     non_coherent_atom_size: 64,
 };
 
-const _: () = assert!(MAX_DIMENSION.ilog2() as usize + 1 == MAX_LEVELS, "an image view holds MAX_LEVELS levels");
 const _: () = assert!(MAX_DIMENSION_3D <= MAX_DIMENSION);
 const _: () = assert!(MAX_DESCRIPTOR_SETS >= 4, "required minimum; ShaderContext::sets has one entry per set");
 const _: () = assert!(MAX_PUSH_CONSTANTS >= 128, "required minimum; ShaderContext::push_constants has this many bytes");

@@ -10,10 +10,12 @@ use super::limits::{self, CAPTURED_DATA, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRI
 use super::newer::{self as vk, TaggedStructure};
 use super::{API_VERSION, build_id, copy_str, thread_count};
 use crate::ffi::pointer::write_array;
-use base::abi::{DESCRIPTOR_SIZE, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS};
+use base::abi::DESCRIPTOR_SIZE;
+use base::limits::{
+    CAPTURE_BUFFERS, DEFAULT_SUBGROUP_SIZE, MAX_CAPTURE_STRIDE, MAX_HEAP_RANGE, MAX_MESH_PRIMITIVES, MAX_MESH_VERTICES,
+    MAX_MESH_WORKGROUPS, MAX_PUSH_CONSTANTS, MAX_STAGE_COMPONENTS, MAX_TASK_PAYLOAD, STREAMS, SUBGROUP_SIZES,
+};
 use base::pixel::SAMPLE_LOCATION_STEPS;
-use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, MeshInfo, STREAMS};
-use jit::spirv::{DEFAULT_SUBGROUP_SIZE, SUBGROUP_SIZES};
 use vk::ResolveModeFlags as Resolve;
 
 /// `subgroupSize`: equal on every host, for any width of its vectors, so that results are equal
@@ -66,12 +68,8 @@ pub const MAX_MULTI_DRAW_COUNT: u32 = 1 << 20;
 pub const MAX_NESTING: u32 = 64;
 /// `maxDeviceFaultCount`.
 pub const MAX_FAULT_REPORTS: u32 = 64;
-/// `maxTaskPayloadSize`.
-pub const MAX_TASK_PAYLOAD: u32 = 16 << 10;
 /// `maxTaskWorkGroupTotalCount`, `maxMeshWorkGroupTotalCount`.
 const MAX_MESH_GROUPS: u32 = 1 << 22;
-/// `maxTaskWorkGroupCount`, `maxMeshWorkGroupCount`.
-const MAX_MESH_SIDE: u32 = 1 << 16;
 /// `maxMeshOutputMemorySize`.
 const MAX_MESH_OUTPUT: u32 = 32 << 10;
 /// `maxMultiviewViewCount`.
@@ -288,23 +286,23 @@ fn mesh_shader() -> vk::PhysicalDeviceMeshShaderPropertiesEXT<'static> {
     let invocations = LIMITS.max_compute_work_group_invocations;
     vk::PhysicalDeviceMeshShaderPropertiesEXT {
         max_task_work_group_total_count: MAX_MESH_GROUPS,
-        max_task_work_group_count: [MAX_MESH_SIDE; 3],
+        max_task_work_group_count: [MAX_MESH_WORKGROUPS; 3],
         max_task_work_group_invocations: invocations,
         max_task_work_group_size: LIMITS.max_compute_work_group_size,
         max_task_payload_size: MAX_TASK_PAYLOAD,
         max_task_shared_memory_size: LIMITS.max_compute_shared_memory_size,
         max_task_payload_and_shared_memory_size: MAX_TASK_PAYLOAD + LIMITS.max_compute_shared_memory_size,
         max_mesh_work_group_total_count: MAX_MESH_GROUPS,
-        max_mesh_work_group_count: [MAX_MESH_SIDE; 3],
+        max_mesh_work_group_count: [MAX_MESH_WORKGROUPS; 3],
         max_mesh_work_group_invocations: invocations,
         max_mesh_work_group_size: LIMITS.max_compute_work_group_size,
         max_mesh_shared_memory_size: LIMITS.max_compute_shared_memory_size,
         max_mesh_payload_and_shared_memory_size: MAX_TASK_PAYLOAD + LIMITS.max_compute_shared_memory_size,
         max_mesh_output_memory_size: MAX_MESH_OUTPUT,
         max_mesh_payload_and_output_memory_size: MAX_TASK_PAYLOAD + MAX_MESH_OUTPUT,
-        max_mesh_output_components: 128,
-        max_mesh_output_vertices: MeshInfo::MAX_VERTICES,
-        max_mesh_output_primitives: MeshInfo::MAX_PRIMITIVES,
+        max_mesh_output_components: MAX_STAGE_COMPONENTS,
+        max_mesh_output_vertices: MAX_MESH_VERTICES,
+        max_mesh_output_primitives: MAX_MESH_PRIMITIVES,
         max_mesh_output_layers: LIMITS.max_framebuffer_layers,
         max_mesh_multiview_view_count: MAX_VIEWS,
         mesh_output_per_vertex_granularity: 1,
@@ -666,6 +664,8 @@ const _: () = assert!(limits::MAX_DESCRIPTORS >= 500_000, "required by descripto
 mod tests {
     use super::*;
     use crate::caps::extensions::Extension;
+    use base::limits::*;
+    use base::shader::Stage;
 
     #[test]
     fn device_is_a_cpu_with_a_name() {
@@ -737,5 +737,69 @@ mod tests {
         if Extension::VK_EXT_sampler_filter_minmax.is_advertised() {
             assert_eq!(v12.filter_minmax_single_component_formats, vk::TRUE);
         }
+    }
+
+    /// Checks that the device reports the limits on which its parts rely ([`base::limits`]).
+    #[test]
+    fn limits_of_the_parts_are_reported() {
+        let (l, v13, mesh) = (properties().limits, vulkan13(), mesh_shader());
+        let numbers: &[(&str, u32, u32)] = &[
+            ("maxImageDimension1D", l.max_image_dimension1_d, MAX_DIMENSION),
+            ("maxImageDimension2D", l.max_image_dimension2_d, MAX_DIMENSION),
+            ("maxImageDimensionCube", l.max_image_dimension_cube, MAX_DIMENSION),
+            ("maxImageDimension3D", l.max_image_dimension3_d, MAX_DIMENSION_3D),
+            ("levels", l.max_image_dimension2_d.ilog2() + 1, MAX_LEVELS as u32),
+            ("maxImageArrayLayers", l.max_image_array_layers, MAX_LAYERS),
+            ("maxFramebufferWidth", l.max_framebuffer_width, MAX_DIMENSION),
+            ("maxFramebufferHeight", l.max_framebuffer_height, MAX_DIMENSION),
+            ("maxFramebufferLayers", l.max_framebuffer_layers, MAX_LAYERS),
+            ("samples", l.framebuffer_color_sample_counts.as_raw().ilog2(), MAX_SAMPLES.ilog2()),
+            ("maxColorAttachments", l.max_color_attachments, MAX_COLOR_ATTACHMENTS as u32),
+            ("maxFragmentOutputAttachments", l.max_fragment_output_attachments, MAX_COLOR_ATTACHMENTS as u32),
+            ("maxBoundDescriptorSets", l.max_bound_descriptor_sets, MAX_DESCRIPTOR_SETS as u32),
+            ("maxPushConstantsSize", l.max_push_constants_size, MAX_PUSH_CONSTANTS as u32),
+            ("maxStorageBufferRange", l.max_storage_buffer_range, MAX_BUFFER_RANGE),
+            ("maxVertexInputBindings", l.max_vertex_input_bindings, MAX_VERTEX_BINDINGS as u32),
+            ("maxVertexInputAttributes", l.max_vertex_input_attributes, MAX_VERTEX_ATTRIBUTES as u32),
+            ("maxVertexOutputComponents", l.max_vertex_output_components, MAX_STAGE_COMPONENTS),
+            ("maxFragmentInputComponents", l.max_fragment_input_components, MAX_STAGE_COMPONENTS),
+            ("maxClipDistances", l.max_clip_distances, MAX_CLIP_DISTANCES as u32),
+            ("maxCullDistances", l.max_cull_distances, MAX_CLIP_DISTANCES as u32),
+            ("both", l.max_combined_clip_and_cull_distances, MAX_CLIP_DISTANCES as u32),
+            ("maxViewports", l.max_viewports, MAX_VIEWPORTS as u32),
+            ("subPixelPrecisionBits", l.sub_pixel_precision_bits, SUBPIXEL_BITS),
+            ("maxTessellationGenerationLevel", l.max_tessellation_generation_level, MAX_TESSELLATION_LEVEL),
+            ("maxTessellationPatchSize", l.max_tessellation_patch_size, MAX_PATCH_VERTICES),
+            ("maxGeometryOutputVertices", l.max_geometry_output_vertices, MAX_GEOMETRY_VERTICES),
+            ("maxGeometryShaderInvocations", l.max_geometry_shader_invocations, MAX_GEOMETRY_INVOCATIONS),
+            ("maxMeshOutputVertices", mesh.max_mesh_output_vertices, MAX_MESH_VERTICES),
+            ("maxMeshOutputPrimitives", mesh.max_mesh_output_primitives, MAX_MESH_PRIMITIVES),
+            ("maxTaskPayloadSize", mesh.max_task_payload_size, MAX_TASK_PAYLOAD),
+            ("maxComputeSharedMemorySize", l.max_compute_shared_memory_size, MAX_SHARED_MEMORY),
+            ("maxTaskSharedMemorySize", mesh.max_task_shared_memory_size, MAX_SHARED_MEMORY),
+            ("maxMeshSharedMemorySize", mesh.max_mesh_shared_memory_size, MAX_SHARED_MEMORY),
+            ("maxComputeWorkGroupInvocations", l.max_compute_work_group_invocations, MAX_WORKGROUP_INVOCATIONS),
+            ("maxTaskWorkGroupInvocations", mesh.max_task_work_group_invocations, MAX_WORKGROUP_INVOCATIONS),
+            ("maxMeshWorkGroupInvocations", mesh.max_mesh_work_group_invocations, MAX_WORKGROUP_INVOCATIONS),
+            ("minSubgroupSize", v13.min_subgroup_size, *SUBGROUP_SIZES.start()),
+            ("maxSubgroupSize", v13.max_subgroup_size, *SUBGROUP_SIZES.end()),
+            ("subgroupSize", vulkan11().subgroup_size, DEFAULT_SUBGROUP_SIZE),
+        ];
+        for (name, reported, relied_on) in numbers {
+            assert_eq!(reported, relied_on, "{name}");
+        }
+        for size in [l.max_compute_work_group_size, mesh.max_task_work_group_size, mesh.max_mesh_work_group_size] {
+            assert_eq!(size, MAX_WORKGROUP_SIZE);
+        }
+        // Constant folding bounds the numbers of workgroups.
+        for (stage, counts) in [
+            (Stage::Compute, l.max_compute_work_group_count),
+            (Stage::Task, mesh.max_task_work_group_count),
+            (Stage::Mesh, mesh.max_mesh_work_group_count),
+        ] {
+            assert_eq!(counts, [stage.max_workgroups(); 3], "{stage:?}");
+        }
+        assert_eq!((l.max_sampler_lod_bias, l.max_sampler_anisotropy), (MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY));
+        assert_eq!((l.point_size_range, l.line_width_range), (POINT_SIZE_RANGE, LINE_WIDTH_RANGE));
     }
 }

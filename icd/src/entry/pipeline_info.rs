@@ -10,8 +10,9 @@ use crate::object::pipeline::{GraphicsCreateInfo, PipelineError, StageCreateInfo
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::shader_module::ShaderModule;
 use ash::vk;
+use base::limits::SUBGROUP_SIZES;
 use base::shader::{PipelineType, Stage, StageIoKind};
-use jit::spirv::{SUBGROUP_SIZES, Specialization};
+use jit::spirv::Specialization;
 use std::sync::Arc;
 
 /// Decodes a graphics pipeline; `heaps` is true if the device has descriptor heaps.

@@ -7,9 +7,10 @@ use crate::object::pipeline_state::{
     decode as values,
 };
 use ash::vk::{self, Handle};
+use base::limits::MAX_VIEWPORTS;
 use base::pixel::SampleLocations;
 use core::ffi::c_void;
-use rasterizer::api::{AttachmentLoops, DepthBias, DepthBiasUnit, MAX_VIEWPORTS};
+use rasterizer::api::{AttachmentLoops, DepthBias, DepthBiasUnit};
 
 /// Decodes the state of a create info; the error says what is not supported.
 ///

@@ -58,7 +58,7 @@ impl Image {
         };
         let samples = info.samples.as_raw();
         let samples_fit = samples.is_power_of_two() && SAMPLE_COUNTS.contains(info.samples);
-        let levels_fit = (1..=abi::MAX_LEVELS as u32).contains(&info.mip_levels);
+        let levels_fit = (1..=base::limits::MAX_LEVELS as u32).contains(&info.mip_levels);
         let disjoint = info.flags.contains(vk::ImageCreateFlags::DISJOINT);
         let is_sparse = info.flags.contains(vk::ImageCreateFlags::SPARSE_BINDING);
         // The addresses of a sparse image are one range.

@@ -5,8 +5,8 @@ use super::descriptor_pool::DescriptorSet;
 use super::sampler::Sampler;
 use crate::caps::limits::MAX_DYNAMIC_BUFFERS;
 use ash::vk;
-use base::abi::MAX_DESCRIPTOR_SETS;
 use base::alloc::{OutOfMemory, or_unwind};
+use base::limits::MAX_DESCRIPTOR_SETS;
 use base::shader::{BindingLayout, PipelineLayoutInfo, Stage};
 use std::sync::{Arc, OnceLock};
 

@@ -3,8 +3,8 @@
 #![forbid(unsafe_code)]
 
 use crate::caps::limits::LIMITS;
-use crate::caps::properties::MAX_TASK_PAYLOAD;
 use base::epilogue::Epilogue;
+use base::limits::MAX_TASK_PAYLOAD;
 use base::shader::{PipelineLayoutInfo, Stage, StageSpecificInfo};
 use jit::code::CodeBlob;
 use jit::spirv::{Accept, Module, Specialization};

@@ -5,11 +5,9 @@ use super::compiler::{CodeOrigin, CompileError, Compiler};
 use super::pipeline_cache::PipelineCache;
 use super::tiered::TieredCode;
 use super::tiered::{Policy, StageOwner};
-use base::abi::{
-    BatchHeader, BufferDescriptor, INLINE_DYNAMIC_BUFFERS, MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS, ShaderContext,
-    VertexBatch,
-};
+use base::abi::{BatchHeader, BufferDescriptor, INLINE_DYNAMIC_BUFFERS, ShaderContext, VertexBatch};
 use base::epilogue::Epilogue;
+use base::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use base::shader::{Stage, StageCode};
 use jit::spirv::Specialization;
 use jit::tier::{ROWS, Tier};

@@ -402,8 +402,8 @@ fn check(
     let formats = surface.formats()?;
     let format = formats.iter().any(|f| f.format == info.image_format && f.color_space == info.image_color_space);
     let extent = info.image_extent;
-    let fits = (1..=crate::caps::limits::MAX_DIMENSION).contains(&extent.width)
-        && (1..=crate::caps::limits::MAX_DIMENSION).contains(&extent.height);
+    let fits = (1..=base::limits::MAX_DIMENSION).contains(&extent.width)
+        && (1..=base::limits::MAX_DIMENSION).contains(&extent.height);
     let good = format
         && fits
         && FLAGS.contains(info.flags)

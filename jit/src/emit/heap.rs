@@ -9,8 +9,9 @@ use crate::ir::{HEAP_DATA, InstData, Op, SAMPLER_HEAP, SAMPLER_HEAP_DATA};
 use crate::lir::{AccessReason, IntCond, Type, Value as C};
 use base::abi::{
     ADDRESS_GRANULE_BITS, AddressSpace, BufferDescriptor, DESCRIPTOR_SIZE, HEAP_INDEX_BITS, HeapContext, HeapEntry,
-    Heaps, MAX_HEAP_RANGE, ShaderContext,
+    Heaps, ShaderContext,
 };
+use base::limits::MAX_HEAP_RANGE;
 use core::mem::offset_of;
 use smallvec::SmallVec;
 

@@ -18,8 +18,9 @@ use crate::ir::{ImageQuery, Inst, InstData, Op, SampleInfo, Ty, Value};
 use crate::lir::{AccessReason, Elem, IntCond, Slot, Type, Value as C};
 use base::abi::{
     AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_RESIDENT,
-    KERNEL_SAMPLE, KERNEL_STORE, MAX_LANES, MAX_LEVELS, SampleOp, Sampler, TexelKind,
+    KERNEL_SAMPLE, KERNEL_STORE, MAX_LANES, SampleOp, Sampler, TexelKind,
 };
+use base::limits::MAX_LEVELS;
 use core::mem::offset_of;
 
 /// Number of bytes of a per-lane array in the argument block.

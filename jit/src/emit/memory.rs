@@ -88,7 +88,7 @@ impl Emitter<'_> {
             Space::Push => {
                 let offset = core::mem::offset_of!(base::abi::ShaderContext, push_constants) as i64;
                 let address = self.b.iadd_imm(self.ctx, offset);
-                let range = self.b.iconst(Type::I64, base::abi::MAX_PUSH_CONSTANTS as i64);
+                let range = self.b.iconst(Type::I64, base::limits::MAX_PUSH_CONSTANTS as i64);
                 (Address::Buffer(BufferRange { address, range }, args[0]), 1)
             }
             Space::Global => (Address::Global(args[0]), 1),

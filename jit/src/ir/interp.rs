@@ -14,7 +14,7 @@ use super::{
     Binary, Builtin, Inst, InstData, Label, Node, Op, Region, Scan, Scope, Shader, Space, Subgroup, Term, Ty, Value,
 };
 use base::abi::AtomicOp;
-use base::shader::TessellationInfo;
+use base::limits::MAX_PATCH_VERTICES;
 
 /// Largest number of lanes of a group.
 pub const MAX_GROUP: usize = 128;
@@ -353,7 +353,7 @@ impl<'a> Machine<'a, '_> {
                 return Ok(());
             }
             Op::LoadVertex(slot) => {
-                let most = TessellationInfo::MAX_VERTICES;
+                let most = MAX_PATCH_VERTICES;
                 let last = self.shader.stage_info.geometry().map_or(most, |info| info.input.vertices()) - 1;
                 let at = args[0].min(last.into()) as usize * self.lanes + lane;
                 self.group.inputs.get(*slot as usize).and_then(|s| s.get(at)).map_or(0, |&b| u64::from(b))

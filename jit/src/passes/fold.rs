@@ -15,16 +15,8 @@ use crate::ir::eval::{self, eval, is_nan};
 use crate::ir::{
     Binary, Builtin, Cmp, Convert, Inst, InstData, Node, Op, Region, Shader, Term, Ty, Unary, Value, ValueDef,
 };
-use base::shader::Stage;
+use base::limits::MAX_WORKGROUP_INVOCATIONS;
 use smallvec::{SmallVec, smallvec};
-
-/// Largest value of `maxComputeWorkGroupInvocations`, `maxTaskWorkGroupInvocations` and
-/// `maxMeshWorkGroupInvocations` that the driver advertises.
-const MAX_WORKGROUP_INVOCATIONS: u32 = 1024;
-/// Largest value of `maxComputeWorkGroupCount` that the driver advertises.
-const MAX_COMPUTE_WORKGROUPS: u64 = 65535;
-/// Largest value of `maxTaskWorkGroupCount` and `maxMeshWorkGroupCount` that the driver advertises.
-const MAX_MESH_WORKGROUPS: u64 = 65536;
 
 /// Runs the pass.
 pub fn fold(shader: &mut Shader) {
@@ -258,10 +250,7 @@ impl Fold<'_> {
     fn upper_bound(&self, v: Value, depth: u32) -> u64 {
         let wide = |e: &Self, n: usize| e.upper_bound(e.arg(v, n), depth - 1);
         let invocations = u64::from(MAX_WORKGROUP_INVOCATIONS);
-        let workgroups = match self.shader.stage() {
-            Stage::Task | Stage::Mesh => MAX_MESH_WORKGROUPS,
-            _ => MAX_COMPUTE_WORKGROUPS,
-        };
+        let workgroups = u64::from(self.shader.stage().max_workgroups());
         let ty = self.shader.ty(v);
         let all = ones(ty);
         // Operations that use `both` give at least each operand's bound. If one operand is

@@ -2,6 +2,7 @@
 //! which go through slots.
 
 use crate::ir::{Builtin, Op, Ty};
+use base::limits::MAX_CLIP_DISTANCES;
 use base::shader::{BuiltinSlot, SlotKind, Stage, StageIoKind};
 
 pub(crate) const POSITION: u32 = 0;
@@ -80,8 +81,8 @@ pub(crate) fn slot(side: StageIoKind, number: u32, component: u32) -> Option<Slo
     let slot = match number {
         POSITION => BuiltinSlot::Position(c),
         POINT_SIZE => BuiltinSlot::PointSize,
-        CLIP_DISTANCE if component < 8 => BuiltinSlot::ClipDistance(c),
-        CULL_DISTANCE if component < 8 => BuiltinSlot::CullDistance(c),
+        CLIP_DISTANCE if (component as usize) < MAX_CLIP_DISTANCES => BuiltinSlot::ClipDistance(c),
+        CULL_DISTANCE if (component as usize) < MAX_CLIP_DISTANCES => BuiltinSlot::CullDistance(c),
         TESS_LEVEL_OUTER if component < 4 => BuiltinSlot::TessLevelOuter(c),
         TESS_LEVEL_INNER if component < 2 => BuiltinSlot::TessLevelInner(c),
         PRIMITIVE_ID => BuiltinSlot::PrimitiveId,

@@ -14,7 +14,7 @@ use super::types::Type;
 use super::value::{CapturePlace, OutputScalar};
 use super::{class, deco};
 use crate::error::{Error, Result};
-use base::shader::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, STREAMS};
+use base::limits::{CAPTURE_BUFFERS, MAX_CAPTURE_STRIDE, STREAMS};
 
 /// Decorations that apply to a part of a variable, collected on the way to its scalars.
 #[derive(Clone, Copy)]

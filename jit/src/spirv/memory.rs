@@ -17,6 +17,7 @@ use super::value::{
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, MemFlags, Op, Space, Ty, Value};
+use base::limits::MAX_BUFFER_RANGE;
 use smallvec::SmallVec;
 
 /// A step of an access chain.
@@ -26,15 +27,13 @@ pub(crate) enum Index {
     Dynamic(Value),
 }
 
-/// Largest range of a buffer (`maxStorageBufferRange`).
-const MAX_RANGE: u32 = 1 << 30;
 /// Bound of the amount that one index adds to an offset. It exceeds the range a little, so that
 /// neighbours of the bound are outside too.
-const TERM_LIMIT: u32 = MAX_RANGE + (1 << 26);
+const TERM_LIMIT: u32 = MAX_BUFFER_RANGE + (1 << 26);
 /// Bound of a sum before the next term is added. Twice this bound and a term are less than 2^32, so
 /// that a sum that wrapped is bounded again. A sum that was bounded stays outside whatever one term
 /// adds.
-const SUM_LIMIT: u32 = MAX_RANGE + (1 << 28);
+const SUM_LIMIT: u32 = MAX_BUFFER_RANGE + (1 << 28);
 const _: () = assert!(2 * SUM_LIMIT as u64 + TERM_LIMIT as u64 <= 1 << 32 && SUM_LIMIT > TERM_LIMIT);
 
 impl Translator<'_> {
@@ -163,7 +162,7 @@ impl Translator<'_> {
         match i {
             // An offset beyond every buffer stays there.
             Index::Const(c) if m.space == Space::Buffer => {
-                m.offset = c.saturating_mul(stride).saturating_add(m.offset).min(MAX_RANGE);
+                m.offset = c.saturating_mul(stride).saturating_add(m.offset).min(MAX_BUFFER_RANGE);
             }
             Index::Const(c) => {
                 let by = c.checked_mul(stride).and_then(|by| m.offset.checked_add(by));

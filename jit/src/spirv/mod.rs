@@ -70,6 +70,7 @@ pub use module::{EntryPoint, Module};
 
 use crate::error::{Error, Result};
 use crate::ir::Shader;
+use base::limits::DEFAULT_SUBGROUP_SIZE;
 use base::shader::{PipelineLayoutInfo, Stage};
 use body::Translator;
 use opcodes::op;
@@ -81,18 +82,14 @@ use types::Spec;
 pub struct Specialization {
     /// Values of specialisation constants, as pairs of SpecId and little-endian bytes.
     pub entries: Vec<(u32, Vec<u8>)>,
-    /// Number of lanes of a subgroup and of a chunk, one of [`SUBGROUP_SIZES`]. Vertex stages use
+    /// Number of lanes of a subgroup and of a chunk, one of
+    /// [`SUBGROUP_SIZES`](base::limits::SUBGROUP_SIZES). Vertex stages use
     /// [`DEFAULT_SUBGROUP_SIZE`].
     pub subgroup_size: u32,
     /// Number of vertices of a tessellation control stage's patch, if the evaluation stage declares
     /// it ([`output_vertices`]). 0 if the control stage declares it itself.
     pub patch_vertices: u32,
 }
-
-/// Sizes of subgroups, which are powers of two.
-pub const SUBGROUP_SIZES: std::ops::RangeInclusive<u32> = 4..=64;
-/// Size of a subgroup if the application does not require another one.
-pub const DEFAULT_SUBGROUP_SIZE: u32 = 8;
 
 impl Default for Specialization {
     fn default() -> Self {

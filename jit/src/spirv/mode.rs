@@ -7,6 +7,10 @@ use super::types::Spec;
 use super::{Module, builtin, deco, op};
 use crate::error::{Error, Result};
 use crate::ir::{FloatFlags, Shader};
+use base::limits::{
+    MAX_GEOMETRY_INVOCATIONS, MAX_GEOMETRY_VERTICES, MAX_MESH_PRIMITIVES, MAX_MESH_VERTICES, MAX_PATCH_VERTICES,
+    MAX_WORKGROUP_INVOCATIONS,
+};
 use base::shader::{
     Capture, Domain, FragmentInfo, GeometryInfo, InputPrimitive, MeshInfo, MeshPrimitive, ModeFamily, OutputPrimitive,
     Spacing, Stage, TessellationInfo, VertexOrder, WorkgroupInfo,
@@ -61,7 +65,7 @@ impl Primitives {
         if max_vertices == 0 || invocations == 0 {
             return Err(Error::invalid("geometry shader that makes nothing"));
         }
-        if max_vertices > GeometryInfo::MAX_VERTICES || invocations > GeometryInfo::MAX_INVOCATIONS {
+        if max_vertices > MAX_GEOMETRY_VERTICES || invocations > MAX_GEOMETRY_INVOCATIONS {
             return Err(Error::limit(format!("geometry shader of {invocations} × {max_vertices} vertices")));
         }
         let input = self.input.ok_or_else(|| missing("an input primitive"))?;
@@ -76,7 +80,7 @@ impl Primitives {
         let output = self.mesh.ok_or_else(|| missing("an output primitive"))?;
         let max_vertices = self.max_vertices.ok_or_else(|| missing("OutputVertices"))?;
         let max_primitives = self.max_primitives.ok_or_else(|| missing("OutputPrimitivesEXT"))?;
-        if max_vertices > MeshInfo::MAX_VERTICES || max_primitives > MeshInfo::MAX_PRIMITIVES {
+        if max_vertices > MAX_MESH_VERTICES || max_primitives > MAX_MESH_PRIMITIVES {
             return Err(Error::limit(format!("mesh of {max_vertices} vertices and {max_primitives} primitives")));
         }
         Ok(MeshInfo { group, output, max_vertices, max_primitives, ..MeshInfo::default() })
@@ -85,7 +89,7 @@ impl Primitives {
     /// Returns the facts of a tessellation stage, for which none need be set.
     fn patches(&self) -> Result<TessellationInfo> {
         let vertices = self.max_vertices.unwrap_or(0);
-        if vertices > TessellationInfo::MAX_VERTICES {
+        if vertices > MAX_PATCH_VERTICES {
             return Err(Error::limit(format!("patch of {vertices} vertices")));
         }
         if self.max_vertices == Some(0) {
@@ -309,7 +313,7 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
             if vertices == 0 {
                 return Err(Error::invalid("no tessellation shader declares OutputVertices"));
             }
-            if vertices > TessellationInfo::MAX_VERTICES {
+            if vertices > MAX_PATCH_VERTICES {
                 return Err(Error::limit(format!("patch of {vertices} vertices")));
             }
             *patch = WorkgroupInfo { local_size: [vertices, 1, 1], ..WorkgroupInfo::default() };
@@ -320,7 +324,7 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
         let product = info.local_size.iter().try_fold(1u32, |p, &n| p.checked_mul(n));
         match product {
             Some(0) => return Err(Error::invalid("workgroup of no invocations")),
-            Some(n) if n <= 1 << 16 => {}
+            Some(n) if n <= MAX_WORKGROUP_INVOCATIONS => {}
             _ => return Err(Error::limit("workgroup is too large")),
         }
     }

@@ -12,7 +12,8 @@ use super::opcodes::op;
 use super::value::EmittedVertices;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Op, Ty, Value, Var};
-use base::shader::{BuiltinSlot, Interpolation, STREAMS, Slot, SlotKind, SlotType, VertexMark};
+use base::limits::STREAMS;
+use base::shader::{BuiltinSlot, Interpolation, Slot, SlotKind, SlotType, VertexMark};
 use std::collections::HashSet;
 
 impl Translator<'_> {

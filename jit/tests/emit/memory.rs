@@ -547,7 +547,7 @@ fn elements_of_every_size_are_copied() {
         let indices: Vec<u32> = (0..COPIERS).map(|_| index(&mut rng)).collect();
         let bytes = |rng: &mut Rng| (0..COPIED).map(|_| rng.next() as u8).collect::<Vec<u8>>();
         let mut memory = memory(vec![words(indices), bytes(&mut rng), bytes(&mut rng)]);
-        memory.push = (0..base::abi::MAX_PUSH_CONSTANTS).map(|_| rng.next() as u8).collect();
+        memory.push = (0..base::limits::MAX_PUSH_CONSTANTS).map(|_| rng.next() as u8).collect();
         let after = std::panic::catch_unwind(|| check(&s, &memory, [1, 1, 1]));
         let after = after.unwrap_or_else(|_| panic!("case {case}: {copy:?}"));
         if copy.plus == 0 && matches!(copy.target, Place::Steps(_)) && !copy.masked {

@@ -2,10 +2,8 @@
 //! 8 lanes and both tiers, and a wider chunk.
 
 use crate::emit_common::{HELPERS, buffers_layout, compile_tier, wide_configurations};
-use base::abi::{
-    AddressSpace, BatchHeader, BufferDescriptor, ComputeBatch, INLINE_DYNAMIC_BUFFERS, MAX_DESCRIPTOR_SETS,
-    MAX_PUSH_CONSTANTS, ShaderContext,
-};
+use base::abi::{AddressSpace, BatchHeader, BufferDescriptor, ComputeBatch, INLINE_DYNAMIC_BUFFERS, ShaderContext};
+use base::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use base::shader::CompiledStage;
 use jit::ir::FloatFlags;
 use jit::ir::random::{Options, Program, compute_shader};

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part of the harness")]
 
 use base::abi::*;
+use base::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use base::shader::*;
 use core::cell::Cell;
 use core::ffi::c_void;

@@ -2,6 +2,7 @@
 
 use crate::spirv_common::*;
 use base::random::XorshiftStar as Rng;
+use jit::error::ErrorKind;
 use jit::ir::interp::Memory;
 use jit::spirv::Specialization;
 
@@ -179,6 +180,17 @@ fn layouts() {
     // Two lanes write the same S; its last column holds (lane, 2, 3) of one of them.
     assert!(stored[16 + 8] == 0.0 || stored[16 + 8] == 3.0);
     assert_eq!(stored[16 + 9..16 + 11], [2.0, 3.0]);
+}
+
+/// Constant folding relies on the limit, so that a larger workgroup is refused.
+#[test]
+fn a_workgroup_has_at_most_the_reported_number_of_invocations() {
+    let error = |x: u32| {
+        let spec = Specialization { entries: vec![(0, x.to_le_bytes().to_vec())], ..Specialization::default() };
+        compile(&words("shared.comp"), stage("shared.comp"), &spec).err().map(|e| e.kind)
+    };
+    let half = base::limits::MAX_WORKGROUP_INVOCATIONS / 2;
+    assert_eq!((error(half), error(half + 1)), (None, Some(ErrorKind::Limit)));
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! segments of an instance (`PrimitiveId`). Every primitive lists its provoking vertex first.
 
 use crate::api::{DrawCounts, DrawState, IndexBuffer, SmallVec1, Topology};
+use base::limits::MAX_PATCH_VERTICES;
 use base::mem::MemoryRange;
-use base::shader::TessellationInfo;
 
 /// A run of the index stream without a restart index.
 #[derive(Clone, Copy, Debug)]
@@ -176,7 +176,7 @@ pub struct Patch {
 
 impl Patch {
     /// Largest number of vertices (`maxTessellationPatchSize`).
-    pub const MOST: usize = TessellationInfo::MAX_VERTICES as usize;
+    pub const MOST: usize = MAX_PATCH_VERTICES as usize;
 
     /// Returns the vertices, of which there is at least one.
     pub fn vertices(&self) -> &[u32] {

@@ -12,7 +12,8 @@ use super::stream::{Assembled, Batch, ShadedVertices};
 use crate::api::{Draw, TopologyClass};
 use crate::feedback::{CaptureSpan, Feedback};
 use crate::prim::ChunkOutput;
-use base::shader::{Capture, Captured, STREAMS};
+use base::limits::STREAMS;
+use base::shader::{Capture, Captured};
 
 /// Least number of captured bytes of a draw for which non-temporal stores are used; it is the size
 /// of a large last-level cache.

@@ -7,6 +7,8 @@
 
 #![forbid(unsafe_code)]
 
+use base::limits::MAX_CLIP_DISTANCES;
+
 /// A vertex during clipping.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ClipVertex {
@@ -18,9 +20,9 @@ pub struct ClipVertex {
     pub screen: [f32; 3],
 }
 
-/// Largest number of vertices: 3, plus one per plane (4 guard, 2 depth, 1 w and 8 user planes), and
-/// 2 spare ones.
-pub const MAX_POLYGON: usize = 3 + 4 + 2 + 1 + 8 + 2;
+/// Largest number of vertices: 3, plus one per plane (4 guard, 2 depth, 1 w and the user planes),
+/// and 2 spare ones.
+pub const MAX_POLYGON: usize = 3 + 4 + 2 + 1 + MAX_CLIP_DISTANCES + 2;
 
 /// A convex polygon.
 #[derive(Clone, Copy, Debug, Default)]

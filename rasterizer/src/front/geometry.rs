@@ -12,7 +12,8 @@ use super::stream::{Assembled, BATCH_PRIMITIVES, Batch, PrimitiveSource, ShadedV
 use crate::api::statistic;
 use crate::stages::{GeometryLink, NO_SLOT};
 use base::abi::{PrimitiveBatch, SlotLayout};
-use base::shader::{CompiledStage, GeometryInfo, STREAMS, VertexMark};
+use base::limits::STREAMS;
+use base::shader::{CompiledStage, GeometryInfo, VertexMark};
 use core::ops::Range;
 use execution::{AlignedBuf, StageMemory, aborted};
 

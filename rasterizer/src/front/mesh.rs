@@ -12,10 +12,11 @@ use super::tessellation::PatternPrimitive;
 use crate::api::statistic;
 use crate::stages::{MeshLink, NO_SLOT};
 use base::abi::{ComputeBatch, MeshBatch};
+use base::limits::MAX_MESH_PRIMITIVES;
 use base::shader::{CompiledStage, MeshInfo, Records, WORKGROUP_HEADER_BYTES};
 use execution::{AlignedBuf, StageMemory, aborted};
 
-const _: () = assert!(MeshInfo::MAX_PRIMITIVES <= BATCH_PRIMITIVES);
+const _: () = assert!(MAX_MESH_PRIMITIVES <= BATCH_PRIMITIVES);
 
 /// Number of bytes of workgroups that a call may make, unless a single one takes more.
 const CALL_BYTES: usize = 256 << 10;

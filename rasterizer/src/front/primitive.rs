@@ -10,10 +10,11 @@ use super::project::{self, ProjectedVertex};
 use super::setup::{self, Bounding, HalfRectangle, Outline, PiecePixels, PrimitiveCommon, ShapeEdges, cut};
 use super::stream::{Batch, ShadedVertices};
 use super::viewport::{Transform, code};
-use crate::api::{LINE_WIDTH_RANGE, LineMode, POINT_SIZE_RANGE, PolygonMode, TopologyClass};
+use crate::api::{LineMode, PolygonMode, TopologyClass};
 use crate::prim::{BresenhamLine, ChunkOutput, LinePrim, SUBPIXEL, ScreenVertex, StipplePhase, TileGrid, counted};
 use crate::stages::NO_SLOT;
 use base::host::SimdLevel;
+use base::limits::{LINE_WIDTH_RANGE, POINT_SIZE_RANGE};
 use core::slice::from_ref;
 
 /// Bit of the cull mode that culls front faces; `CULL_BACK` culls back faces.

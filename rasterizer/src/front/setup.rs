@@ -6,10 +6,9 @@
 
 use super::bins::bin;
 use super::planes::{PlaneSource, Planes};
-use crate::prim::{
-    ChunkOutput, EdgeFunction, Prim, SUBPIXEL, SUBPIXEL_BITS, ScreenVertex, TileGrid, fixed, intersect, pixels,
-};
+use crate::prim::{ChunkOutput, EdgeFunction, Prim, SUBPIXEL, ScreenVertex, TileGrid, fixed, intersect, pixels};
 use base::abi::FragmentPrimitive;
+use base::limits::SUBPIXEL_BITS;
 
 /// Corners of the covered convex shape, in fixed point.
 #[derive(Clone, Copy, Debug)]

@@ -6,8 +6,9 @@
 //! one 32-bit value per edge and sample.
 
 use super::screen::SUBPIXEL;
-use base::abi::{FragmentBatch, MAX_SAMPLES, SamplePositions};
+use base::abi::{FragmentBatch, SamplePositions};
 use base::host::{Host, SimdLevel};
+use base::limits::MAX_SAMPLES;
 use base::pixel::SampleLocations;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;

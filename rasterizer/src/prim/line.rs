@@ -13,8 +13,9 @@
 #![forbid(unsafe_code)]
 
 use super::coverage::EdgeFunction;
-use super::screen::{SUBPIXEL, SUBPIXEL_BITS, ScreenVertex};
+use super::screen::{SUBPIXEL, ScreenVertex};
 use crate::api::{LineMode, Stipple};
+use base::limits::SUBPIXEL_BITS;
 
 /// Value of one fragment in a stipple counter.
 const FRAGMENT: f64 = 65536.0;

@@ -19,4 +19,4 @@ pub use grid::{CHILD_SHIFT, LEVELS, TILE_SHIFT, TileGrid};
 pub use line::{BresenhamLine, LinePrim, StipplePhase, counted};
 pub(crate) use record::word_of;
 pub use record::{AttributeRowWriter, BinSorter, ChunkOutput, GROUP, Prim, PrimLanes, transposed};
-pub use screen::{GUARD, SUBPIXEL, SUBPIXEL_BITS, ScreenVertex, fixed, intersect};
+pub use screen::{GUARD, SUBPIXEL, ScreenVertex, fixed, intersect};

@@ -3,7 +3,7 @@
 use super::coverage::EdgeFunction;
 use super::line::{LinePrim, StipplePhase};
 use base::abi::FragmentPrimitive;
-use base::shader::STREAMS;
+use base::limits::STREAMS;
 
 /// A set-up primitive. It takes two cache lines, because there are many, and each is written by one
 /// worker and read by another.

@@ -1,7 +1,7 @@
 //! Screen coordinates: fixed point with [`SUBPIXEL_BITS`] fraction bits, inside of the guard band.
 
-/// Number of fraction bits of screen coordinates.
-pub const SUBPIXEL_BITS: u32 = 8;
+use base::limits::SUBPIXEL_BITS;
+
 /// One pixel in fixed point.
 pub const SUBPIXEL: i32 = 1 << SUBPIXEL_BITS;
 /// Least and greatest screen coordinate in pixels. The range is 2^15 wide, so that a tile's edge

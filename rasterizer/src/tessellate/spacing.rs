@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use base::limits::MAX_TESSELLATION_LEVEL;
 pub use base::shader::Spacing;
 
 /// The [`Coordinate`] of 1.0.
@@ -15,13 +16,10 @@ pub type Coordinate = u32;
 /// vertex lies on an edge of the patch.
 const MIN_SEGMENT: Coordinate = 2;
 
-/// `maxTessellationGenerationLevel`.
-pub const MAX_LEVEL: u32 = 64;
-
 /// The division of an edge. Two divisions with the same fields have the same vertices.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Division {
-    /// Number of segments, 1 to [`MAX_LEVEL`].
+    /// Number of segments, 1 to [`MAX_TESSELLATION_LEVEL`].
     pub segments: u32,
     /// The clamped level; for equal spacing the number of segments.
     level: f32,
@@ -30,7 +28,7 @@ pub struct Division {
 impl Division {
     /// Makes the division of an edge by a level. A NaN is clamped to the minimum.
     pub fn new(level: f32, spacing: Spacing) -> Division {
-        let max = MAX_LEVEL as f32;
+        let max = MAX_TESSELLATION_LEVEL as f32;
         let (least, most) = match spacing {
             Spacing::Equal => (1.0, max),
             Spacing::FractionalEven => (2.0, max),

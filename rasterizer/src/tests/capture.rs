@@ -2,7 +2,8 @@
 //! that are taken from the specification's figures.
 
 use super::*;
-use base::shader::{CAPTURE_BUFFERS, Capture, Captured};
+use base::limits::CAPTURE_BUFFERS;
+use base::shader::{Capture, Captured};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const UNTOUCHED: u32 = 0xdead_beef;

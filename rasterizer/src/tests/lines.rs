@@ -1,6 +1,7 @@
 //! Tests of line modes and stipple, by the pixels of draws.
 
 use super::*;
+use base::limits::LINE_WIDTH_RANGE;
 
 fn at(x: f32, y: f32) -> V {
     v(x / 32.0 - 1.0, y / 32.0 - 1.0, 0.5, WHITE)
@@ -126,7 +127,7 @@ fn wide_smooth_lines_are_opaque_inside() {
 /// which each side has half.
 #[test]
 fn widths_reach_the_limit_in_small_steps() {
-    let most = crate::api::LINE_WIDTH_RANGE[1];
+    let most = LINE_WIDTH_RANGE[1];
     let image = Image::new(RGBA32F, 16, 300, 1, 1);
     let mut s = lines(Topology::LineList, LineMode::Rectangular, None);
     s.viewports = [Viewport { x: 0.0, y: 0.0, width: 16.0, height: 300.0, min_depth: 0.0, max_depth: 1.0 }].into();

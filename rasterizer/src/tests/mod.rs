@@ -25,6 +25,7 @@ use crate::api::*;
 use base::abi::*;
 use base::format::{Aspect, Format};
 use base::image::{ImageDesc, ImageLayout};
+use base::limits::MAX_COLOR_ATTACHMENTS;
 use base::mem::{ImageMemory, MemoryRange};
 use base::pixel::*;
 pub use base::random::Rng;

@@ -1,6 +1,7 @@
 //! Tests of stages that make primitives of others: strips, streams, numbers.
 
 use super::*;
+use base::limits::STREAMS;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const LANES: usize = 4;

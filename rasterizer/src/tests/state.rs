@@ -321,7 +321,7 @@ fn blending_with_the_second_source_alone() {
 /// Tests that every colour attachment has two sources of its own.
 #[test]
 fn every_attachment_blends_with_two_sources() {
-    const SLOTS: usize = 8 * base::pixel::MAX_COLOR_ATTACHMENTS;
+    const SLOTS: usize = 8 * base::limits::MAX_COLOR_ATTACHMENTS;
     /// Writes n / 64 to slot n.
     unsafe extern "C" fn numbers(_: *const ShaderContext, batch: *mut BatchHeader) {
         // SAFETY: the rasterizer calls the stage with a `FragmentBatch`.
@@ -330,7 +330,7 @@ fn every_attachment_blends_with_two_sources() {
         };
     }
     let images: Vec<Image> =
-        (0..base::pixel::MAX_COLOR_ATTACHMENTS).map(|i| Image::new([RGBA32F, RGBA8][i % 2], 8, 8, 1, 1)).collect();
+        (0..base::limits::MAX_COLOR_ATTACHMENTS).map(|i| Image::new([RGBA32F, RGBA8][i % 2], 8, 8, 1, 1)).collect();
     let outputs =
         (0..SLOTS).map(|n| SlotKind::User { location: n as u32 / 8, component: n as u8 % 4, index: n as u8 / 4 % 2 });
     let outputs = outputs.map(|kind| slot(kind, Interpolation::Smooth)).collect();

@@ -6,9 +6,9 @@ use super::hi_z::HiZ;
 use crate::api::{AttachmentLoops, RenderTargets};
 use crate::prim::{TILE_SHIFT, TileGrid};
 use crate::surface::RenderSurface;
-use base::abi::MAX_SAMPLES;
 use base::format::Aspect;
-use base::pixel::{MAX_COLOR_ATTACHMENTS, TargetFormats};
+use base::limits::{MAX_COLOR_ATTACHMENTS, MAX_SAMPLES};
+use base::pixel::TargetFormats;
 use std::sync::Arc;
 
 /// Number of bytes of colour attachments that are assumed to fit a processor's own caches.

@@ -1,6 +1,7 @@
 //! Stages whose code is written in Rust, and contexts for them.
 
 use base::abi::*;
+use base::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use base::shader::{CompiledStage, ShaderInfo, StageInterface, StageSpecificInfo};
 use core::ffi::c_void;
 use std::sync::Arc;

@@ -63,7 +63,6 @@ mod ycbcr;
 
 pub use chunk_batch::sample_chunks;
 pub use divergent::image_divergent;
-pub use lod::{MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY};
 pub use texel_rows::rows_of;
 pub use view::{
     ViewRequest, buffer_view, default_sampler, image_view, new_sampler, null_view, set_residency, zero_page,

@@ -12,11 +12,7 @@ use super::cube::{self, Faces};
 use super::words::row;
 use base::abi::{Dim, ImageArgs, ImageView, LodMode, MAX_LANES, SampleOp, Sampler};
 use base::host::{Floats, Host, Ints};
-
-/// Magnitude to which LOD biases of samplers and operations are clamped (`maxSamplerLodBias`).
-pub const MAX_LOD_BIAS: f32 = 16.0;
-/// Largest anisotropy; larger ones are clamped (`maxSamplerAnisotropy`).
-pub const MAX_SAMPLER_ANISOTROPY: f32 = 16.0;
+use base::limits::{MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY};
 
 base::multiversion! {
     /// Computes the [`detail`] of all lanes.

@@ -15,12 +15,13 @@ use super::scalar;
 use super::slice::Slice;
 use super::sparse_block::SparseBlock;
 use super::texel::{AnyClass, Texels};
-use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, MAX_LANES, MAX_LEVELS, SampleOp, Sampler, TexelRows};
+use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, MAX_LANES, SampleOp, Sampler, TexelRows};
 use base::format::lanes::Lanes;
 use base::format::pack::ONE;
 use base::format::{Format, Texel};
 use base::host::Ints;
 use base::image::SPARSE_BLOCK_BYTES;
+use base::limits::MAX_LEVELS;
 
 /// The texel class of any format in an image with cells.
 pub struct SparseClass;

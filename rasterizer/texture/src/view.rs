@@ -5,13 +5,12 @@
 
 use super::texel_rows::rows_of;
 use super::{address, kernels, sampler_class};
-use base::abi::{
-    Dim, ImageLevel, ImageView, KERNEL_COUNT, KERNEL_RESIDENT, KERNEL_SAMPLE, MAX_LEVELS, Sampler, TexelRows,
-};
+use base::abi::{Dim, ImageLevel, ImageView, KERNEL_COUNT, KERNEL_RESIDENT, KERNEL_SAMPLE, Sampler, TexelRows};
 use base::format::pack::ONE;
 use base::format::{Aspect, Format};
 use base::host::SimdLevel;
 use base::image::PlaneLayout;
+use base::limits::MAX_LEVELS;
 use base::mem::{ImageMemory, MemoryRange};
 use std::sync::OnceLock;
 

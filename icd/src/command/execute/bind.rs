@@ -11,11 +11,9 @@ use crate::object::descriptor_heap::HeapKind;
 use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::program::BoundProgram;
-use base::abi::{
-    BufferDescriptor, DynamicBuffers, Heaps, INLINE_DYNAMIC_BUFFERS, MAX_DESCRIPTOR_SETS, MAX_HEAP_RANGE,
-    MAX_PUSH_CONSTANTS, ShaderContext,
-};
+use base::abi::{BufferDescriptor, DynamicBuffers, Heaps, INLINE_DYNAMIC_BUFFERS, ShaderContext};
 use base::alloc::or_unwind;
+use base::limits::{MAX_DESCRIPTOR_SETS, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS};
 use base::mem::MemoryRange;
 use smallvec::SmallVec;
 use std::cell::OnceCell;

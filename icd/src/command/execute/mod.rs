@@ -46,10 +46,10 @@ struct CommandState {
 }
 
 /// Bytes of push constants.
-struct PushConstants([u8; base::abi::MAX_PUSH_CONSTANTS]);
+struct PushConstants([u8; base::limits::MAX_PUSH_CONSTANTS]);
 impl Default for PushConstants {
     fn default() -> Self {
-        PushConstants([0; base::abi::MAX_PUSH_CONSTANTS])
+        PushConstants([0; base::limits::MAX_PUSH_CONSTANTS])
     }
 }
 

@@ -6,9 +6,10 @@ use super::Executor;
 use crate::command::{BufferOrAddress, DeviceLocation, VertexBufferBinding};
 use crate::object::pipeline_state::{BindingStride, DynamicState};
 use crate::object::program::BoundProgram;
+use base::limits::MAX_VERTEX_BINDINGS;
 use base::mem::MemoryRange;
 use base::partial_range::PartialRange;
-use rasterizer::api::{IndexBuffer, MAX_VERTEX_BINDINGS};
+use rasterizer::api::IndexBuffer;
 use std::sync::Arc;
 
 impl Executor<'_> {

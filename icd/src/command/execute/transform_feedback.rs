@@ -6,8 +6,8 @@
 use super::Executor;
 use crate::command::{BufferOrAddress, DrawIndirectByteCount, FeedbackCounters, FeedbackRange};
 use ash::vk;
+use base::limits::CAPTURE_BUFFERS;
 use base::mem::MemoryRange;
-use base::shader::CAPTURE_BUFFERS;
 use rasterizer::api::{DrawCounts, Feedback};
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Changes of dynamic state by commands: as a whole, or in part.
 
 use ash::vk;
-use base::pixel::{BlendAttachment, CompareOp, LogicOp, MAX_COLOR_ATTACHMENTS, SampleLocations};
+use base::limits::{MAX_COLOR_ATTACHMENTS, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS};
+use base::pixel::{BlendAttachment, CompareOp, LogicOp, SampleLocations};
 use rasterizer::api::{
-    AttachmentLoops, DepthBias, LineMode, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS, PolygonMode, SmallVec4, Stipple,
-    Topology, VertexAttribute, VertexBinding,
+    AttachmentLoops, DepthBias, LineMode, PolygonMode, SmallVec4, Stipple, Topology, VertexAttribute, VertexBinding,
 };
 use std::sync::Arc;
 

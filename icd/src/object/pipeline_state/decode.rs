@@ -3,17 +3,14 @@
 use super::change::Strides;
 use super::create_info::VertexInput;
 use ash::vk;
-use base::abi::MAX_SAMPLES;
 use base::format::Format;
+use base::limits::{MAX_COLOR_ATTACHMENTS, MAX_SAMPLES, MAX_VERTEX_BINDINGS, STREAMS};
 use base::pixel::{
     AdvancedBlend, AdvancedBlendOp, BlendEquations, BlendFactor, BlendOp, BlendOverlap, Blending, CompareOp,
-    IDENTITY_LOCATIONS, Locations, LogicOp, MAX_COLOR_ATTACHMENTS, NO_LOCATION, SAMPLE_LOCATION_STEPS, SampleLocations,
-    StencilOp, StencilOps,
+    IDENTITY_LOCATIONS, Locations, LogicOp, NO_LOCATION, SAMPLE_LOCATION_STEPS, SampleLocations, StencilOp, StencilOps,
 };
-use base::shader::STREAMS;
 use rasterizer::api::{
-    AttachmentLoops, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, SmallVec4, Stipple, Topology, VertexAttribute,
-    VertexBinding, Viewport,
+    AttachmentLoops, LineMode, PolygonMode, SmallVec4, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
 };
 
 fn check_enum<T>(value: Option<T>, what: &str, number: i32) -> Result<T, String> {

@@ -24,13 +24,11 @@ use super::create_info::CreateInfo;
 use super::decode;
 use super::unused_attachments::UnusedAttachments;
 use ash::vk;
+use base::limits::{MAX_COLOR_ATTACHMENTS, MAX_VERTEX_BINDINGS};
 use base::pixel::{
-    BlendAttachment, Blending, CompareOp, IDENTITY_LOCATIONS, Locations, LogicOp, MAX_COLOR_ATTACHMENTS,
-    SampleLocations, StencilOps,
+    BlendAttachment, Blending, CompareOp, IDENTITY_LOCATIONS, Locations, LogicOp, SampleLocations, StencilOps,
 };
-use rasterizer::api::{
-    AttachmentLoops, DepthBias, DrawState, LineMode, MAX_VERTEX_BINDINGS, PolygonMode, Stipple, Topology, Viewport,
-};
+use rasterizer::api::{AttachmentLoops, DepthBias, DrawState, LineMode, PolygonMode, Stipple, Topology, Viewport};
 use std::sync::Arc;
 
 /// `VkGraphicsPipelineLibraryFlagBitsEXT`: the parts from which a pipeline can be linked.

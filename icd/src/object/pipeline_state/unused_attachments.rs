@@ -3,7 +3,8 @@
 
 use super::create_info::RenderingFormats;
 use ash::vk;
-use base::pixel::{MAX_COLOR_ATTACHMENTS, NO_LOCATION, PixelState};
+use base::limits::MAX_COLOR_ATTACHMENTS;
+use base::pixel::{NO_LOCATION, PixelState};
 
 /// Attachments whose format is VK_FORMAT_UNDEFINED; with a render pass there are none.
 #[derive(Clone, Copy, Default)]

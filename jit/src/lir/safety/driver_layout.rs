@@ -5,10 +5,10 @@
 use base::abi::{
     ADDRESS_TAIL, AddressSpace, BatchHeader, BatchKind, ComputeBatch, ControlBatch, DESCRIPTOR_SIZE, DynamicBuffers,
     EvaluationBatch, FragmentBatch, FragmentPrimitive, FragmentQuad, HeapContext, Heaps, HelperTable,
-    INLINE_DYNAMIC_BUFFERS, ImageView, InputSource, MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS, MeshBatch, PrimitiveBatch,
-    QuadPositions, Rectangle, RectangleBatch, SAMPLER_CLASSES, SET_HEADER, SampleGroups, Sampler, ShaderContext,
-    VertexBatch,
+    INLINE_DYNAMIC_BUFFERS, ImageView, InputSource, MeshBatch, PrimitiveBatch, QuadPositions, Rectangle,
+    RectangleBatch, SAMPLER_CLASSES, SET_HEADER, SampleGroups, Sampler, ShaderContext, VertexBatch,
 };
+use base::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
 use core::mem::offset_of;
 

@@ -4,6 +4,7 @@
 //! the same view without them, at all widths and on all tiers.
 
 use super::*;
+use base::limits::MAX_LEVELS;
 use core::cell::Cell;
 use jit::ir::random::Rng;
 

@@ -8,7 +8,6 @@
 //! if these are longer than wide. A window of 8×4 texels of each group is two vectors; if lanes lie
 //! apart, texels are gathered.
 
-use super::super::lod::MAX_SAMPLER_ANISOTROPY;
 use super::super::slice::Slice;
 use super::bilinear::{SixteenTexels, floats, texels_at, weighted};
 use super::level::{LevelSampler, SampleKind};
@@ -17,6 +16,7 @@ use super::quad_windows::{WindowShape, is_wanted, min_of_quads, window};
 use super::wrap::{Wrap, floor};
 use base::abi::{ImageView, MAX_LANES};
 use base::host::Host;
+use base::limits::MAX_SAMPLER_ANISOTROPY;
 use core::arch::x86_64::*;
 
 /// Largest number of probes ([`MAX_SAMPLER_ANISOTROPY`]); a 512-bit vector has as many lanes.

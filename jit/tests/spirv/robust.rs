@@ -244,7 +244,7 @@ fn messages_name_opcode_and_id() {
     ]);
     let e = compile(&assemble(20, &insts), Stage::Compute, &Specialization::default()).expect_err("refused");
     assert_eq!((e.kind, e.id), (ErrorKind::Unsupported, 9));
-    assert_eq!(e.to_string(), "OpSignBitSet %9: not implemented");
+    assert_eq!(e.to_string(), "OpSignBitSet %9: not implemented (capability Kernel)");
 }
 
 #[test]

@@ -234,7 +234,7 @@ struct ReserveState {
     /// Number of granules in use.
     in_use: usize,
     /// Lower bound of the free granules: every granule before this one is in use.
-    least_free: usize,
+    first_free: usize,
 }
 
 #[repr(C, align(4096))]
@@ -246,7 +246,7 @@ unsafe impl Sync for ReserveMemory {}
 impl Reserve {
     const fn new() -> Reserve {
         Reserve {
-            state: SpinLock::new(ReserveState { used: [0; WORDS], in_use: 0, least_free: 0 }),
+            state: SpinLock::new(ReserveState { used: [0; WORDS], in_use: 0, first_free: 0 }),
             memory: ReserveMemory(UnsafeCell::new([0; RESERVE])),
         }
     }
@@ -290,7 +290,7 @@ impl Reserve {
 impl ReserveState {
     /// Returns the first granule of a free run that begins at a multiple of `step`.
     fn find(&self, granules: usize, step: usize) -> Option<usize> {
-        let mut first = self.least_free.next_multiple_of(step);
+        let mut first = self.first_free.next_multiple_of(step);
         while first + granules <= WORDS * 64 {
             match (first..first + granules).rev().find(|&g| self.used[g / 64] >> (g % 64) & 1 != 0) {
                 None => return Some(first),
@@ -319,9 +319,9 @@ impl ReserveState {
         }
         self.in_use = if used { self.in_use + granules } else { self.in_use - granules };
         if !used {
-            self.least_free = self.least_free.min(first);
-        } else if first <= self.least_free {
-            self.least_free = self.least_free.max(first + granules);
+            self.first_free = self.first_free.min(first);
+        } else if first <= self.first_free {
+            self.first_free = self.first_free.max(first + granules);
         }
     }
 }
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_an_error() {
+    fn too_large_requests_are_errors() {
         assert_eq!(available(isize::MAX as usize), Err(OutOfMemory));
         assert_eq!(filled(0u64, usize::MAX / 16), Err(OutOfMemory));
         assert_eq!(reserve(&mut vec![1u8], usize::MAX), Err(OutOfMemory));

@@ -116,8 +116,8 @@ fn of_level(name: &str) -> CpuFeatures {
 
 #[cold]
 fn detect_uncached() -> CpuFeatures {
-    let most = of_level(&std::env::var("GRUS_CPU").unwrap_or_default());
-    let found = CpuFeatures(from_libc().unwrap_or_else(from_std).0 & most.0);
+    let max = of_level(&std::env::var("GRUS_CPU").unwrap_or_default());
+    let found = CpuFeatures(from_libc().unwrap_or_else(from_std).0 & max.0);
     FOUND.store(found.0 | DETECTED, Ordering::Relaxed);
     found
 }
@@ -155,13 +155,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_c_library_says_what_the_processor_does() {
+    fn libc_and_std_detect_the_same_features() {
         assert!(from_std().contains(CpuFeatures::detect()));
         assert!(from_libc().is_none_or(|from_libc| from_libc == from_std()), "{:?}", from_libc());
     }
 
     #[test]
-    fn levels_have_what_those_before_them_have() {
+    fn levels_include_the_lower_levels() {
         let all = ["v1", "v2", "v3", "v4", "", "v9"].map(of_level);
         assert!(all[..5].windows(2).all(|pair| pair[1].contains(pair[0]) && pair[1] != pair[0]));
         assert_eq!(all[4], all[5]);

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_callers_environment_is_away_inside_and_back_outside() {
+    fn the_caller_environment_is_replaced_inside_and_restored_outside() {
         set_control(HOSTILE);
         assert_eq!(halved(), 0.0, "the hostile environment is one");
         let before = control();
@@ -195,7 +195,7 @@ mod tests {
 
     #[cfg(target_arch = "x86_64")]
     #[test]
-    fn flags_alone_change_nothing_and_come_back() {
+    fn exception_flags_alone_are_restored_unchanged() {
         set_control(DEFAULT | 0x1);
         let inside = {
             let _environment = FpEnvironment::enter();

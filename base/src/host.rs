@@ -521,9 +521,9 @@ mod tests {
 
     #[test]
     fn halves_are_numbers_unless_one_is_none() {
-        let least = [0x7bff, 0x7c00, 0x7c01, 0x7fff, 0xfc00, 0xfc01, 0xffff, 0x8000];
+        let min = [0x7bff, 0x7c00, 0x7c01, 0x7fff, 0xfc00, 0xfc01, 0xffff, 0x8000];
         for level in SimdLevel::all_supported() {
-            for (i, half) in least.iter().cycle().take(8 * 16).enumerate() {
+            for (i, half) in min.iter().cycle().take(8 * 16).enumerate() {
                 let mut lanes = [0x7c00_fc00u32; MAX_LANES];
                 let (lane, upper) = (i / 8 % 8, i / 64 * 16);
                 lanes[lane] = lanes[lane] & !(0xffff << upper) | half << upper;

@@ -512,7 +512,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_do_not_displace_themselves() {
+    fn padded_pitches_avoid_cache_set_conflicts() {
         let pitch = |name, extent| {
             let desc = layout(name, extent, 1, 1, 1).desc;
             let layouts = [ImageLayout::new_render_target(desc), ImageLayout::new(desc)];
@@ -527,7 +527,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_lie_where_others_have_them() {
+    fn given_plane_pitches_are_kept() {
         let two = layout("G8_B8R8_2PLANE_420_UNORM", [60, 31, 1], 1, 1, 1);
         let moved = two.with_plane_pitches(&[(128, 80), (64 << 10, 96)]).unwrap();
         assert_eq!(planes(&moved), [(128, 31 * 80, [60, 31, 1], 80), (64 << 10, 16 * 96, [30, 16, 1], 96)]);
@@ -591,7 +591,7 @@ mod tests {
 
     /// Tests the shapes against the specification's table of standard sparse image block shapes.
     #[test]
-    fn cells_have_the_standard_shapes() {
+    fn sparse_blocks_have_the_standard_shapes() {
         let rows = [
             ("R8_UNORM", [256, 256, 1], [64, 32, 32]),
             ("R8G8_UNORM", [256, 128, 1], [32, 32, 32]),
@@ -623,7 +623,7 @@ mod tests {
 
     /// Tests that an image whose rows stay in one piece is a tail.
     #[test]
-    fn a_tail_has_what_is_not_cut() {
+    fn images_without_sparse_blocks_are_all_mip_tail() {
         let desc = ImageDesc { levels: 3, ..in_blocks("R8G8B8A8_UNORM", Dim::D2, [300, 260, 1], 1, 2).unwrap().desc };
         let (tail, plain) = (ImageLayout::new_sparse_mip_tail(desc).unwrap(), ImageLayout::new(desc).unwrap());
         let plane = tail.planes()[0];
@@ -638,7 +638,7 @@ mod tests {
 
     /// Tests that planes follow each other, each with its own cells and tail.
     #[test]
-    fn planes_are_cut_for_themselves() {
+    fn each_plane_has_its_own_sparse_blocks_and_tail() {
         let image = in_blocks("D24_UNORM_S8_UINT", Dim::D2, [300, 260, 1], 4, 2).unwrap();
         let [depth, stencil] = image.planes() else { panic!("two planes") };
         assert_eq!(
@@ -694,7 +694,7 @@ mod tests {
 
     /// Tests that every block of a rectangle is in one run, at its offset.
     #[test]
-    fn pieces_are_the_rectangle() {
+    fn contiguous_runs_cover_the_rectangle() {
         for image in [
             in_blocks("R8G8B8A8_UNORM", Dim::D3, [100, 70, 40], 2, 1).unwrap(),
             layout("R8G8B8A8_UNORM", [100, 70, 1], 2, 1, 1),

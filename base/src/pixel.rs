@@ -412,7 +412,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_matter_is_not_in_the_key() {
+    fn irrelevant_state_is_not_in_the_key() {
         let (idle, values) = (PixelState::default(), PixelValues::default());
         let key = PixelKey::new(&idle, &values, &targets());
         let unused = PixelState {

@@ -285,15 +285,15 @@ impl OracleImage<'_> {
     pub fn anisotropic(&self, s: &Sampler, coord: [f64; 4], derivatives: [[f64; 3]; 2]) -> OracleSample {
         let extent = self.extents[0];
         let rho = derivatives.map(|d| (0..2).map(|c| (d[c] * f64::from(extent[c])).powi(2)).sum::<f64>().sqrt());
-        let (most, least) = (rho[0].max(rho[1]), rho[0].min(rho[1]));
-        let ratio = most / least;
+        let (max, min) = (rho[0].max(rho[1]), rho[0].min(rho[1]));
+        let ratio = max / min;
         let n = ratio.ceil().min(f64::from(s.max_anisotropy)).max(1.0);
-        let lambda = (most / n).log2().clamp(f64::from(s.min_lod), f64::from(s.max_lod));
+        let lambda = (max / n).log2().clamp(f64::from(s.min_lod), f64::from(s.max_lod));
         let axis = derivatives[usize::from(rho[1] > rho[0])];
         let mut sum = [0.0; 4];
         let mut margin =
             if ratio < f64::from(s.max_anisotropy) { (ratio - ratio.round()).abs() } else { f64::INFINITY };
-        margin = margin.min((rho[0] - rho[1]).abs() / most);
+        margin = margin.min((rho[0] - rho[1]).abs() / max);
         for i in 1..=n as u32 {
             let at = if n > 1.0 { f64::from(i) / (n + 1.0) - 0.5 } else { 0.0 };
             let probe = [coord[0] + axis[0] * at, coord[1] + axis[1] * at, coord[2], coord[3]];

@@ -99,8 +99,8 @@ impl Feedback {
         let mut fit = if full[stream as usize] { 0 } else { primitives };
         for b in (0..CAPTURE_BUFFERS).filter(active) {
             let room = self.buffers[b].size.saturating_sub(at[b].into());
-            let most = room / (u64::from(capture.strides[b]) * u64::from(vertices));
-            fit = fit.min(most.try_into().unwrap_or(u32::MAX));
+            let max = room / (u64::from(capture.strides[b]) * u64::from(vertices));
+            fit = fit.min(max.try_into().unwrap_or(u32::MAX));
         }
         full[stream as usize] |= fit < primitives;
         for b in (0..CAPTURE_BUFFERS).filter(active) {

@@ -19,7 +19,7 @@ pub(crate) use output_pool::ChunkOutputPool;
 use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets, SmallVec1, statistic};
 use crate::feedback::CaptureSpan;
 use crate::front::{
-    self, BATCH_PRIMITIVES, CaptureTarget, DrawChunk, FetchPlan, FrontDraw, MOST_PATCHES, MeshDispatchList, Transform,
+    self, BATCH_PRIMITIVES, CaptureTarget, DrawChunk, FetchPlan, FrontDraw, MAX_PATCHES, MeshDispatchList, Transform,
 };
 use crate::prim::ChunkOutput;
 use crate::surface::{RenderSurface, pack_texel};
@@ -302,32 +302,32 @@ impl<'e> RenderPassInstance<'e> {
     fn cut(&mut self, primitives: u32, instances: u32) {
         let draw = self.draws.len() as u32 - 1;
         let stages = &self.draws[draw as usize].draw.stages;
-        let most_made = stages.max_primitives_per_input();
+        let max_made = stages.max_primitives_per_input();
         // A chunk has few patches, because many primitives may be made of each.
-        let batch = if stages.tessellation().is_some() { MOST_PATCHES } else { BATCH_PRIMITIVES };
+        let batch = if stages.tessellation().is_some() { MAX_PATCHES } else { BATCH_PRIMITIVES };
         // A workgroup is more work than a primitive, and the few workgroups of a few meshes must be
         // distributed over the threads.
         let (room, weight) = if stages.mesh().is_some() {
-            (MAX_MESH_CHUNK_PRIMITIVES, most_made.max(1))
+            (MAX_MESH_CHUNK_PRIMITIVES, max_made.max(1))
         } else {
             (MAX_CHUNK_PRIMITIVES, 1)
         };
         let usual = USUAL_CHUNK_PRIMITIVES / stages.estimate_primitives(1).max(1);
-        let most = if self.draws[draw as usize].makes_only_vertices() {
+        let max = if self.draws[draw as usize].makes_only_vertices() {
             // (A chunk has at most the primitives of an instance, so these chunks have one
             // instance, or one batch.)
             BATCH_PRIMITIVES
                 * (primitives / self.primitives_for_all_threads(BATCH_PRIMITIVES)).clamp(1, VERTEX_ONLY_CHUNK_BATCHES)
         } else {
-            (room / most_made.max(1)).min(usual).clamp(1, batch)
+            (room / max_made.max(1)).min(usual).clamp(1, batch)
         };
-        let instances_per_chunk = (most / primitives).max(1);
+        let instances_per_chunk = (max / primitives).max(1);
         let mut instance = 0;
         while instance < instances {
             let take = instances_per_chunk.min(instances - instance);
             let mut primitive = 0;
             while primitive < primitives {
-                let n = most.min(primitives - primitive);
+                let n = max.min(primitives - primitive);
                 let capture_target =
                     front::capture_target(&self.draws[draw as usize].draw, n * take, self.captures_after_shading(draw));
                 let chunk =
@@ -366,8 +366,8 @@ impl<'e> RenderPassInstance<'e> {
     /// Returns true if the pending chunks are enough work for all threads, and much for the caches.
     fn is_round_full(&self) -> bool {
         let few = (CHUNKS_PER_THREAD * self.pool.threads()).min(SMALL_ROUND_ITEMS);
-        let most = if self.has_large_chunks() { ROUND_PRIMITIVES / 2 } else { ROUND_PRIMITIVES };
-        self.pending >= most && (self.chunks.len() >= few || self.pending >= 8 * ROUND_PRIMITIVES)
+        let max = if self.has_large_chunks() { ROUND_PRIMITIVES / 2 } else { ROUND_PRIMITIVES };
+        self.pending >= max && (self.chunks.len() >= few || self.pending >= 8 * ROUND_PRIMITIVES)
     }
 
     /// Returns true if the pending chunks are few large ones.

@@ -163,7 +163,7 @@ mod tests {
 
     /// Compares blocks with another, independent decoder.
     #[test]
-    fn blocks_are_what_bcdec_gives() {
+    fn blocks_match_bcdec() {
         let mut random = Rng(0x0b10_c1b3_0c5b_10c2);
         for round in 0..50_000 {
             let mut block = [0; 16];

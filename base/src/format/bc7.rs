@@ -337,7 +337,7 @@ mod tests {
 
     /// Compares all modes with another, independent decoder.
     #[test]
-    fn all_modes_are_what_bcdec_gives() {
+    fn all_modes_match_bcdec() {
         let mut random = Rng(0x0b10_c7b1_0c7b_10c7);
         for round in 0..100_000 {
             let random = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());

@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_the_references() {
+    fn colours_match_the_reference() {
         let mut random = Rng(0xe7c2_0000_0001);
         let mut modes = [0; 4];
         for _ in 0..20_000 {

@@ -62,9 +62,9 @@ fn colors_of_bc1_bc2_and_bc3_are_exact() {
             let [unorm, srgb] = [unorm, srgb].map(|format| decode(format, block));
             for i in 0..4 {
                 let is_black = three && i == 3;
-                let exact = |a: u32, b: u32, most: u32| {
+                let exact = |a: u32, b: u32, max: u32| {
                     let sum = a * weights[i] + b * (all - weights[i]);
-                    if is_black { 0.0 } else { f64::from(sum) / f64::from(all * most) }
+                    if is_black { 0.0 } else { f64::from(sum) / f64::from(all * max) }
                 };
                 let color = [exact(a & 31, b & 31, 31), exact(a, b, 63), exact(a >> 1, b >> 1, 31)];
                 for (c, color) in color.into_iter().enumerate() {

@@ -69,13 +69,13 @@ const fn buckets() -> [u32; BUCKETS] {
     let mut code = 0;
     let mut i = 0;
     while i < BUCKETS {
-        let least = FIRST + i as u32 * VALUES;
-        while THRESHOLD[code].to_bits() <= least {
+        let min = FIRST + i as u32 * VALUES;
+        while THRESHOLD[code].to_bits() <= min {
             code += 1;
         }
-        let next = THRESHOLD[code].to_bits() - least;
+        let next = THRESHOLD[code].to_bits() - min;
         table[i] = (code as u32) << 17 | if next < VALUES { next } else { VALUES };
-        assert!(THRESHOLD[code + 1].to_bits() - least >= VALUES);
+        assert!(THRESHOLD[code + 1].to_bits() - min >= VALUES);
         i += 1;
     }
     table
@@ -134,10 +134,10 @@ pub(super) static ESTIMATE: [[f32; 32]; 3] = {
     let mut table = [[0.0; 32]; 3];
     let mut i = 0;
     while i < 26 {
-        let least = f32::from_bits(SEGMENTS.0 + ((i as u32) << SEGMENTS.1)) as f64;
+        let min = f32::from_bits(SEGMENTS.0 + ((i as u32) << SEGMENTS.1)) as f64;
         let end = f32::from_bits(SEGMENTS.0 + ((i as u32 + 1) << SEGMENTS.1)) as f64;
         // The parabola goes through three points (Chebyshev's).
-        let (middle, away) = ((least + end) * 0.5, (end - least) * 0.433_012_7);
+        let (middle, away) = ((min + end) * 0.5, (end - min) * 0.433_012_7);
         let (x, z) = (middle - away, middle + away);
         let (fx, fy, fz) = (encoded(x), encoded(middle), encoded(z));
         let (first, second) = ((fy - fx) / (middle - x), (fz - fy) / (z - middle));

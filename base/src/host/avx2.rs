@@ -114,8 +114,8 @@ impl Ints for U32x8 {
         greater(self: Self, other: Self) -> U32x8 { _mm256_cmpgt_epi32(self.0, other.0) }
         select(self: Self, yes: Self, no: Self) -> U32x8 { _mm256_blendv_epi8(no.0, yes.0, self.0) }
         min_of_quad(self: Self) -> U32x8 {{
-            let least = _mm256_min_epi32(self.0, _mm256_shuffle_epi32::<0b01_00_11_10>(self.0));
-            _mm256_min_epi32(least, _mm256_shuffle_epi32::<0b10_11_00_01>(least))
+            let min = _mm256_min_epi32(self.0, _mm256_shuffle_epi32::<0b01_00_11_10>(self.0));
+            _mm256_min_epi32(min, _mm256_shuffle_epi32::<0b10_11_00_01>(min))
         }}
         broadcast_lane(self: Self, at: u32) -> U32x8 { _mm256_permutevar8x32_epi32(self.0, _mm256_set1_epi32(at as i32)) }
         shuffle_in_quad(self: Self, at: Self) -> U32x8 {

@@ -115,8 +115,8 @@ impl Ints for U32x8 {
         greater(it, other) -> U32x8 { _mm_cmpgt_epi32(it, other) }
         select(it, yes, no) -> U32x8 { _mm_blendv_epi8(no, yes, it) }
         min_of_quad(it) -> U32x8 {{
-            let least = _mm_min_epi32(it, _mm_shuffle_epi32::<0b01_00_11_10>(it));
-            _mm_min_epi32(least, _mm_shuffle_epi32::<0b10_11_00_01>(least))
+            let min = _mm_min_epi32(it, _mm_shuffle_epi32::<0b01_00_11_10>(it));
+            _mm_min_epi32(min, _mm_shuffle_epi32::<0b10_11_00_01>(min))
         }}
         shuffle_in_quad(it, at) -> U32x8 {{
             // Each byte gets its lane's number times four, plus the number of the byte in its lane.

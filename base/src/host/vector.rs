@@ -77,8 +77,8 @@ pub trait Ints:
         let magnitude = self & Self::splat(0x7fff);
         let shifted = magnitude.shl(13);
         let normal = shifted + Self::splat(112 << 23);
-        let least = Self::splat(0x3880_0000);
-        let denormal = ((least | shifted).as_floats() - least.as_floats()).bits();
+        let min = Self::splat(0x3880_0000);
+        let denormal = ((min | shifted).as_floats() - min.as_floats()).bits();
         let special = shifted | Self::splat(0x7f80_0000);
         let finite = Self::splat(0x400).greater(magnitude).select(denormal, normal);
         sign | magnitude.greater(Self::splat(0x7bff)).select(special, finite)

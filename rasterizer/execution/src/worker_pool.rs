@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_is_the_empty_place() {
+    fn no_key_is_zero() {
         assert!((0..10_000u32).all(|i| matches!(CostHint::keyed(i), CostHint::Keyed(key) if key != 0)));
     }
 }

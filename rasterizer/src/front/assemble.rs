@@ -170,13 +170,13 @@ impl PrimitiveVertices for [u32; 6] {
 /// The vertices of a patch.
 #[derive(Clone, Copy)]
 pub struct Patch {
-    vertices: [u32; Patch::MOST],
+    vertices: [u32; Patch::MAX_VERTICES],
     count: u32,
 }
 
 impl Patch {
     /// Largest number of vertices (`maxTessellationPatchSize`).
-    pub const MOST: usize = MAX_PATCH_VERTICES as usize;
+    pub const MAX_VERTICES: usize = MAX_PATCH_VERTICES as usize;
 
     /// Returns the vertices, of which there is at least one.
     pub fn vertices(&self) -> &[u32] {
@@ -193,8 +193,8 @@ impl AsMut<[u32]> for Patch {
 /// The consecutive vertices of a patch, as many as the state has per patch.
 impl PrimitiveVertices for Patch {
     fn from_topology(state: &DrawState, i: u32, _n: u32) -> Self {
-        let count = state.patch_vertices.clamp(1, Patch::MOST as u32);
-        let mut vertices = [0; Patch::MOST];
+        let count = state.patch_vertices.clamp(1, Patch::MAX_VERTICES as u32);
+        let mut vertices = [0; Patch::MAX_VERTICES];
         for (vertex, at) in vertices[..count as usize].iter_mut().zip(0..) {
             *vertex = i.wrapping_mul(count).wrapping_add(at);
         }
@@ -240,8 +240,8 @@ pub fn segments(state: &DrawState, counts: &DrawCounts, indices: Option<&IndexBu
         push(0, counts.count);
         return out;
     };
-    let greatest = (u64::MAX >> (64 - 8 * indices.index_bytes.clamp(1, 4))) as u32;
-    let restart_index = indices.restart.unwrap_or(greatest);
+    let max = (u64::MAX >> (64 - 8 * indices.index_bytes.clamp(1, 4))) as u32;
+    let restart_index = indices.restart.unwrap_or(max);
     // Every index after the buffer's end reads as 0, so either none of them restarts or all do.
     let end = indices.before.saturating_add(indices.range.size);
     let inside = (end / u64::from(indices.index_bytes.clamp(1, 4))).saturating_sub(counts.first.into());

@@ -115,16 +115,16 @@ impl LargePrimitive<'_> {
         let mut inside = (0..2).all(|axis| self.tiles[axis] <= first[axis] && last[axis] <= self.tiles[axis + 2]);
         let corner = |tile: i32| i64::from(tile) * (i64::from(SUBPIXEL) << TILE_SHIFT);
         for edge in self.edges {
-            let (mut most, mut least) = (edge.c, edge.c);
+            let (mut max, mut min) = (edge.c, edge.c);
             for (axis, slope) in [edge.a, edge.b].into_iter().enumerate() {
                 let (slope, low, high) = (i64::from(slope), corner(first[axis]), corner(last[axis] + 1));
-                most += slope * if slope > 0 { high } else { low };
-                least += slope * if slope > 0 { low + self.inset } else { high - self.inset };
+                max += slope * if slope > 0 { high } else { low };
+                min += slope * if slope > 0 { low + self.inset } else { high - self.inset };
             }
-            if most < 0 {
+            if max < 0 {
                 return;
             }
-            inside &= least >= 0;
+            inside &= min >= 0;
         }
         if inside || level == self.leaf {
             let node = self.grid.node(level, self.layer, at.map(|c| c as u32));
@@ -151,7 +151,7 @@ mod tests {
     use base::abi::FragmentPrimitive;
 
     /// Upper bound of the number of entries of a primitive.
-    const MOST_ENTRIES: usize = 512;
+    const MAX_ENTRIES: usize = 512;
 
     /// Bins a triangle in a layer of a grid.
     fn binned(grid: &TileGrid, layer: u32, corners: [[i32; 2]; 3]) -> ChunkOutput {
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn entries_name_every_touched_tile_once_and_are_few() {
         let mut random = base::random::Rng(5);
-        let mut most = 0;
+        let mut max = 0;
         for round in 0..500 {
             let grid = TileGrid { tiles: [1 + random.below(256), 1 + random.below(256)], layers: 3, samples: 4 };
             let side = (256i32 << TILE_SHIFT) * SUBPIXEL;
@@ -200,7 +200,7 @@ mod tests {
             let corners = [0; 3].map(|_| [coordinate(), coordinate()]);
             let layer = round % 3;
             let out = binned(&grid, layer, corners);
-            most = most.max(out.bins.len());
+            max = max.max(out.bins.len());
             let all = tiles(&grid, &out);
             assert!(all.windows(2).all(|w| w[0] < w[1]), "{corners:?} {grid:?}: a tile is named twice");
             let Some(prim) = out.prims.last() else { continue };
@@ -218,7 +218,7 @@ mod tests {
                 assert!(!covered || all.binary_search(&number).is_ok(), "{corners:?} {grid:?}: tile {tile} is missing");
             }
         }
-        assert!(most < MOST_ENTRIES && most > 64, "{most} entries");
+        assert!(max < MAX_ENTRIES && max > 64, "{max} entries");
     }
 
     #[test]

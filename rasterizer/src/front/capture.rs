@@ -129,7 +129,7 @@ pub fn capture_batch(
 fn is_non_temporal(draw: &Draw, run: &Captured, to: &CaptureWriter) -> bool {
     let bytes = u64::from(draw.counts.count) * u64::from(draw.counts.instances) * to.stride as u64;
     let words = run.words as usize;
-    bytes >= NON_TEMPORAL_BYTES && 4 * words == to.stride && words <= MOST && to.next.addr().is_multiple_of(16)
+    bytes >= NON_TEMPORAL_BYTES && 4 * words == to.stride && words <= MAX_RUN_WORDS && to.next.addr().is_multiple_of(16)
 }
 
 /// Writes the kept output of a stream to its space.
@@ -224,16 +224,17 @@ impl CaptureWriter {
 }
 
 /// Largest number of words of a run that are written at once.
-const MOST: usize = 8;
+const MAX_RUN_WORDS: usize = 8;
 
-/// Writes a run of outputs of the vertices of primitives, in pieces of up to [`MOST`] words.
+/// Writes a run of outputs of the vertices of primitives, in pieces of up to [`MAX_RUN_WORDS`]
+/// words.
 #[inline(always)]
 fn write(primitives: &[Assembled], order: &[usize], shaded: ShadedVertices<'_>, run: &Captured, to: CaptureWriter) {
     let rows = shaded.layout.lanes() == LANES && is_sequential(primitives, order);
     let vertices = if rows { CaptureOrder::Sequential } else { CaptureOrder::Listed(primitives, order) };
     let (mut slot, mut to, mut left) = (run.slot as u16, to, run.words as usize);
     while left > 0 {
-        let words = left.min(MOST);
+        let words = left.min(MAX_RUN_WORDS);
         let piece = to.clone();
         match words {
             1 => write_words::<1>(vertices, shaded, slot, piece),
@@ -243,7 +244,7 @@ fn write(primitives: &[Assembled], order: &[usize], shaded: ShadedVertices<'_>, 
             5 => write_words::<5>(vertices, shaded, slot, piece),
             6 => write_words::<6>(vertices, shaded, slot, piece),
             7 => write_words::<7>(vertices, shaded, slot, piece),
-            _ => write_words::<MOST>(vertices, shaded, slot, piece),
+            _ => write_words::<MAX_RUN_WORDS>(vertices, shaded, slot, piece),
         }
         slot += words as u16;
         to.next = to.next.wrapping_add(4 * words);

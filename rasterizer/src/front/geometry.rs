@@ -152,8 +152,8 @@ impl<'a, S: PrimitiveSource<Vertices = AdjacentVertices>> GeometrySource<'a, S> 
             return false;
         }
         let lanes = self.link.outputs.lanes();
-        let most_rows = self.info.max_vertices as usize;
-        let fit = (CALL_BYTES / self.link.outputs.chunk_bytes().max(1)).min(CALL_VERTICES / lanes) / most_rows;
+        let max_rows = self.info.max_vertices as usize;
+        let fit = (CALL_BYTES / self.link.outputs.chunk_bytes().max(1)).min(CALL_VERTICES / lanes) / max_rows;
         let count = (fit.max(1) * lanes).min(self.invocations - self.begun);
         self.outcome = self.call(memory, self.begun, count);
         self.begun += count;
@@ -193,8 +193,8 @@ impl<'a, S: PrimitiveSource<Vertices = AdjacentVertices>> GeometrySource<'a, S> 
                 }
             }
         }
-        let most_rows = words.chunks(count) * self.info.max_vertices as usize;
-        let outputs = self.calls.outputs.words(self.link.outputs.words((most_rows + 1) * words.lanes()));
+        let max_rows = words.chunks(count) * self.info.max_vertices as usize;
+        let outputs = self.calls.outputs.words(self.link.outputs.words((max_rows + 1) * words.lanes()));
         let mut batch = PrimitiveBatch {
             header: memory.header(self.stage),
             count: count as u32,
@@ -212,7 +212,7 @@ impl<'a, S: PrimitiveSource<Vertices = AdjacentVertices>> GeometrySource<'a, S> 
         // facts. Offsets of vertices lie in the outputs of the stage before, those of slots among
         // its slots. The icd guarantees that stage and context match.
         unsafe { self.stage.run(&self.draw.draw.context, (&raw mut batch).cast()) };
-        CallOutcome { count, rows: (batch.rows as usize).min(most_rows) }
+        CallOutcome { count, rows: (batch.rows as usize).min(max_rows) }
     }
 
     /// Lists the vertices that invocations of the last call have made, unless those are most of its

@@ -205,8 +205,8 @@ mod tests {
             for (i, [a, b]) in ends.iter_mut().enumerate() {
                 let coordinate = |random: &mut base::random::Rng| random.below(120 * SUBPIXEL as u32) as i32 - 2560;
                 (a.x, a.y) = (coordinate(&mut random), coordinate(&mut random));
-                let most = random.pick(&[1, 64, 700, 700, 700, 3000]);
-                let step = |random: &mut base::random::Rng| random.below(2 * most) as i32 - most as i32;
+                let max = random.pick(&[1, 64, 700, 700, 700, 3000]);
+                let step = |random: &mut base::random::Rng| random.below(2 * max) as i32 - max as i32;
                 (b.x, b.y) = (a.x + step(&mut random), a.y + step(&mut random));
                 if random.below(8) == 0 {
                     (a.x, b.x) = (a.x & !127, a.x & !127);

@@ -107,10 +107,10 @@ impl MeshDispatchList {
         list
     }
 
-    fn push(&mut self, groups: [u32; 3], most: u64, task: usize) {
+    fn push(&mut self, groups: [u32; 3], max: u64, task: usize) {
         let requested = product(groups);
-        self.excessive += u32::from(requested > most);
-        let count = requested.min(most) as u32;
+        self.excessive += u32::from(requested > max);
+        let count = requested.min(max) as u32;
         if count != 0 {
             self.sets.push(MeshDispatch { first: self.total, count, groups, task });
             self.total += count;

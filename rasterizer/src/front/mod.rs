@@ -59,7 +59,7 @@ pub use mesh_dispatch::{MeshDispatchList, tasks_per_batch};
 pub use plan::{CaptureTarget, DrawChunk, FrontDraw, FrontPlan, cut, viewports};
 #[cfg(test)]
 pub use setup::UNSET_PRIM;
-pub use stream::{BATCH_PRIMITIVES, MOST_PATCHES};
+pub use stream::{BATCH_PRIMITIVES, MAX_PATCHES};
 pub use viewport::Transform;
 
 use crate::api::statistic;
@@ -75,7 +75,7 @@ use tessellation::TessellationSource;
 
 /// Largest number of bytes of a chunk's output. A larger one is given up, as if there were no
 /// memory for it, because the output of stages for a single patch or primitive has no other bound.
-const MOST_BYTES: usize = 512 << 20;
+const MAX_OUTPUT_BYTES: usize = 512 << 20;
 
 /// Front-end memory of a worker.
 #[derive(Default)]
@@ -169,7 +169,7 @@ fn run_any(
         set_up(level, draw, grid, (&batch, !any), setup, out);
         out.taken += batch.primitives.len() as u32;
         (any, known) = (true, true);
-        if out.bytes() > MOST_BYTES {
+        if out.bytes() > MAX_OUTPUT_BYTES {
             base::alloc::or_unwind(Err(base::alloc::OutOfMemory))
         }
     }

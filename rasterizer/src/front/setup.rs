@@ -54,9 +54,9 @@ impl Outline {
     #[inline(always)]
     pub fn extremes(&self) -> [i32; 4] {
         let [p, q, r, s] = self.corners;
-        let least = |i: usize| p[i].min(q[i]).min(r[i].min(s[i]));
-        let greatest = |i: usize| p[i].max(q[i]).max(r[i].max(s[i]));
-        [least(0), least(1), greatest(0), greatest(1)]
+        let min = |i: usize| p[i].min(q[i]).min(r[i].min(s[i]));
+        let max = |i: usize| p[i].max(q[i]).max(r[i].max(s[i]));
+        [min(0), min(1), max(0), max(1)]
     }
 
     /// Returns the pixels whose samples can be inside: x0, y0, x1, y1; empty ranges are possible.
@@ -154,14 +154,14 @@ impl Bounding {
 
     /// Returns the first pixel along an axis.
     #[inline(always)]
-    pub fn first(self, least: i32) -> i32 {
-        (least + self.low) >> SUBPIXEL_BITS
+    pub fn first(self, min: i32) -> i32 {
+        (min + self.low) >> SUBPIXEL_BITS
     }
 
     /// Returns one more than the last pixel along an axis.
     #[inline(always)]
-    pub fn end(self, greatest: i32) -> i32 {
-        ((greatest + self.high) >> SUBPIXEL_BITS) + 1
+    pub fn end(self, max: i32) -> i32 {
+        ((max + self.high) >> SUBPIXEL_BITS) + 1
     }
 }
 

@@ -10,7 +10,7 @@ use execution::StageMemory;
 pub const BATCH_PRIMITIVES: u32 = 256;
 
 /// Largest number of patches of a chunk.
-pub const MOST_PATCHES: u32 = 16;
+pub const MAX_PATCHES: u32 = 16;
 
 /// An assembled primitive: the numbers of its vertices in the batch, and
 /// `PrimitiveId` (or a number of [`Batch::records`]). For setup, the provoking vertex comes first.

@@ -9,7 +9,7 @@ use super::assemble::{Patch, read_index};
 use super::link::{AttributeFetch, FetchKind};
 use super::plan::FrontDraw;
 use super::soa_fetch;
-use super::stream::{BATCH_PRIMITIVES, MOST_PATCHES};
+use super::stream::{BATCH_PRIMITIVES, MAX_PATCHES};
 use crate::api::Draw;
 use crate::stages::NO_SLOT;
 use base::abi::{SlotLayout, VertexBatch};
@@ -42,7 +42,7 @@ impl Default for VertexReuseTable {
     }
 }
 
-const _: () = assert!(MOST_PATCHES as usize * Patch::MOST * 2 <= TABLE);
+const _: () = assert!(MAX_PATCHES as usize * Patch::MAX_VERTICES * 2 <= TABLE);
 const _: () = assert!(3 * BATCH_PRIMITIVES as usize * 2 < TABLE && 6 * (BATCH_PRIMITIVES as usize) < TABLE);
 
 impl VertexReuseTable {
@@ -56,7 +56,7 @@ impl VertexReuseTable {
     }
 
     /// Returns the local number of `index`, which is `next` if the index is new. `next` is at most
-    /// six for each primitive of the chunk, or 32 for each of [`MOST_PATCHES`].
+    /// six for each primitive of the chunk, or 32 for each of [`MAX_PATCHES`].
     #[inline(always)]
     pub fn find(&mut self, index: u32, next: u32) -> u32 {
         let mut at = base::hash::hash_u32(index, TABLE_BITS) % TABLE;
@@ -253,8 +253,8 @@ impl<F: Fn(u32) -> u64> AttributeElements<'_, F> {
             last = last.max((self.element)(n));
         }
         let end = last.checked_mul(self.stride).and_then(|at| at.checked_add(self.offset + bytes));
-        let least = || self.numbers.iter().map(|&n| self.at(n)).min().unwrap_or(0);
-        end.is_some_and(|end| self.buffer.contains_bytes(least, end))
+        let min = || self.numbers.iter().map(|&n| self.at(n)).min().unwrap_or(0);
+        end.is_some_and(|end| self.buffer.contains_bytes(min, end))
     }
 
     /// Returns the first `BYTES` bytes of a number's element if memory backs all of them, and zeros

@@ -220,17 +220,17 @@ impl BinSorter {
     /// Sorts (node, primitive) pairs that are in the order of the primitives.
     pub fn sort(&mut self, bins: &mut Vec<u64>) {
         let node = |bin: u64| (bin >> 32) as usize;
-        let (mut least, mut greatest, mut ascends, mut last) = (u64::MAX, 0, true, 0);
+        let (mut min, mut max, mut ascends, mut last) = (u64::MAX, 0, true, 0);
         for &bin in bins.iter() {
-            (least, greatest) = (least.min(bin), greatest.max(bin));
+            (min, max) = (min.min(bin), max.max(bin));
             ascends &= last <= bin;
             last = bin;
         }
         if ascends {
             return;
         }
-        let (first, nodes) = (node(least), node(greatest) - node(least) + 1);
-        if nodes > MOST_PLACES.max(2 * bins.len()) {
+        let (first, nodes) = (node(min), node(max) - node(min) + 1);
+        if nodes > MAX_PLACES.max(2 * bins.len()) {
             return bins.sort_unstable();
         }
         self.places.clear();
@@ -251,7 +251,7 @@ impl BinSorter {
 }
 
 /// Largest number of counters; clearing and summing so many takes negligible time.
-const MOST_PLACES: usize = 1024;
+const MAX_PLACES: usize = 1024;
 
 // SAFETY: the pointers in `prims` point into `attributes` of the same output (or are null). One
 // worker fills the output, and afterwards it is only read.

@@ -44,19 +44,19 @@ impl ChunkOutputPool {
     /// Empties outputs and keeps as many as are allowed for the number of threads. Processors that
     /// have more than others lose outputs.
     pub fn recycle(&self, outputs: impl Iterator<Item = ChunkOutput>, threads: usize) {
-        let most = KEEP_ALL_BYTES.max(threads.saturating_mul(KEEP_THREAD_BYTES));
+        let max = KEEP_ALL_BYTES.max(threads.saturating_mul(KEEP_THREAD_BYTES));
         let mut all = self.0.lock();
         let mut bytes: usize = all.values().map(|kept| kept.bytes).sum();
         for mut output in outputs {
             let (own, processor) = (output.capacity(), output.processor);
-            while bytes + own > most {
+            while bytes + own > max {
                 let largest = all.iter_mut().max_by_key(|(_, kept)| kept.bytes);
                 let Some(gone) = largest.filter(|(of, _)| **of != processor).and_then(|(_, kept)| kept.pop()) else {
                     break;
                 };
                 bytes -= gone.capacity();
             }
-            if own <= KEEP_BYTES && bytes + own <= most {
+            if own <= KEEP_BYTES && bytes + own <= max {
                 output.clear();
                 let kept = all.entry(processor).or_default();
                 kept.bytes += own;

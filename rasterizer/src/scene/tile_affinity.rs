@@ -25,8 +25,8 @@ impl TileAffinity {
         }
         let mut by_processor: Vec<(usize, u32)> = (0..runs.tiles() as u32)
             .map(|tile| {
-                let most = runs.first_of(tile as usize).iter().max_by_key(|run| run.len());
-                (most.map_or(0, |run| outputs[run.chunk as usize].processor), tile)
+                let max = runs.first_of(tile as usize).iter().max_by_key(|run| run.len());
+                (max.map_or(0, |run| outputs[run.chunk as usize].processor), tile)
             })
             .collect();
         // Tiles stay in their order.

@@ -32,8 +32,8 @@ pub fn divide(pattern: &mut TessellationPattern, spacing: Spacing, levels: &Tess
     }
     // If both inner levels are minimal, nothing lies between their outermost vertices and the
     // edges; if one is, an inner vertex must not be on an edge.
-    let least = inner.iter().all(|d| d.segments == 1);
-    let inner = inner.map(|division| if least { division.closed(spacing) } else { division.at_least_two(spacing) });
+    let min = inner.iter().all(|d| d.segments == 1);
+    let inner = inner.map(|division| if min { division.closed(spacing) } else { division.at_least_two(spacing) });
     let grid = InnerGrid::new(pattern, inner);
     let first = pattern.vertices.len() as u32;
     let mut next = first;

@@ -29,12 +29,12 @@ impl Division {
     /// Makes the division of an edge by a level. A NaN is clamped to the minimum.
     pub fn new(level: f32, spacing: Spacing) -> Division {
         let max = MAX_TESSELLATION_LEVEL as f32;
-        let (least, most) = match spacing {
+        let (min, max) = match spacing {
             Spacing::Equal => (1.0, max),
             Spacing::FractionalEven => (2.0, max),
             Spacing::FractionalOdd => (1.0, max - 1.0),
         };
-        let level = level.max(least).min(most);
+        let level = level.max(min).min(max);
         let up = level.ceil() as u32;
         match spacing {
             Spacing::Equal => Division { segments: up, level: up as f32 },

@@ -160,7 +160,7 @@ fn order_is_that_of_the_draws() {
 }
 
 #[test]
-fn what_does_not_fit_is_left_out_and_counted() {
+fn primitives_that_do_not_fit_are_dropped_and_counted() {
     // 301 triangles fit buffer 1, which begins one word in; the others are large enough.
     let vertices: Vec<V> = (0..12000).map(vertex).collect();
     let sizes = [32 * 1000, 1 + 5 * 903 + 14, 0, 32 * 1000];

@@ -26,7 +26,7 @@ fn cover(z: f32, color: [f32; 4]) -> Vec<V> {
 
 /// The way in which a picture is drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Way {
+struct RenderMode {
     removes_hidden_surfaces: bool,
     flat: bool,
 }
@@ -75,28 +75,28 @@ impl SceneOf {
         SceneOf { vertices, states, color, samples }
     }
 
-    fn stage(&self, number: u32, way: Way) -> CompiledStage {
+    fn stage(&self, number: u32, mode: RenderMode) -> CompiledStage {
         let none = FragmentInfo::default();
         match number {
             0 => fragment_stage(fs_kill, &[], FragmentInfo { kills: true, ..none }),
             1 => fragment_stage(fs_depth, &[BuiltinSlot::FragDepth], FragmentInfo { writes_depth: true, ..none }),
             2 | 3 => fragment_stage(fs_color, &[], none),
-            _ => fragment_stage(fs_flat, &[], FragmentInfo { flat: way.flat, ..none }),
+            _ => fragment_stage(fs_flat, &[], FragmentInfo { flat: mode.flat, ..none }),
         }
     }
 
     /// Returns all bytes of colour and depth, and the number of samples that passed.
-    fn draw(&self, (w, h): (u32, u32), way: Way) -> (Vec<u8>, Vec<u8>, u64) {
+    fn draw(&self, (w, h): (u32, u32), mode: RenderMode) -> (Vec<u8>, Vec<u8>, u64) {
         let (color, depth) = (Image::new(self.color, w, h, self.samples, 1), Image::new(D32F, w, h, self.samples, 1));
         let engine = Engine::new(2);
         let mut pass = engine.begin_rendering(targets(&color, Some(&depth)));
-        if !way.removes_hidden_surfaces {
+        if !mode.removes_hidden_surfaces {
             pass.without_hidden_surface_removal();
         }
         let passed = Arc::new(std::sync::atomic::AtomicU64::new(0));
         pass.clear_depth_stencil(Some(0.75), None, [0, 0, w, h], 0, 1);
         for (vertices, (stage, state)) in self.vertices.iter().zip(&self.states) {
-            let mut draw = draw_with(Some(self.stage(*stage, way)), state.clone(), vertices);
+            let mut draw = draw_with(Some(self.stage(*stage, mode)), state.clone(), vertices);
             draw.queries.occlusion = Some(passed.clone());
             pass.draw(draw);
         }
@@ -110,14 +110,14 @@ fn neither_hidden_nor_flat_surfaces_change_a_bit() {
     let size = (150, 90);
     for seed in 1..60 {
         let scene = SceneOf::new(seed, size);
-        let want = scene.draw(size, Way { removes_hidden_surfaces: false, flat: false });
+        let want = scene.draw(size, RenderMode { removes_hidden_surfaces: false, flat: false });
         assert!(want.0.iter().any(|&byte| byte != 0), "seed {seed} draws nothing");
         for (removes_hidden_surfaces, flat) in [(true, false), (false, true), (true, true)] {
-            let way = Way { removes_hidden_surfaces, flat };
-            let got = scene.draw(size, way);
+            let mode = RenderMode { removes_hidden_surfaces, flat };
+            let got = scene.draw(size, mode);
             let first = |a: &[u8], b: &[u8]| a.iter().zip(b).position(|(a, b)| a != b);
             let differs = (first(&want.0, &got.0), first(&want.1, &got.1), want.2 == got.2);
-            assert_eq!(differs, (None, None, true), "seed {seed} {way:?}");
+            assert_eq!(differs, (None, None, true), "seed {seed} {mode:?}");
         }
     }
 }

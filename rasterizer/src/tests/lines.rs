@@ -127,17 +127,17 @@ fn wide_smooth_lines_are_opaque_inside() {
 /// which each side has half.
 #[test]
 fn widths_reach_the_limit_in_small_steps() {
-    let most = LINE_WIDTH_RANGE[1];
+    let max = LINE_WIDTH_RANGE[1];
     let image = Image::new(RGBA32F, 16, 300, 1, 1);
     let mut s = lines(Topology::LineList, LineMode::Rectangular, None);
     s.viewports = [Viewport { x: 0.0, y: 0.0, width: 16.0, height: 300.0, min_depth: 0.0, max_depth: 1.0 }].into();
     s.scissors = [[0, 0, 16, 300]].into();
-    s.line_width = 2.0 * most;
+    s.line_width = 2.0 * max;
     let across = [v(-1.0, 0.0, 0.5, [1.0; 4]), v(1.0, 0.0, 0.5, [1.0; 4])];
     render(1, targets(&image, None), [draw(s, &across)]);
     let covered = |y| image.texel::<[f32; 4]>(Aspect::Color, 8, y, 0, 0)[0] == 1.0;
     let rows: Vec<u32> = (0..300).filter(|&y| covered(y)).collect();
-    assert_eq!(rows, (150 - most as u32 / 2..150 + most as u32 / 2).collect::<Vec<_>>());
+    assert_eq!(rows, (150 - max as u32 / 2..150 + max as u32 / 2).collect::<Vec<_>>());
     // The width of a smooth line is measured by its coverage.
     let image = Image::new(RGBA32F, 64, 64, 1, 1);
     let mut s = lines(Topology::LineList, LineMode::Smooth, None);

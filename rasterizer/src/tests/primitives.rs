@@ -112,7 +112,7 @@ fn a_geometry_stage_stands_between_vertices_and_setup() {
 }
 
 #[test]
-fn draws_are_cut_by_what_became_of_the_last_ones() {
+fn chunks_are_sized_by_the_measured_amplification() {
     let plain = GraphicsStages::new([vertex_stage()]).expect("a pipeline");
     plain.record_amplification(1, 100);
     assert_eq!(plain.estimate_primitives(7), 7, "nothing makes primitives of others");

@@ -84,11 +84,11 @@ fn rectangles_cover_what_their_triangles_do() {
         let samples = if round % 3 == 0 { 4 } else { 1 };
         // Sizes are from a fraction of a pixel to most of the target; some rectangles reach beyond
         // its edge.
-        let most = [300, 2000, 12000][random.below(3) as usize];
+        let max = [300, 2000, 12000][random.below(3) as usize];
         let rects: Vec<[i32; 4]> = (0..1 + random.below(4))
             .map(|_| {
                 let [x, y] = [0; 2].map(|_| random.below(SIDE * 256) as i32 - 512);
-                [x, y, x + 1 + random.below(most) as i32, y + 1 + random.below(most) as i32]
+                [x, y, x + 1 + random.below(max) as i32, y + 1 + random.below(max) as i32]
             })
             .collect();
         let mut vertices = Vec::new();
@@ -114,7 +114,7 @@ fn rectangles_cover_what_their_triangles_do() {
 }
 
 #[test]
-fn only_what_is_one_rectangle_is_set_up_as_one() {
+fn only_exact_rectangles_are_set_up_as_one() {
     let _counting = COUNTING.lock();
     let random = &mut Rng(0x9a1e);
     let rect = [8 << 8, 8 << 8, 40 << 8, 24 << 8];
@@ -157,7 +157,7 @@ fn only_what_is_one_rectangle_is_set_up_as_one() {
 /// Tests that two pipelines that pass different sets of values to fragments agree about the values
 /// that both pass.
 #[test]
-fn a_value_has_the_same_bits_whatever_comes_with_it() {
+fn attribute_bits_do_not_depend_on_other_attributes() {
     let _counting = COUNTING.lock();
     let random = &mut Rng(0xb175);
     for _ in 0..100 {
@@ -246,12 +246,12 @@ fn rectangles_with_an_epilogue_are_the_pixels_of_quads() {
         let [w, h] = size;
         let mut vertices = Vec::new();
         for _ in 0..1 + random.below(40) {
-            let most = [6, 20, 120][random.below(3) as usize];
+            let max = [6, 20, 120][random.below(3) as usize];
             let whole = random.below(3) != 0;
             let mut place =
-                |most: u32| if whole { 256 * random.below(most) as i32 } else { random.below(256 * most) as i32 };
+                |max: u32| if whole { 256 * random.below(max) as i32 } else { random.below(256 * max) as i32 };
             let [x, y] = [place(w), place(h)];
-            let rect = [x, y, x + 256 + place(most), y + 256 + place(most)];
+            let rect = [x, y, x + 256 + place(max), y + 256 + place(max)];
             // The values are those of a plane in which sums are exact.
             let mut part = || [0; 4].map(|_: i32| random.below(64) as f32 / 64.0 - 0.25);
             let (first, across, down) = (part(), part(), part());

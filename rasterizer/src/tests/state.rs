@@ -490,15 +490,15 @@ fn depth_bias_clamp_and_bounds() {
     assert_eq!(once(&|_| (), 1.5), (0, 0.0));
     let clamps = |s: &mut DrawState| (s.depth_clamp, s.depth_clip) = (true, false);
     assert_eq!(once(&clamps, 1.5), (0xffff, 1.0));
-    let bounds = |s: &mut DrawState, least: f32| {
-        (s.pixel.depth_bounds_test, s.pixel_values.depth_bounds) = (true, [least, 0.2]);
+    let bounds = |s: &mut DrawState, min: f32| {
+        (s.pixel.depth_bounds_test, s.pixel_values.depth_bounds) = (true, [min, 0.2]);
     };
     assert_eq!(once(&|s| bounds(s, 0.1), 0.5), (0, 0.0));
     assert_eq!(once(&|s| bounds(s, 0.0), 0.5).1, 1.0);
 }
 
 #[test]
-fn a_bias_has_the_unit_that_is_asked_for() {
+fn depth_bias_uses_the_requested_unit() {
     let once = |format, unit: DepthBiasUnit, constant: f32| {
         let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(format, W, H, 1, 1));
         let mut s = depth_state(CompareOp::Always);

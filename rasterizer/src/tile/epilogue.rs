@@ -11,7 +11,7 @@ use base::abi::{RECTANGLE_LANES, Rectangle, RectangleBatch};
 use base::host::prefetch;
 
 /// Largest number of rectangles of a call.
-const MOST: usize = 32;
+const MAX_RECTANGLES: usize = 32;
 
 impl TileJob<'_> {
     /// Determines whether the draw has rectangles in the tile whose columns begin at
@@ -52,7 +52,7 @@ impl TileJob<'_> {
         }
         let [x0, y0, x1, y1] = [x0, y0, x1, y1].map(|c| c as u16);
         self.scratch.rectangles.0.push(Rectangle { x0, y0, x1, y1, primitive: (&raw const *prim).cast() });
-        if self.scratch.rectangles.0.len() == MOST {
+        if self.scratch.rectangles.0.len() == MAX_RECTANGLES {
             self.write_rectangles();
         }
         true

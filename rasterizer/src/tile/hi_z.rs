@@ -23,7 +23,7 @@ const SHIFT: u32 = 4;
 const VISITS_BEFORE_REFRESH: u32 = 32;
 /// Largest number of squares for which bounds are kept; larger attachments (layers of large images)
 /// have no bounds.
-const MOST_SQUARES: usize = 1 << 20;
+const MAX_SQUARES: usize = 1 << 20;
 
 /// The depth range of one square; only the worker that owns its tile writes it.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl HiZ {
             visits: AtomicU32::new(VISITS_BEFORE_REFRESH),
         };
         let tile = || HiZTile(core::array::from_fn(|_| unknown()));
-        (count <= MOST_SQUARES / (SIDE * SIDE)).then(|| HiZ {
+        (count <= MAX_SQUARES / (SIDE * SIDE)).then(|| HiZ {
             tiles: (0..count).map(|_| tile()).collect(),
             columns,
             rows,

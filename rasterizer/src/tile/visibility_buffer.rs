@@ -15,9 +15,9 @@ use super::quads::Quads;
 use crate::prim::{ChunkOutput, Prim};
 
 /// Largest number of owners, because their numbers have 16 bits.
-const MOST: usize = u16::MAX as usize;
+const MAX_PRIMITIVES: usize = u16::MAX as usize;
 /// Largest number of draws among the owners, because each has a batch of quads.
-const MOST_DRAWS: usize = 64;
+const MAX_DRAWS: usize = 64;
 
 /// Owners of the pixels of a 4×4 block: `4*j + i` is pixel (i, j).
 pub type OwnerBlock = [u16; 16];
@@ -75,12 +75,12 @@ impl VisibilityBuffer {
 
     /// Returns true if a draw that overwrites these attachments fits.
     pub fn fits_draw(&self, attachments: u8) -> bool {
-        self.draw_count < MOST_DRAWS && (self.is_empty() || self.attachments == attachments)
+        self.draw_count < MAX_DRAWS && (self.is_empty() || self.attachments == attachments)
     }
 
     /// Returns true if the primitives of a chunk fit.
     pub fn fits_chunk(&self, output: &ChunkOutput) -> bool {
-        self.primitives.len() + output.prims.len() <= MOST
+        self.primitives.len() + output.prims.len() <= MAX_PRIMITIVES
     }
 
     /// Makes a draw the one to which the next owners belong; the draw must fit.

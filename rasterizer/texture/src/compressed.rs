@@ -357,22 +357,22 @@ unsafe fn colors_of<const ONE: bool>(
 }
 
 /// Returns in all lanes the smallest number of the pixels at the corners of two chunks (with `ONE`,
-/// of one chunk), but at most `most`. It is the smallest number of all lanes if the lanes lie side
+/// of one chunk), but at most `max`. It is the smallest number of all lanes if the lanes lie side
 /// by side in an image.
 ///
 /// # Safety
 /// The host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn min_of_corners<const ONE: bool>(of: __m512i, most: u32) -> __m512i {
+unsafe fn min_of_corners<const ONE: bool>(of: __m512i, max: u32) -> __m512i {
     // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let corners = match ONE {
             true => _mm512_setr_epi32(0, 2, 5, 7, 0, 2, 5, 7, 0, 2, 5, 7, 0, 2, 5, 7),
             false => _mm512_setr_epi32(0, 2, 13, 15, 0, 2, 13, 15, 0, 2, 13, 15, 0, 2, 13, 15),
         };
-        let least = min_of_quads(_mm512_permutexvar_epi32(corners, of));
-        _mm512_min_epi32(least, _mm512_set1_epi32(most as i32))
+        let min = min_of_quads(_mm512_permutexvar_epi32(corners, of));
+        _mm512_min_epi32(min, _mm512_set1_epi32(max as i32))
     }
 }
 
@@ -387,10 +387,10 @@ unsafe fn min_of_corners<const ONE: bool>(of: __m512i, most: u32) -> __m512i {
 unsafe fn near_tiles(reader: &TileReader, [first, second]: [__m512i; 2], mask: u16) -> Option<[__m512i; 2]> {
     // SAFETY: the texels lie inside of the slice, and the host has the 512-bit level (`# Safety`).
     unsafe {
-        let least = _mm512_srli_epi32::<2>(min_of_both(min_of_quads(first)));
+        let min = _mm512_srli_epi32::<2>(min_of_both(min_of_quads(first)));
         // Intrinsics are not inlined in closures.
-        let a = _mm512_sub_epi32(_mm512_srli_epi32::<2>(first), least);
-        let b = _mm512_sub_epi32(_mm512_srli_epi32::<2>(second), least);
+        let a = _mm512_sub_epi32(_mm512_srli_epi32::<2>(first), min);
+        let b = _mm512_sub_epi32(_mm512_srli_epi32::<2>(second), min);
         let tiles = _mm512_or_si512(a, b);
         let one = _mm512_set1_epi32(1);
         if is_wanted(_mm512_cmpgt_epu32_mask(tiles, one), mask.into()) {
@@ -398,8 +398,8 @@ unsafe fn near_tiles(reader: &TileReader, [first, second]: [__m512i; 2], mask: u
         }
         let wanted = mask | mask << MAX_LANES;
         let others = _mm512_test_epi32_mask(tiles, one) & wanted;
-        let column = _mm_cvtsi128_si32(_mm512_castsi512_si128(least)) as u32;
-        let row = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<2>(least)) as u32;
+        let column = _mm_cvtsi128_si32(_mm512_castsi512_si128(min)) as u32;
+        let row = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<2>(min)) as u32;
         let tiles = reader.tiles([column, row], [others & 0xff != 0, others >> MAX_LANES != 0]);
         let three = _mm512_set1_epi32(3);
         let [a_inside, b_inside] = [_mm512_and_si512(first, three), _mm512_and_si512(second, three)];
@@ -424,14 +424,14 @@ unsafe fn tiles_of_two(reader: &TileReader, [x, y]: [__m512i; 2]) -> Option<__m5
     // SAFETY: the texels lie inside of the slice, and the host has the 512-bit level (`# Safety`).
     unsafe {
         let one = _mm512_set1_epi32(1);
-        let least = [_mm512_reduce_min_epi32(x) >> 2, _mm512_reduce_min_epi32(y) >> 2];
-        let a = _mm512_sub_epi32(_mm512_srli_epi32::<2>(x), _mm512_set1_epi32(least[0]));
-        let b = _mm512_sub_epi32(_mm512_srli_epi32::<2>(y), _mm512_set1_epi32(least[1]));
+        let min = [_mm512_reduce_min_epi32(x) >> 2, _mm512_reduce_min_epi32(y) >> 2];
+        let a = _mm512_sub_epi32(_mm512_srli_epi32::<2>(x), _mm512_set1_epi32(min[0]));
+        let b = _mm512_sub_epi32(_mm512_srli_epi32::<2>(y), _mm512_set1_epi32(min[1]));
         if _mm512_cmpgt_epu32_mask(_mm512_or_si512(a, b), one) != 0 {
             return None;
         }
         let (right, lower) = (_mm512_test_epi32_mask(a, one), _mm512_test_epi32_mask(b, one));
-        let tiles = reader.tiles(least.map(|tile| tile as u32), [right != 0, lower != 0]);
+        let tiles = reader.tiles(min.map(|tile| tile as u32), [right != 0, lower != 0]);
         let three = _mm512_set1_epi32(3);
         let (x, y) = (_mm512_and_si512(x, three), _mm512_and_si512(y, three));
         let columns = _mm512_or_si512(x, _mm512_slli_epi32::<4>(a));

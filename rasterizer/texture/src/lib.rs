@@ -14,11 +14,11 @@
 //!    without kernels.
 //! 2. `kernels` selects kernels by format. It has the functions that generated code calls directly,
 //!    or for many chunks at once (`chunk_batch`).
-//! 3. Four modules take the operations: `sample_2d` (2D views, plain samplers), `sample_any` (all
-//!    other samples), `scalar` (images with cells, lane by lane) and `fetch_store` (fetch, store,
-//!    atomics). They find levels (`lod`), texels and weights (`address`, `cube`), filter, and map
-//!    components (`swizzle`). `sample_2d_batch` has the most frequent samples of many chunks for
-//!    hosts with 256-bit vectors.
+//! 3. Four modules take the operations: `lanes8::sample_2d` (2D views, plain samplers),
+//!    `sample_any` (all other samples), `scalar` (images with cells, lane by lane) and
+//!    `fetch_store` (fetch, store, atomics). They find levels (`lod`), texels and weights
+//!    (`address`, `cube`), filter, and map components (`swizzle`). `sample_2d_batch` has the most
+//!    frequent samples of many chunks for hosts with 256-bit vectors.
 //! 4. `texel` and `compressed` find a texel's bytes in its slice and unpack them; texels of
 //!    compressed formats come from the cache of `decode_cache`. `words` moves the bytes of all
 //!    lanes, and `window` those of neighbouring lanes (`slice` has the slice's address). `bilinear`

@@ -37,7 +37,7 @@ pub struct Detail {
     /// Number of levels that active lanes need: 1, or 2 if two are blended.
     pub levels: usize,
     /// Largest number of probes of a lane.
-    pub most: u32,
+    pub max_probes: u32,
     /// First and second level of each lane.
     pub level: [[u32; MAX_LANES]; 2],
     /// Weight of the second level, as bits of floats.
@@ -54,7 +54,7 @@ impl Detail {
     /// The base level with one probe.
     pub const BASE: Detail = Detail {
         levels: 1,
-        most: 1,
+        max_probes: 1,
         level: [[0; MAX_LANES]; 2],
         weight: [0; MAX_LANES],
         probes: [1; MAX_LANES],
@@ -137,11 +137,11 @@ fn base_lod(view: &ImageView, sampler: &Sampler, args: &ImageArgs, lane: usize) 
     }
     let squares = d.map(|d| length_squared(view, d));
     let x_major = squares[0] >= squares[1];
-    let (largest, least) = if x_major { (squares[0], squares[1]) } else { (squares[1], squares[0]) };
+    let (largest, min) = if x_major { (squares[0], squares[1]) } else { (squares[1], squares[0]) };
     if sampler.max_anisotropy <= 1.0 || view.dim != Dim::D2 || largest.is_nan() || largest == 0.0 {
         return Lod { unclamped: 0.5 * log2(largest), probes: 1, ..Lod::default() };
     }
-    let (major, minor) = (largest.sqrt(), least.sqrt());
+    let (major, minor) = (largest.sqrt(), min.sqrt());
     // A ratio of NaN or infinity counts as the largest one.
     let probes = (major / minor).ceil().max(1.0).min(sampler.max_anisotropy.min(MAX_SAMPLER_ANISOTROPY).floor());
     let axis = d[usize::from(!x_major)];
@@ -172,8 +172,8 @@ pub fn lods(view: &ImageView, sampler: &Sampler, args: &ImageArgs) -> [Lod; MAX_
     for (i, lod) in lods.iter_mut().enumerate() {
         let bias = if args.lod_mode == LodMode::Implicit { args.lod[i] } else { 0.0 };
         lod.unclamped += (sampler.lod_bias + bias).max(-MAX_LOD_BIAS).min(MAX_LOD_BIAS);
-        let least = sampler.min_lod.max(args.min_lod[i]);
-        let lambda = lod.unclamped.max(least).min(sampler.max_lod);
+        let min = sampler.min_lod.max(args.min_lod[i]);
+        let lambda = lod.unclamped.max(min).min(sampler.max_lod);
         (lod.lambda, lod.magnified) = (lambda.max(view.min_lod), lambda <= 0.0);
     }
     lods
@@ -339,8 +339,8 @@ pub fn of_quads<H: Host, const PROBES: bool>(
 #[inline(always)]
 fn selected<H: Host>(view: &ImageView, sampler: &Sampler, unclamped: H::Floats, min_lod: H::Floats, out: &mut Detail) {
     let float = H::Floats::splat;
-    let least = min_lod.max(float(sampler.min_lod));
-    let lambda = unclamped.max(least).min(float(sampler.max_lod)).max(float(view.min_lod));
+    let min = min_lod.max(float(sampler.min_lod));
+    let lambda = unclamped.max(min).min(float(sampler.max_lod)).max(float(view.min_lod));
     let last = view.levels.max(1) - 1;
     let d = clamp(lambda, 0.0, last as f32);
     let floor = d.truncate_to_int();
@@ -377,9 +377,9 @@ fn footprint<H: Host, const PROBES: bool>(
         return isotropic;
     }
     let (major, minor) = (largest.sqrt(), select(x_major, squares[1], squares[0]).sqrt());
-    let most = sampler.max_anisotropy.min(MAX_SAMPLER_ANISOTROPY).floor();
+    let max = sampler.max_anisotropy.min(MAX_SAMPLER_ANISOTROPY).floor();
     // A ratio of NaN counts as 1.
-    let probes = (major / minor).ceil().max(float(1.0)).min(float(most));
+    let probes = (major / minor).ceil().max(float(1.0)).min(float(max));
     // The largest length is neither 0 nor NaN in these lanes.
     let has = largest.greater(float(0.0));
     out.probes = select(has, probes, float(1.0)).truncate_to_int().to_array();
@@ -387,7 +387,7 @@ fn footprint<H: Host, const PROBES: bool>(
         out.major[c] = select(has, select(x_major, d[0][c], d[1][c]), float(0.0)).bits().to_array();
     }
     out.x_major = x_major.movemask();
-    out.most = out.probes.into_iter().max().unwrap_or(1);
+    out.max_probes = out.probes.into_iter().max().unwrap_or(1);
     select(has, log2_lanes(major / probes), isotropic)
 }
 

@@ -158,14 +158,14 @@ fn random_image(rng: &mut Rng, name: &str, dim: Dim, arrayed: bool) -> TestImage
         Dim::D3 => [w, rng.pick(&size), rng.pick(&size)],
         Dim::Cube => [w, w, 1],
     };
-    let most = u32::ilog2(extent.into_iter().max().unwrap()) + 1;
+    let max = u32::ilog2(extent.into_iter().max().unwrap()) + 1;
     let layers = match (dim, arrayed) {
         (Dim::Cube, false) => 6,
         (Dim::Cube, true) => 12,
         (_, true) => 3,
         _ => 1,
     };
-    let levels = 1 + rng.below(most);
+    let levels = 1 + rng.below(max);
     TestImage::new(rng, name, dim, extent, levels, layers, 1)
 }
 

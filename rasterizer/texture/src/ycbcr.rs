@@ -80,11 +80,11 @@ impl YcbcrConversion {
         if self.model == YcbcrModel::RgbIdentity {
             return [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
         }
-        let (most, step) = ((1u64 << bits) as f64 - 1.0, (1u64 << (bits - 8)) as f64);
+        let (max, step) = ((1u64 << bits) as f64 - 1.0, (1u64 << (bits - 8)) as f64);
         // Scale and offset of luma, and of chroma.
         let [luma, chroma] = match self.narrow {
-            false => [[1.0, 0.0], [1.0, -128.0 * step / most]],
-            true => [[most / (219.0 * step), -16.0 / 219.0], [most / (224.0 * step), -128.0 / 224.0]],
+            false => [[1.0, 0.0], [1.0, -128.0 * step / max]],
+            true => [[max / (219.0 * step), -16.0 / 219.0], [max / (224.0 * step), -128.0 / 224.0]],
         };
         // The rows have the weights of Cr, Y, Cb.
         let model = match self.model.weights() {
@@ -120,7 +120,7 @@ pub struct ConversionState {
 }
 
 /// Largest number of parts of a format.
-const MOST: usize = 3;
+const MAX_PARTS: usize = 3;
 
 /// Number of chunks that are sampled before they are converted, so that the results of their parts
 /// stay in the nearest cache.
@@ -165,7 +165,7 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &YcbcrConversion) -
     let mut sources = Vec::new();
     // A component that no part has is 0, or 1 for alpha.
     let mut components = [Err(0), Err(0), Err(0), Err(ONE)];
-    for (i, part) in parts(request.format).into_iter().enumerate().take(MOST) {
+    for (i, part) in parts(request.format).into_iter().enumerate().take(MAX_PARTS) {
         let (plane, row) = (layout.planes().get(part.plane)?, request.format.info().planes().get(part.plane)?);
         // The plane's texels are those of the part; in a packed format they are the image's.
         let [width, height] = [part.subsampling.0, part.subsampling.1].map(u32::from);
@@ -292,8 +292,8 @@ unsafe fn convert<H: Host>(
     results: &mut [Results],
 ) {
     let mut moved: [MaybeUninit<Coords>; CHUNKS] = [const { MaybeUninit::uninit() }; CHUNKS];
-    let mut texels: [[MaybeUninit<Results>; CHUNKS]; MOST] =
-        [const { [const { MaybeUninit::uninit() }; CHUNKS] }; MOST];
+    let mut texels: [[MaybeUninit<Results>; CHUNKS]; MAX_PARTS] =
+        [const { [const { MaybeUninit::uninit() }; CHUNKS] }; MAX_PARTS];
     let chunks = coords.len().min(CHUNKS);
     args.row_lanes = MAX_LANES as u32;
     for (i, (source, texels)) in parts.sources.iter().zip(&mut texels).enumerate() {

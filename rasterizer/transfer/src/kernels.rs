@@ -130,9 +130,9 @@ impl Columns {
     pub fn new(columns: Vec<u32>) -> Columns {
         let texels = columns.iter().max().map_or(0, |&last| last as usize + 1);
         let windows = columns.as_chunks::<MAX_LANES>().0.iter().map(|group| {
-            let least = group.iter().copied().min().unwrap_or(0);
+            let min = group.iter().copied().min().unwrap_or(0);
             // A window that would end behind the row moves to its end.
-            let first = least.min((texels as u32).saturating_sub(MAX_LANES as u32));
+            let first = min.min((texels as u32).saturating_sub(MAX_LANES as u32));
             let lanes = group.map(|column| column - first);
             let fits = texels >= MAX_LANES && lanes.iter().all(|&lane| lane < MAX_LANES as u32);
             Window { first: fits.then_some(first), lanes }

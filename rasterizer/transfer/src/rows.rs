@@ -72,15 +72,15 @@ impl RowRegion {
 
     /// Runs `task(slice, rows)` until all rows of all slices are done.
     pub fn run(self, threads: HelperThreads, task: impl Fn(u64, Range<u64>) + Sync) {
-        let most = (TASK / self.row_bytes.max(1)).max(1);
-        let per_slice = self.rows.div_ceil(most);
+        let max = (TASK / self.row_bytes.max(1)).max(1);
+        let per_slice = self.rows.div_ceil(max);
         for_tasks(
             threads,
             self.slices * per_slice,
             || (),
             |(), i| {
-                let (slice, first) = (i / per_slice, i % per_slice * most);
-                task(slice, first..self.rows.min(first + most));
+                let (slice, first) = (i / per_slice, i % per_slice * max);
+                task(slice, first..self.rows.min(first + max));
             },
         );
     }

@@ -243,7 +243,7 @@ fn resolve_averages_in_linear_space_and_takes_sample_zero_of_integers() {
 }
 
 #[test]
-fn resolve_writes_the_slice_of_a_volume_that_it_is_told() {
+fn resolve_writes_the_requested_slice_of_a_volume() {
     let mut rng = Rng(7);
     let format = Format::from_vk(RGBA8).expect("format");
     let a = image(RGBA8, Dim::D2, [5, 4, 1], 1, 1, 4);

@@ -76,12 +76,12 @@ const fn mode(bits: u32) -> BlockMode {
 }
 
 /// Largest number of values that the colours of a block have.
-const MOST_COLOURS: usize = 18;
+const MAX_COLOURS: usize = 18;
 
 /// The greatest range in which sequences of a number of pairs fit a number of bits, counted from
 /// the first range of colours, plus 1; 0 if there is none.
-static COLOUR_RANGES: [[u8; 128]; MOST_COLOURS / 2 + 1] = {
-    let mut all = [[0; 128]; MOST_COLOURS / 2 + 1];
+static COLOUR_RANGES: [[u8; 128]; MAX_COLOURS / 2 + 1] = {
+    let mut all = [[0; 128]; MAX_COLOURS / 2 + 1];
     let mut pairs = 1;
     while pairs < all.len() {
         let mut bits = 0;

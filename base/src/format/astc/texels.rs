@@ -13,7 +13,7 @@ const N: usize = 16;
 /// A value for each texel of a tile.
 type Lanes<T> = [T; N];
 /// Largest number of texels of a block in each direction.
-const MOST: usize = 12;
+const MAX_BLOCK_SIDE: usize = 12;
 /// Number of texels of a row, padded for vectors.
 const ROW: usize = 16;
 /// Largest number of tiles of a block.
@@ -105,7 +105,7 @@ impl Block {
         }
         let (columns, rows) = (places(size[0], width), places(size[1], height));
         // These are rows of the grid, with the two weights between which each texel of a row lies.
-        let (mut near, mut far) = ([[0i16; ROW]; MOST + 1], [[0i16; ROW]; MOST + 1]);
+        let (mut near, mut far) = ([[0i16; ROW]; MAX_BLOCK_SIDE + 1], [[0i16; ROW]; MAX_BLOCK_SIDE + 1]);
         for y in 0..height {
             for x in 0..size[0] {
                 let at = (y * width + usize::from(columns[x] >> 4)) * planes + plane;
@@ -115,7 +115,7 @@ impl Block {
         }
         let across = columns.map(|place| i16::from(place & 15));
         for (y, &place) in rows[..size[1]].iter().enumerate() {
-            let (at, down) = (usize::from(place >> 4) % MOST, i16::from(place & 15));
+            let (at, down) = (usize::from(place >> 4) % MAX_BLOCK_SIDE, i16::from(place & 15));
             let (near, far) = ([&near[at], &near[at + 1]], [&far[at], &far[at + 1]]);
             let mut row = [0; ROW];
             for x in 0..ROW {
@@ -249,13 +249,13 @@ impl Pattern {
     fn tile(&self, x: usize, y: usize) -> Lanes<i16> {
         const X: Lanes<i16> = [0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3];
         const Y: Lanes<i16> = [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3];
-        let (mut out, mut greatest) = ([0; N], [-1; N]);
+        let (mut out, mut max) = ([0; N], [-1; N]);
         for (n, &[first, along_x, along_y]) in (0..).zip(&self.numbers[..self.count]) {
             let first = first + along_x * (4 * x) as i16 + along_y * (4 * y) as i16;
             for i in 0..N {
                 let number = (first + along_x * X[i] + along_y * Y[i]) & 63;
-                out[i] = if number > greatest[i] { n } else { out[i] };
-                greatest[i] = number.max(greatest[i]);
+                out[i] = if number > max[i] { n } else { out[i] };
+                max[i] = number.max(max[i]);
             }
         }
         out

@@ -160,11 +160,11 @@ fn lumv3<F: Floats>(c: Rgb<F>) -> F {
 /// Implements `ClipColor`: brings components that are outside of 0..=1 into that range.
 #[inline(always)]
 fn clip_color<F: Floats>(color: Rgb<F>) -> Rgb<F> {
-    let (lum, least, most) = (lumv3(color), minv3(color), maxv3(color));
-    let (below, above) = (zero::<F>().greater(least), most.greater(one()));
+    let (lum, min, max) = (lumv3(color), minv3(color), maxv3(color));
+    let (below, above) = (zero::<F>().greater(min), max.greater(one()));
     each!([color[0], color[1], color[2]], c => {
-        let c = choose(below, lum + (c - lum) * lum / (lum - least), c);
-        choose(above, lum + (c - lum) * (one::<F>() - lum) / (most - lum), c)
+        let c = choose(below, lum + (c - lum) * lum / (lum - min), c);
+        choose(above, lum + (c - lum) * (one::<F>() - lum) / (max - lum), c)
     })
 }
 
@@ -178,10 +178,10 @@ fn set_lum<F: Floats>(base: Rgb<F>, lum: Rgb<F>) -> Rgb<F> {
 /// Implements `SetLumSat`.
 #[inline(always)]
 fn set_lum_sat<F: Floats>(base: Rgb<F>, sat: Rgb<F>, lum: Rgb<F>) -> Rgb<F> {
-    let least = minv3(base);
-    let (of_base, of_sat) = (maxv3(base) - least, maxv3(sat) - minv3(sat));
+    let min = minv3(base);
+    let (of_base, of_sat) = (maxv3(base) - min, maxv3(sat) - minv3(sat));
     let colored = of_base.greater(zero());
-    set_lum(each!([base[0], base[1], base[2]], c => choose(colored, (c - least) * of_sat / of_base, zero())), lum)
+    set_lum(each!([base[0], base[1], base[2]], c => choose(colored, (c - min) * of_sat / of_base, zero())), lum)
 }
 
 /// Returns f of a colour.

@@ -13,7 +13,7 @@ use core::arch::x86_64::*;
 /// Number of lanes of a pair of quads.
 pub const LANES: usize = 8;
 /// Largest number of bytes of a texel.
-pub const MOST_BYTES: usize = 16;
+pub const MAX_TEXEL_BYTES: usize = 16;
 
 /// Returns the words of texels of four bytes.
 #[inline(always)]
@@ -157,7 +157,7 @@ impl PairRows {
     pub unsafe fn read<H: Host, const N: usize>(&self, bytes: usize) -> [H::Ints; 4] {
         let (bytes, mut words) = (if N == 0 { bytes } else { N }, [[0; 8]; 4]);
         for i in 0..8 {
-            let mut texel = [0; MOST_BYTES];
+            let mut texel = [0; MAX_TEXEL_BYTES];
             let p = self.0[i / 4][i / 2 % 2].wrapping_add(i % 2 * bytes);
             // SAFETY: both texels of the row are readable (`# Safety`), and `texel` has 16 bytes.
             unsafe { core::ptr::copy_nonoverlapping(p, texel.as_mut_ptr(), bytes) };
@@ -210,7 +210,7 @@ impl PairRows {
 
 /// Storage for the texels of a pair.
 #[derive(Default)]
-pub struct PairTexels([[[u8; 2 * MOST_BYTES]; 2]; 2]);
+pub struct PairTexels([[[u8; 2 * MAX_TEXEL_BYTES]; 2]; 2]);
 
 impl PairTexels {
     /// Returns the addresses of the rows.

@@ -96,7 +96,7 @@ struct FootprintLanes {
 /// Values that all lanes share: the largest number of probes, whether x is the major axis, the mip
 /// levels, and whether there are two.
 struct CommonFootprint {
-    most: u32,
+    max_probes: u32,
     x_major: bool,
     levels: [u32; 2],
     two_levels: bool,
@@ -108,7 +108,7 @@ impl Footprint {
     #[inline(always)]
     unsafe fn new(
         lanes: &FootprintLanes,
-        CommonFootprint { most, x_major, levels, two_levels }: CommonFootprint,
+        CommonFootprint { max_probes, x_major, levels, two_levels }: CommonFootprint,
         wanted: u32,
     ) -> Footprint {
         // SAFETY: the host has the 512-bit level (`# Safety`).
@@ -116,7 +116,7 @@ impl Footprint {
             // If footprints are longer in y than in x, the lanes lie side by side in rows of
             // pixels: the upper row of both quads comes first, then the lower one. (Applying the
             // order twice restores the lanes.)
-            let order = match most > 1 && !x_major {
+            let order = match max_probes > 1 && !x_major {
                 true => _mm512_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15),
                 false => _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
             };
@@ -125,7 +125,7 @@ impl Footprint {
                 coord: _mm512_permutexvar_ps(order, lanes.coord),
                 major: _mm512_permutexvar_ps(order, lanes.major),
                 count: _mm512_permutexvar_epi32(order, lanes.count),
-                most: (most as usize).clamp(1, MAX_PROBES),
+                max_probes: (max_probes as usize).clamp(1, MAX_PROBES),
                 wanted: _mm512_movepi32_mask(_mm512_permutexvar_epi32(order, wanted)),
             };
             Footprint { line, order, levels, two_levels, weight: _mm512_permutexvar_ps(order, lanes.weight) }
@@ -165,7 +165,7 @@ impl Footprint {
                 weight: spread(_mm_castsi128_ps(weight)),
             };
             let common = CommonFootprint {
-                most: detail.probes[a].max(detail.probes[b]),
+                max_probes: detail.probes[a].max(detail.probes[b]),
                 x_major: detail.x_major >> a & 1 != 0,
                 levels: [first[a], second[a]],
                 two_levels,
@@ -218,7 +218,7 @@ unsafe fn one<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs
             weight: _mm512_castsi512_ps(pair::<H>(of_lanes(&detail.weight), of_lanes(&detail.weight))),
         };
         let x_major = detail.x_major & wanted != 0;
-        let common = CommonFootprint { most: detail.most, x_major, levels, two_levels: detail.levels > 1 };
+        let common = CommonFootprint { max_probes: detail.max_probes, x_major, levels, two_levels: detail.levels > 1 };
         let footprint = Footprint::new(&lanes, common, wanted);
         let [found, ..] = LevelFrames::new(view, sampler, probes).sample(&[Some(footprint), None, None, None]);
         give_to(&raw mut args.result, found?);
@@ -314,7 +314,7 @@ impl<'a> LevelFrames<'a> {
             for footprint in footprints.iter().flatten() {
                 let line = &footprint.line;
                 for number in footprint.levels.into_iter().take(1 + usize::from(footprint.two_levels)) {
-                    if taken + line.most > STEPS {
+                    if taken + line.max_probes > STEPS {
                         (self.probes.sums)(self.view, &mut items[done..]);
                         (done, taken) = (items.len(), 0);
                     }
@@ -326,7 +326,7 @@ impl<'a> LevelFrames<'a> {
                         plan(SimdLevel::Avx512)(&mut item, self.probes.bytes, &self.near);
                     }
                     items.push(item);
-                    taken += line.most;
+                    taken += line.max_probes;
                 }
             }
             (self.probes.sums)(self.view, &mut items[done..]);

@@ -84,7 +84,7 @@ pub(crate) struct ProbeLine {
     /// Number of probes of each lane.
     pub(crate) count: __m512i,
     /// Largest number of probes of a wanted lane.
-    pub(crate) most: usize,
+    pub(crate) max_probes: usize,
     /// Wanted lanes, repeated in both halves.
     pub(crate) wanted: u16,
 }
@@ -140,7 +140,7 @@ pub(crate) unsafe fn sum_one_by_one<K: SampleKind>(view: &ImageView, item: &mut 
         // The groups of a long footprint are far from each other.
         axes.common.set(false);
         let mut sum = [_mm512_set1_ps(NOTHING); 2];
-        for probe in 0..line.most {
+        for probe in 0..line.max_probes {
             let Some(texels) = axes.sample::<true, false>(line.probe(probe)) else { return };
             sum = line.add(sum, probe, texels);
         }
@@ -250,12 +250,12 @@ unsafe fn each<const ACCESS: u8>(frame: &LevelFrame, line: &ProbeLine, steps: *m
     // requires.
     unsafe {
         let (mut far, mut other) = (0, 0);
-        for probe in 0..line.most {
+        for probe in 0..line.max_probes {
             let u = _mm512_sub_ps(_mm512_mul_ps(line.probe(probe), frame.scale), _mm512_set1_ps(0.5));
-            if probe == 0 || probe == line.most - 1 {
+            if probe == 0 || probe == line.max_probes - 1 {
                 // Probes between the first and the last one are nearer.
-                let most = _mm512_set1_ps(frame.wrap.farthest());
-                far |= _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), most);
+                let max = _mm512_set1_ps(frame.wrap.farthest());
+                far |= _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), max);
             }
             let (first, step) = (floor(u), &mut *steps.add(probe));
             step.weight = _mm512_sub_ps(u, _mm512_cvtepi32_ps(first));
@@ -284,10 +284,10 @@ unsafe fn in_windows(frame: &LevelFrame, [first, second]: [__m512i; 2], step: &m
     // (`# Safety`).
     unsafe {
         let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(SIDES[0]), 0xff00, SIDES[1]);
-        let least = _mm512_min_epi32(min_of_quads(first), _mm512_sub_epi32(frame.size, sides));
-        let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
+        let min = _mm512_min_epi32(min_of_quads(first), _mm512_sub_epi32(frame.size, sides));
+        let (first, second) = (_mm512_sub_epi32(first, min), _mm512_sub_epi32(second, min));
         let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides);
-        let (x, y) = (_mm512_castsi512_si256(least), _mm512_extracti64x4_epi64::<1>(least));
+        let (x, y) = (_mm512_castsi512_si256(min), _mm512_extracti64x4_epi64::<1>(min));
         let rows = _mm256_mul_epu32(y, _mm256_set1_epi32(frame.slice.pitch as i32));
         let offsets = _mm256_add_epi32(rows, _mm256_slli_epi32::<2>(x));
         let at = (&raw mut step.at).cast::<u32>();
@@ -375,7 +375,7 @@ pub(crate) unsafe fn sum<K: SampleKind>(item: &mut ProbeJob) {
         let (line, slice, how) = (item.line, &item.frame.slice, item.how);
         let base = slice.base.cast_const();
         let mut sum = [_mm512_set1_ps(NOTHING); 2];
-        for probe in 0..line.most {
+        for probe in 0..line.max_probes {
             let step = &*item.steps.add(probe);
             let [first, second] = step.numbers;
             let texels: [SixteenTexels; 2] = match how {

@@ -382,9 +382,9 @@ unsafe fn integers(texels: __m512i) -> [__m512; 4] {
 unsafe fn unorm(raw: __m512, scale: f32) -> __m512 {
     // SAFETY: all callers require the 512-bit level.
     unsafe {
-        let (most, rest) = (_mm512_set1_ps(UNORM8[0] / scale), _mm512_set1_ps(UNORM8[1] / scale));
+        let (max, rest) = (_mm512_set1_ps(UNORM8[0] / scale), _mm512_set1_ps(UNORM8[1] / scale));
         // The first product is exact.
-        _mm512_fmadd_ps(raw, most, _mm512_mul_ps(raw, rest))
+        _mm512_fmadd_ps(raw, max, _mm512_mul_ps(raw, rest))
     }
 }
 
@@ -413,16 +413,16 @@ pub(crate) unsafe fn few_components(few: NarrowTexel, texels: __m512i) -> [__m51
 
 #[inline(always)]
 unsafe fn component(few: NarrowTexel, texels: __m512i, c: u32) -> __m512 {
-    let most = (1u32 << few.bits) - 1;
+    let max = (1u32 << few.bits) - 1;
     let shift = 8 * few.component_bytes() as u32 * (c + 1) - u32::from(few.bits);
     // SAFETY: all callers require the 512-bit level.
     unsafe {
         let raw = _mm512_srl_epi32(texels, _mm_cvtsi32_si128(shift as i32));
-        let raw = _mm512_cvtepi32_ps(_mm512_and_si512(raw, _mm512_set1_epi32(most as i32)));
+        let raw = _mm512_cvtepi32_ps(_mm512_and_si512(raw, _mm512_set1_epi32(max as i32)));
         match few.bits {
             _ if few.raw => raw,
             8 => unorm(raw, 1.0),
-            _ => _mm512_div_ps(raw, _mm512_set1_ps(most as f32)),
+            _ => _mm512_div_ps(raw, _mm512_set1_ps(max as f32)),
         }
     }
 }
@@ -555,12 +555,12 @@ unsafe fn packed(texels: __m512i) -> [__m512; 4] {
 unsafe fn of_half(shifted: __m512i) -> __m512 {
     // SAFETY: all callers require the 512-bit level.
     unsafe {
-        let (least, infinite) = (_mm512_set1_epi32(0x3880_0000), _mm512_set1_epi32(0x7f80_0000));
+        let (min, infinite) = (_mm512_set1_epi32(0x3880_0000), _mm512_set1_epi32(0x7f80_0000));
         let bits = _mm512_add_epi32(shifted, _mm512_set1_epi32(112 << 23));
         let special = _mm512_cmpge_epu32_mask(shifted, _mm512_set1_epi32(0x7c00 << 13));
         let value = _mm512_castsi512_ps(_mm512_mask_or_epi32(bits, special, shifted, infinite));
         let denormal = _mm512_cmplt_epu32_mask(shifted, _mm512_set1_epi32(0x400 << 13));
-        let small = _mm512_castsi512_ps(_mm512_or_si512(shifted, least));
-        _mm512_mask_sub_ps(value, denormal, small, _mm512_castsi512_ps(least))
+        let small = _mm512_castsi512_ps(_mm512_or_si512(shifted, min));
+        _mm512_mask_sub_ps(value, denormal, small, _mm512_castsi512_ps(min))
     }
 }

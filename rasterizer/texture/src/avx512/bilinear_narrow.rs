@@ -55,10 +55,10 @@ impl NarrowWindows<'_> {
             if self.fits_all_lanes {
                 let all = _mm512_min_epi32(quads, _mm512_shuffle_i64x2::<0b10_11_00_01>(quads, quads));
                 let seen = [all, first, second, self.size];
-                if let Some([least, first, second]) = within([width(self.few), HEIGHT], seen, far, mask) {
+                if let Some([min, first, second]) = within([width(self.few), HEIGHT], seen, far, mask) {
                     // The distance between the quads predicts where the next chunk lies.
                     self.slice.prefetch_after::<4>(self.at(quads));
-                    let rows = self.of_all(self.at(least)[0]);
+                    let rows = self.of_all(self.at(min)[0]);
                     let numbers = match width(self.few) {
                         16 => self.numbers::<4, LINEAR>([first, second]),
                         _ => self.numbers::<3, LINEAR>([first, second]),
@@ -66,9 +66,9 @@ impl NarrowWindows<'_> {
                     return Some(self.filter::<LINEAR>(rows, numbers, weight));
                 }
             }
-            let [least, first, second] =
+            let [min, first, second] =
                 within(WindowShape::Square.sides(), [quads, first, second, self.size], far, mask)?;
-            let at = self.at(least);
+            let at = self.at(min);
             self.slice.prefetch_after::<4>(at);
             let of_quad = second_window();
             let [left, right] = self.numbers::<2, LINEAR>([first, second]);

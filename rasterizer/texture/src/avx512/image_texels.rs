@@ -76,8 +76,8 @@ impl TexelSource for ImageTexels {
         // windows.
         unsafe {
             let (windows, numbers) = 'found: {
-                let least = min_of_quads(first);
-                let both = [min_of_both(least), first, second, axes.grid.size];
+                let min = min_of_quads(first);
+                let both = [min_of_both(min), first, second, axes.grid.size];
                 let words = !TWO && K::FOUR.words() == 1;
                 // The shape that succeeded last time is tried first.
                 if words && axes.in_row.get() {
@@ -86,7 +86,7 @@ impl TexelSource for ImageTexels {
                     }
                     axes.in_row.set(false);
                 }
-                let seen = [least, first, second, axes.grid.size];
+                let seen = [min, first, second, axes.grid.size];
                 if let Some(seen) = within(WindowShape::Square.sides(), seen, far, mask) {
                     break 'found axes.windows::<TWO>(WindowShape::Square, seen);
                 }

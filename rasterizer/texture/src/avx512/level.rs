@@ -250,7 +250,7 @@ impl<K: SampleKind> LevelSampler<K> {
     pub(crate) unsafe fn windows<const TWO: bool>(
         &self,
         shape: WindowShape,
-        [least, first, second]: [__m512i; 3],
+        [min, first, second]: [__m512i; 3],
     ) -> Loading {
         let [slice, other] = self.slices.each_ref();
         let other = if TWO { other } else { slice };
@@ -259,8 +259,8 @@ impl<K: SampleKind> LevelSampler<K> {
         unsafe {
             let pitches = [slice.pitch, other.pitch];
             let windows = match K::FOUR.words() {
-                2 => windows_at::<3>(least, pitches),
-                _ => windows_at::<2>(least, pitches),
+                2 => windows_at::<3>(min, pitches),
+                _ => windows_at::<2>(min, pitches),
             };
             if !TWO {
                 slice.prefetch_after::<4>(windows);
@@ -276,13 +276,13 @@ impl<K: SampleKind> LevelSampler<K> {
     /// # Safety
     /// The window lies inside of the level, and the host has the 512-bit level.
     #[inline(always)]
-    pub(crate) unsafe fn common_window(&self, shape: WindowShape, [least, first, second]: [__m512i; 3]) -> Loading {
+    pub(crate) unsafe fn common_window(&self, shape: WindowShape, [min, first, second]: [__m512i; 3]) -> Loading {
         let slice = &self.slices[0];
         // SAFETY: the window lies inside of the level, and the host has the 512-bit level
         // (`# Safety`).
         unsafe {
-            let x = _mm_cvtsi128_si32(_mm512_castsi512_si128(least)) as u32;
-            let y = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<2>(least)) as u32;
+            let x = _mm_cvtsi128_si32(_mm512_castsi512_si128(min)) as u32;
+            let y = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<2>(min)) as u32;
             let at = y * slice.pitch + 4 * x;
             // The distance between the quads predicts where the next chunk lies.
             let left = _mm_cvtsi128_si32(_mm512_castsi512_si128(first)) as u32;

@@ -37,9 +37,9 @@ impl<K: SampleKind> LevelSampler<K> {
             let width = _mm512_shuffle_i64x2::<0x44>(self.grid.size, self.grid.size);
             let height = _mm512_shuffle_i64x2::<0xee>(self.grid.size, self.grid.size);
             let (u, v) = (_mm512_mul_ps(x, _mm512_cvtepi32_ps(width)), _mm512_mul_ps(y, _mm512_cvtepi32_ps(height)));
-            let most = _mm512_set1_ps(self.grid.wrap.farthest());
-            let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), most)
-                | _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(v), most);
+            let max = _mm512_set1_ps(self.grid.wrap.farthest());
+            let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), max)
+                | _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(v), max);
             if far != 0 {
                 return None;
             }

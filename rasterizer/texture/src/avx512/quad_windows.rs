@@ -82,15 +82,15 @@ pub(crate) unsafe fn within(
 #[inline(always)]
 pub(crate) unsafe fn placed(
     [width, height]: [i32; 2],
-    [least, first, second, size]: [__m512i; 4],
+    [min, first, second, size]: [__m512i; 4],
 ) -> ([__m512i; 3], u16) {
     // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
         let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(width), 0xff00, height);
-        let least = _mm512_min_epi32(least, _mm512_sub_epi32(size, sides));
-        let (first, second) = (_mm512_sub_epi32(first, least), _mm512_sub_epi32(second, least));
+        let min = _mm512_min_epi32(min, _mm512_sub_epi32(size, sides));
+        let (first, second) = (_mm512_sub_epi32(first, min), _mm512_sub_epi32(second, min));
         let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides);
-        ([least, first, second], outside)
+        ([min, first, second], outside)
     }
 }
 
@@ -102,8 +102,8 @@ pub(crate) unsafe fn placed(
 pub(crate) unsafe fn min_of_quads(of: __m512i) -> __m512i {
     // SAFETY: the host has the 512-bit level (`# Safety`).
     unsafe {
-        let least = _mm512_min_epi32(of, _mm512_shuffle_epi32::<0b01_00_11_10>(of));
-        _mm512_min_epi32(least, _mm512_shuffle_epi32::<0b10_11_00_01>(least))
+        let min = _mm512_min_epi32(of, _mm512_shuffle_epi32::<0b01_00_11_10>(of));
+        _mm512_min_epi32(min, _mm512_shuffle_epi32::<0b10_11_00_01>(min))
     }
 }
 

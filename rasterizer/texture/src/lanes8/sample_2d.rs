@@ -126,7 +126,7 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
                     sum[c] = has.select((sum[c].as_floats() + texels[c].as_floats()).bits(), sum[c]);
                 }
             }
-            if !PROBES || found.is_none_or(|detail| probe >= detail.most) {
+            if !PROBES || found.is_none_or(|detail| probe >= detail.max_probes) {
                 break;
             }
             probe += 1;
@@ -431,8 +431,8 @@ mod tests {
         let mut rng = Rng(0x11fe_57a7_0000_0031);
         for round in 0..20_000 {
             let size = rng.pick(&[1, 2, 3, 5, 8, 13, 100, 255, 257, 4097, 16383, 16384]);
-            let most = rng.pick(&[8, 64, 20_000, 1 << 22, 1_000_000_040]);
-            let at: [u32; MAX_LANES] = std::array::from_fn(|_| (rng.below(2 * most) as i32 - most as i32) as u32);
+            let max = rng.pick(&[8, 64, 20_000, 1 << 22, 1_000_000_040]);
+            let at: [u32; MAX_LANES] = std::array::from_fn(|_| (rng.below(2 * max) as i32 - max as i32) as u32);
             let address_mode = [mode::REPEAT, mode::MIRRORED_REPEAT, mode::MIRROR_CLAMP_TO_EDGE][round % 3];
             for level in SimdLevel::all_supported() {
                 let mut got = [at; 2];

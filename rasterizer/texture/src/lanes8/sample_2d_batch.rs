@@ -176,8 +176,8 @@ struct WrapAxis<H: Host> {
     size: H::Floats,
     last: H::Ints,
     bits: H::Ints,
-    least: H::Ints,
-    most: H::Ints,
+    min: H::Ints,
+    max: H::Ints,
     checked: H::Ints,
 }
 
@@ -185,7 +185,7 @@ impl<H: Host> WrapAxis<H> {
     #[inline(always)]
     fn new(size: u32, address_mode: u32) -> WrapAxis<H> {
         let last = size - 1;
-        let (bits, least, most, checked) = match address_mode {
+        let (bits, min, max, checked) = match address_mode {
             mode::REPEAT if size & last == 0 => (last, i32::MIN as u32, i32::MAX as u32, 0),
             mode::CLAMP_TO_EDGE => (u32::MAX, 0, last, 0),
             _ => (u32::MAX, i32::MIN as u32, i32::MAX as u32, u32::MAX),
@@ -194,8 +194,8 @@ impl<H: Host> WrapAxis<H> {
             size: H::Floats::splat(size as i32 as f32),
             last: H::Ints::splat(last),
             bits: H::Ints::splat(bits),
-            least: H::Ints::splat(least),
-            most: H::Ints::splat(most),
+            min: H::Ints::splat(min),
+            max: H::Ints::splat(max),
             checked: H::Ints::splat(checked),
         }
     }
@@ -210,7 +210,7 @@ impl<H: Host> WrapAxis<H> {
         let mut inside = texels;
         // The host's operations are not inlined in closures.
         for texels in &mut inside {
-            *texels = (*texels & self.bits).max(self.least).min(self.most);
+            *texels = (*texels & self.bits).max(self.min).min(self.max);
         }
         (inside, weight, outside)
     }

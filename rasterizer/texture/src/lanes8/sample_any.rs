@@ -472,9 +472,9 @@ impl CallArguments<'_> {
             let has = weight.greater(no_weight);
             let lanes = has.movemask() & wanted;
             let mut sum = [zero; 4];
-            for probe in 1..=detail.most {
+            for probe in 1..=detail.max_probes {
                 let mut at = coord;
-                if detail.most > 1 {
+                if detail.max_probes > 1 {
                     [at[0], at[1]] = at_probe::<H>([coord[0], coord[1]], &detail, probe);
                 }
                 // SAFETY: the requirements of `sample` hold (`# Safety`), and the levels exist.
@@ -492,7 +492,7 @@ impl CallArguments<'_> {
                     sum[c] = more.select(both, sum[c]);
                 }
             }
-            if detail.most > 1 && sampler.reduction == 0 {
+            if detail.max_probes > 1 && sampler.reduction == 0 {
                 for c in 0..4 {
                     sum[c] = (sum[c].as_floats() / count.to_floats()).bits();
                 }

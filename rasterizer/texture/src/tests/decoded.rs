@@ -37,7 +37,7 @@ fn fetch_anywhere(rng: &mut Rng, image: &TestImage, layer: u32) {
 
 /// There are so many blocks that those of one call share places now and then.
 #[test]
-fn lanes_that_lie_anywhere_get_their_texels() {
+fn scattered_lanes_get_their_texels() {
     let mut rng = Rng(0xdec0_ded0_b10c_0001);
     for name in NAMES {
         let image = TestImage::new(&mut rng, name, Dim::D2, [1024, 1024, 1], 1, 1, 1);
@@ -50,7 +50,7 @@ fn lanes_that_lie_anywhere_get_their_texels() {
 /// Filters have the bits of the general kernel, which decodes one texel after the other, for lanes
 /// at any positions.
 #[test]
-fn filters_of_lanes_that_lie_anywhere_are_the_general_ones() {
+fn filters_of_scattered_lanes_match_the_scalar_kernel() {
     let mut rng = Rng(0xdec0_ded0_b10c_0002);
     let [seven, astc] = ["BC7_SRGB_BLOCK", "ASTC_8x5_SRGB_BLOCK"]
         .map(|name| TestImage::new(&mut rng, name, Dim::D2, [1024, 1024, 1], 3, 1, 1));

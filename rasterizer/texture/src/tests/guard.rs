@@ -125,8 +125,8 @@ fn image_kernels_of_all_formats_stay_inside() {
             Dim::Cube => [w, w, 1],
         };
         let samples = if dim == Dim::D2 && rng.below(5) == 0 { 4 } else { 1 };
-        let most = if samples == 4 { 1 } else { u32::ilog2(extent.into_iter().max().unwrap()) + 1 };
-        let levels = 1 + rng.below(most);
+        let max = if samples == 4 { 1 } else { u32::ilog2(extent.into_iter().max().unwrap()) + 1 };
+        let levels = 1 + rng.below(max);
         let each = if dim == Dim::Cube { 6 } else { 1 };
         let view_layers = each * if arrayed { 1 + rng.below(2) } else { 1 };
         let before = rng.below(2);

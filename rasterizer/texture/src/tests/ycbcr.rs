@@ -83,14 +83,14 @@ fn convert(texel: [f64; 4], c: &YcbcrConversion, bits: u32) -> [f64; 4] {
         5 => 1.0,
         _ => 0.0,
     });
-    let (n, most) = (f64::from(bits), 2f64.powi(bits as i32) - 1.0);
+    let (n, max) = (f64::from(bits), 2f64.powi(bits as i32) - 1.0);
     let (y, cb, cr) = match (c.model, c.narrow) {
         (YcbcrModel::RgbIdentity, _) => return [cr, y, cb, a],
-        (_, false) => (y, cb - 2f64.powf(n - 1.0) / most, cr - 2f64.powf(n - 1.0) / most),
+        (_, false) => (y, cb - 2f64.powf(n - 1.0) / max, cr - 2f64.powf(n - 1.0) / max),
         (_, true) => {
             let unit = 2f64.powf(n - 8.0);
-            let chroma = |c: f64| (c * most - 128.0 * unit) / (224.0 * unit);
-            ((y * most - 16.0 * unit) / (219.0 * unit), chroma(cb), chroma(cr))
+            let chroma = |c: f64| (c * max - 128.0 * unit) / (224.0 * unit);
+            ((y * max - 16.0 * unit) / (219.0 * unit), chroma(cb), chroma(cr))
         }
     };
     // The matrices of the Data Format Specification have their published digits.
@@ -122,8 +122,8 @@ fn conversions_are_the_specifications() {
     assert_eq!(names.len(), 34);
     for round in 0..names.len() * 12 {
         let name = names[round % names.len()];
-        let most = rng.pick(&[9, 9, 40]);
-        let extent = [2 * (1 + rng.below(most)), 2 * (1 + rng.below(most)), 1];
+        let max = rng.pick(&[9, 9, 40]);
+        let extent = [2 * (1 + rng.below(max)), 2 * (1 + rng.below(max)), 1];
         let layers = 1 + rng.below(3);
         let image = TestImage::new(&mut rng, name, Dim::D2, extent, 1, layers, 1);
         let conversion = random_conversion(&mut rng);

@@ -76,8 +76,8 @@ impl BlitAxis {
 
 /// Returns the smallest source texel of taps, and the taps relative to it.
 pub fn rebased(taps: &[Tap]) -> (u32, impl Iterator<Item = Tap>) {
-    let least = taps.iter().map(|tap| tap.first.min(tap.second)).min().unwrap_or(0);
-    (least, taps.iter().map(move |tap| Tap { first: tap.first - least, second: tap.second - least, ..*tap }))
+    let min = taps.iter().map(|tap| tap.first.min(tap.second)).min().unwrap_or(0);
+    (min, taps.iter().map(move |tap| Tap { first: tap.first - min, second: tap.second - min, ..*tap }))
 }
 
 /// One side of a blit.

@@ -117,13 +117,13 @@ fn colors(wanted: u32) -> Vec<Format> {
 
 /// Returns a size, and corners on an axis of both images: whole, halved, doubled, mirrored, cut, or
 /// outside.
-fn axis(rng: &mut Rng, most: u32) -> (u32, u32, [i32; 2], [i32; 2]) {
-    let n = 1 + rng.below(most);
+fn axis(rng: &mut Rng, max: u32) -> (u32, u32, [i32; 2], [i32; 2]) {
+    let n = 1 + rng.below(max);
     let (src, dst) = match rng.below(6) {
         0 => (2 * n, n),
         1 => (n, 2 * n),
         2 => (n, n),
-        _ => (n, 1 + rng.below(most)),
+        _ => (n, 1 + rng.below(max)),
     };
     let (mut from, mut to) = ([0, src as i32], [0, dst as i32]);
     match rng.below(8) {
@@ -156,9 +156,9 @@ fn blits_of_all_formats_are_those_of_single_texels() {
             _ => any,
         };
         let volume = rng.below(4) == 0 && !from.is_compressed();
-        let most = if volume { 9 } else { 70 };
+        let max = if volume { 9 } else { 70 };
         let axes =
-            [axis(&mut rng, most), axis(&mut rng, 12), if volume { axis(&mut rng, 5) } else { (1, 1, [0, 1], [0, 1]) }];
+            [axis(&mut rng, max), axis(&mut rng, 12), if volume { axis(&mut rng, 5) } else { (1, 1, [0, 1], [0, 1]) }];
         let (dim, layers) = if volume { (Dim::D3, 1) } else { (Dim::D2, 1 + rng.below(2)) };
         let src = image(from.info().vk, dim, axes.map(|a| a.0), 1, layers, 1);
         let dst = image(to.info().vk, dim, axes.map(|a| a.1), 1, layers, 1);

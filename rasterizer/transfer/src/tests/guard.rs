@@ -11,13 +11,13 @@ fn shape(rng: &mut Rng) -> Shape {
     let sizes = [1, 2, 3, 5, 9, 17, 33];
     let mut size = || sizes[rng.below(7) as usize];
     let (w, h, d) = (size(), size(), size().min(5));
-    let most = |n: u32| n.ilog2() + 1;
+    let max = |n: u32| n.ilog2() + 1;
     match rng.below(5) {
-        0 => (Dim::D1, [w, 1, 1], 1 + rng.below(most(w)), 1 + rng.below(3), 1),
-        1 => (Dim::D3, [w, h, d], 1 + rng.below(most(w.max(h).max(d))), 1, 1),
-        2 => (Dim::D2, [w, w, 1], 1 + rng.below(most(w)), 6, 1),
+        0 => (Dim::D1, [w, 1, 1], 1 + rng.below(max(w)), 1 + rng.below(3), 1),
+        1 => (Dim::D3, [w, h, d], 1 + rng.below(max(w.max(h).max(d))), 1, 1),
+        2 => (Dim::D2, [w, w, 1], 1 + rng.below(max(w)), 6, 1),
         3 => (Dim::D2, [w, h, 1], 1, 1 + rng.below(2), 4),
-        _ => (Dim::D2, [w, h, 1], 1 + rng.below(most(w.max(h))), 1 + rng.below(3), 1),
+        _ => (Dim::D2, [w, h, 1], 1 + rng.below(max(w.max(h))), 1 + rng.below(3), 1),
     }
 }
 

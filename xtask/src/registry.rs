@@ -117,8 +117,13 @@ pub enum Condition {
     Version(String),
     /// An extension.
     Extension(String),
-    /// A feature.
-    Feature(String),
+    /// A feature of a structure. Structures of several extensions may have features of one name.
+    Feature {
+        /// Name of the feature.
+        name: String,
+        /// Core versions and extensions, any of which provides the structure.
+        providers: Vec<String>,
+    },
     /// A property that has a value.
     Property {
         /// Member of a structure of properties.
@@ -317,7 +322,8 @@ fn unlocked(node: Node<'_, '_>, tag: &str) -> Vec<Unlocked> {
             } else if let Some(extension) = enable.attribute("extension") {
                 Condition::Extension(extension.to_owned())
             } else if let Some(feature) = enable.attribute("feature") {
-                Condition::Feature(feature.to_owned())
+                let providers = enable.attribute("requires").unwrap_or_default().split(',');
+                Condition::Feature { name: feature.to_owned(), providers: providers.map(str::to_owned).collect() }
             } else {
                 Condition::Property { member: attribute(enable, "member"), value: attribute(enable, "value") }
             };

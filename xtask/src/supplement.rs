@@ -98,16 +98,18 @@ pub struct CapabilityRow {
     name: &'static str,
     implied: &'static [&'static str],
     feature: &'static str,
+    /// Extension that provides the feature.
+    extension: &'static str,
 }
 
 /// Capabilities.
 #[rustfmt::skip]
 pub static CAPABILITIES: &[CapabilityRow] = &[
-    CapabilityRow { number: 5128, name: "DescriptorHeapEXT", implied: &["UntypedPointersKHR"], feature: "descriptorHeap" },
-    CapabilityRow { number: 6912, name: "DotProductFloat16AccFloat32VALVE", implied: &["Float16"], feature: "shaderMixedFloatDotProductFloat16AccFloat32" },
-    CapabilityRow { number: 6913, name: "DotProductFloat16AccFloat16VALVE", implied: &["Float16"], feature: "shaderMixedFloatDotProductFloat16AccFloat16" },
-    CapabilityRow { number: 6914, name: "DotProductBFloat16AccVALVE", implied: &["BFloat16TypeKHR"], feature: "shaderMixedFloatDotProductBFloat16Acc" },
-    CapabilityRow { number: 6915, name: "DotProductFloat8AccFloat32VALVE", implied: &["Float8EXT"], feature: "shaderMixedFloatDotProductFloat8AccFloat32" },
+    CapabilityRow { number: 5128, name: "DescriptorHeapEXT", implied: &["UntypedPointersKHR"], feature: "descriptorHeap", extension: "VK_EXT_descriptor_heap" },
+    CapabilityRow { number: 6912, name: "DotProductFloat16AccFloat32VALVE", implied: &["Float16"], feature: "shaderMixedFloatDotProductFloat16AccFloat32", extension: "VK_VALVE_shader_mixed_float_dot_product" },
+    CapabilityRow { number: 6913, name: "DotProductFloat16AccFloat16VALVE", implied: &["Float16"], feature: "shaderMixedFloatDotProductFloat16AccFloat16", extension: "VK_VALVE_shader_mixed_float_dot_product" },
+    CapabilityRow { number: 6914, name: "DotProductBFloat16AccVALVE", implied: &["BFloat16TypeKHR"], feature: "shaderMixedFloatDotProductBFloat16Acc", extension: "VK_VALVE_shader_mixed_float_dot_product" },
+    CapabilityRow { number: 6915, name: "DotProductFloat8AccFloat32VALVE", implied: &["Float8EXT"], feature: "shaderMixedFloatDotProductFloat8AccFloat32", extension: "VK_VALVE_shader_mixed_float_dot_product" },
 ];
 
 /// SPIR-V extensions, each with the Vulkan extension that unlocks it.
@@ -303,7 +305,10 @@ pub fn merge_grammar(grammar: &mut Grammar) -> Result<(), String> {
 /// # Errors
 /// Returns a message if the registry has another condition.
 pub fn merge_registry(registry: &mut Registry) -> Result<(), String> {
-    let capabilities = CAPABILITIES.iter().map(|row| (row.name, Condition::Feature(row.feature.to_owned())));
+    let capabilities = CAPABILITIES.iter().map(|row| {
+        let providers = vec![row.extension.to_owned()];
+        (row.name, Condition::Feature { name: row.feature.to_owned(), providers })
+    });
     add(&mut registry.spirv_capabilities, capabilities, false)?;
     for row in EXTENSIONS {
         if registry.extensions.iter().any(|e| e.name == row.name) {

@@ -20,7 +20,12 @@ fn expression(condition: &Condition, driver: &Driver) -> Option<String> {
     match condition {
         Condition::Version(version) => Some(format!("Core(V{})", version.strip_prefix("VK_VERSION_")?)),
         Condition::Extension(name) => driver.extensions.contains(name).then(|| format!("Ext(Extension::{name})")),
-        Condition::Feature(name) => driver.features.contains(name).then(|| format!("Has(Feature::{name})")),
+        Condition::Feature { name, providers } => {
+            let provides =
+                |provider: &String| provider.starts_with("VK_VERSION_") || driver.extensions.contains(provider);
+            let is_known = driver.features.contains(name) && providers.iter().any(provides);
+            is_known.then(|| format!("Has(Feature::{name})"))
+        }
         Condition::Property { member, value } if member == "subgroupSupportedOperations" => {
             let bit = value.strip_prefix("VK_SUBGROUP_FEATURE_")?;
             let bit = ["_BIT_KHR", "_BIT_NV", "_BIT_EXT", "_BIT"].iter().find_map(|end| bit.strip_suffix(end))?;

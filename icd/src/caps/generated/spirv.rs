@@ -140,7 +140,6 @@ pub static CAPABILITIES: &[(Capability, &[Unlock])] = &[
     (Capability::VulkanMemoryModelDeviceScope, &[Has(Feature::vulkanMemoryModelDeviceScope)]),
     (Capability::PhysicalStorageBufferAddresses, &[Has(Feature::bufferDeviceAddress)]),
     (Capability::ComputeDerivativeGroupLinearKHR, &[Has(Feature::computeDerivativeGroupLinear)]),
-    (Capability::CooperativeMatrixNV, &[Has(Feature::cooperativeMatrix)]),
     (Capability::FragmentShaderSampleInterlockEXT, &[Has(Feature::fragmentShaderSampleInterlock)]),
     (Capability::FragmentShaderShadingRateInterlockEXT, &[Has(Feature::fragmentShaderShadingRateInterlock)]),
     (Capability::FragmentShaderPixelInterlockEXT, &[Has(Feature::fragmentShaderPixelInterlock)]),

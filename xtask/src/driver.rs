@@ -29,6 +29,12 @@ impl Driver {
             features: named(features, "feature")?.into_iter().collect(),
         })
     }
+
+    /// Returns true for a core version, and for an extension with a row. Nothing that another
+    /// extension provides is ever advertised.
+    pub fn provides(&self, provider: &str) -> bool {
+        provider.starts_with("VK_VERSION_") || self.extensions.iter().any(|name| name == provider)
+    }
 }
 
 /// Returns the first words of the rows of a macro: those of its lines that end with a semicolon.

@@ -43,6 +43,8 @@ pub struct Operand {
 pub struct Enum {
     /// Kind of operand that has these values.
     pub kind: String,
+    /// True if the values are bits of a mask.
+    pub is_mask: bool,
     /// Values, sorted by number.
     pub values: Vec<EnumValue>,
 }
@@ -115,7 +117,8 @@ impl Grammar {
                     capabilities: list(&e["capabilities"]).map(text).collect(),
                 });
             }
-            grammar.enums.push(Enum { kind: text(&kind["kind"]), values });
+            let is_mask = kind["category"] == "BitEnum";
+            grammar.enums.push(Enum { kind: text(&kind["kind"]), is_mask, values });
         }
         if grammar.instructions.is_empty() || grammar.find("Capability").is_none() {
             return Err(broken("no grammar of SPIR-V"));

@@ -7,9 +7,9 @@
 #![forbid(unsafe_code)]
 
 pub mod capabilities;
+pub mod dependency;
 pub mod driver;
 pub mod grammar;
-pub mod need;
 pub mod opcodes;
 pub mod output;
 pub mod registry;
@@ -19,20 +19,39 @@ pub mod supplement;
 pub mod unlocks;
 pub mod vulkan;
 
+use dependency::Dependency;
+use driver::Driver;
 use grammar::Grammar;
-use registry::Registry;
+use registry::{Contents, Registry};
+use std::path::PathBuf;
 
-/// The published grammar and registry, completed by the supplement.
+/// The published grammar and registry, completed by the supplement, and the names in the driver to
+/// which the generated tables refer.
 #[derive(Debug)]
 pub struct Published {
     /// The grammar of SPIR-V.
     pub grammar: Grammar,
     /// The registry of Vulkan.
     pub registry: Registry,
+    /// Names in the hand-written tables of the driver.
+    pub driver: Driver,
+    /// Folder of the declarations of `ash`.
+    pub ash: PathBuf,
+}
+
+/// Contents that an extension with a row or a core version provides under a condition that the
+/// driver can meet.
+#[derive(Debug)]
+pub struct Provided<'a> {
+    /// The contents.
+    pub contents: &'a Contents,
+    /// The extension or version, and the further dependencies, all of which must be met. A
+    /// condition on a feature is left out.
+    pub dependencies: Vec<Dependency>,
 }
 
 impl Published {
-    /// Reads both files and merges the supplement.
+    /// Reads the files and the tables of the driver, and merges the supplement.
     ///
     /// # Errors
     /// Returns a message if a file is not available or not understood.
@@ -42,7 +61,29 @@ impl Published {
         let mut registry = Registry::read(&files.registry)?;
         supplement::merge_grammar(&mut grammar)?;
         supplement::merge_registry(&mut registry)?;
-        Ok(Published { grammar, registry })
+        Ok(Published { grammar, registry, driver: Driver::read()?, ash: files.ash })
+    }
+
+    /// Returns the contents of the extensions that have a row and of the core versions after 1.0.
+    ///
+    /// # Errors
+    /// Returns a message if a condition is not understood.
+    pub fn provided(&self) -> Result<Vec<Provided<'_>>, String> {
+        let extensions = self.registry.extensions.iter().map(|e| (&e.name, &e.contents));
+        let versions = self.registry.versions.iter().map(|v| (&v.name, &v.contents));
+        let providers = extensions.chain(versions).filter(|(name, _)| self.driver.provides(name));
+        let mut all = Vec::new();
+        for (name, contents) in providers.filter(|(name, _)| *name != "VK_VERSION_1_0") {
+            for contents in contents {
+                let condition = if contents.needs_feature() { "" } else { &contents.depends };
+                let further = Dependency::read(condition)?.parts();
+                let dependencies = [Dependency::Name(name.clone())].into_iter().chain(further).collect();
+                if let Some(known) = Dependency::All(dependencies).known(&self.driver) {
+                    all.push(Provided { contents, dependencies: known.parts() });
+                }
+            }
+        }
+        Ok(all)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writer of the SPIR-V opcodes and of the kinds of their operands.
 
 use crate::Published;
-use crate::grammar::{Enum, EnumValue, Grammar, Instruction, Operand};
+use crate::grammar::{EnumValue, Grammar, Instruction, Operand};
 use crate::output::{self, wrapped};
 use std::collections::BTreeSet;
 
@@ -82,30 +82,11 @@ fn kinds(grammar: &Grammar, instruction: &Instruction, operand: &Operand) -> Res
         }
         kind if CLOSED.contains(&kind) => one(kind),
         kind => match grammar.find(kind) {
-            Some(all) if is_mask(all) => one(kind),
+            Some(all) if all.is_mask => one(kind),
             Some(_) => one("Literal"),
             None => return Err(format!("{}: operand of the unknown kind {kind}", instruction.name)),
         },
     }])
-}
-
-/// Returns true for an enumeration of bits, which are powers of two.
-fn is_mask(all: &Enum) -> bool {
-    const MASKS: [&str; 12] = [
-        "CooperativeMatrixOperands",
-        "CooperativeMatrixReduce",
-        "FunctionControl",
-        "ImageOperands",
-        "LoopControl",
-        "MatrixMultiplyAccumulateOperands",
-        "MemoryAccess",
-        "RawAccessChainOperands",
-        "SelectionControl",
-        "TensorAddressingOperands",
-        "TensorOperands",
-        "FragmentShadingRate",
-    ];
-    MASKS.contains(&all.kind.as_str())
 }
 
 /// Returns the section of a module in which an instruction stands.
@@ -155,17 +136,16 @@ pub fn write_operands(published: &Published) -> Result<String, String> {
     text += "use super::super::grammar::{Bit, OperandKind};\n\n\
              /// Returns the bits of a mask, or `None` if the kind is no mask.\n\
              pub(crate) const fn bits(kind: OperandKind) -> Option<&'static [Bit]> {\nSome(match kind {\n";
-    for mask in enums().filter(|e| is_mask(e)) {
+    for mask in enums().filter(|e| e.is_mask) {
         text += &format!("OperandKind::{} => &[\n", mask.kind);
         for value in mask.values.iter().filter(|v| v.number != 0) {
             text += &bit(value)?;
         }
         text += "],\n";
     }
-    text += "_ => return None,\n})\n}\n\n\
-             /// Returns the numbers of an enumeration with a closed list of values, or `None` if
-             /// the kind is none.\n\
-             pub(crate) const fn values(kind: OperandKind) -> Option<&'static [u32]> {\nSome(match kind {\n";
+    text += "_ => return None,\n})\n}\n\n";
+    text += "/// Returns the values of an enumeration whose list is closed, or `None` for other kinds.\n";
+    text += "pub(crate) const fn values(kind: OperandKind) -> Option<&'static [u32]> {\nSome(match kind {\n";
     for closed in enums().filter(|e| CLOSED.contains(&e.kind.as_str())) {
         let numbers: Vec<String> = closed.values.iter().map(|v| v.number.to_string()).collect();
         text += &format!("OperandKind::{} => &[{}],\n", closed.kind, numbers.join(", "));

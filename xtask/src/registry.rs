@@ -79,6 +79,13 @@ pub struct Contents {
     pub features: Vec<Vec<String>>,
 }
 
+impl Contents {
+    /// Returns true if the condition names a feature (`structure::member`).
+    pub fn needs_feature(&self) -> bool {
+        self.depends.contains("::")
+    }
+}
+
 /// A structure.
 #[derive(Debug)]
 pub struct Structure {

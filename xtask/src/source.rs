@@ -5,13 +5,15 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The two files.
+/// The published files, and the declarations of `ash` that they are compared with.
 #[derive(Debug)]
 pub struct Files {
     /// `spirv.core.grammar.json` of the unified SPIR-V headers.
     pub grammar: PathBuf,
     /// `vk.xml`.
     pub registry: PathBuf,
+    /// Folder of the declarations of `ash`.
+    pub ash: PathBuf,
 }
 
 /// Returns the root of the repository.
@@ -28,15 +30,8 @@ pub fn find() -> Result<Files, String> {
     Ok(Files {
         grammar: file(&metadata, "spirv-tools-sys", "spirv-headers/include/spirv/unified1/spirv.core.grammar.json")?,
         registry: file(&metadata, "vulkan-registry", "src/vk.xml")?,
+        ash: file(&metadata, "ash", "src/vk")?,
     })
-}
-
-/// Returns the folder of the declarations of `ash`.
-///
-/// # Errors
-/// Returns the errors of [`find`].
-pub fn ash() -> Result<PathBuf, String> {
-    file(&metadata()?, "ash", "src/vk")
 }
 
 fn metadata() -> Result<Value, String> {

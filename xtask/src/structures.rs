@@ -1,11 +1,10 @@
 //! Writer of the structures and types of commands that `ash` does not know yet.
 
-use crate::driver::Driver;
-use crate::need::Dependency;
+use crate::Published;
 use crate::output::{self, SPACE, whole, wrapped};
 use crate::registry::{Contents, Member, Registry};
-use crate::{Published, source};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// Types without a tag that the driver declares itself, and unions, which it declares as what has
 /// their size.
@@ -42,8 +41,7 @@ struct Ash {
 }
 
 impl Ash {
-    fn read() -> Result<Ash, String> {
-        let folder = source::ash()?;
+    fn read(folder: &Path) -> Result<Ash, String> {
         let mut ash = Ash { names: BTreeSet::new(), lifetimes: BTreeSet::new() };
         for file in ["aliases", "bitflags", "definitions", "enums", "extensions", "features", "native"] {
             let path = folder.join(format!("{file}.rs"));
@@ -65,24 +63,22 @@ impl Ash {
     }
 }
 
-/// Returns all contents that the driver may provide.
-fn contents<'a>(registry: &'a Registry, driver: &'a Driver) -> impl Iterator<Item = &'a Contents> {
-    let extensions = registry.extensions.iter().filter(move |e| driver.extensions.contains(&e.name));
-    let all = extensions.flat_map(|e| &e.contents).chain(registry.versions.iter().flat_map(|v| &v.contents));
-    all.filter(move |c| Dependency::read(&c.depends).is_ok_and(|need| need.known(driver).is_some()))
-}
-
 /// Structures to write, and what is needed to name types.
 struct Writer<'a> {
     registry: &'a Registry,
     ash: Ash,
+    /// Contents that the driver may provide.
+    contents: Vec<&'a Contents>,
     structures: BTreeSet<&'a str>,
 }
 
 impl<'a> Writer<'a> {
-    fn new(registry: &'a Registry, driver: &'a Driver) -> Result<Writer<'a>, String> {
-        let mut writer = Writer { registry, ash: Ash::read()?, structures: BTreeSet::new() };
-        for name in contents(registry, driver).flat_map(|c| &c.types) {
+    fn new(published: &'a Published) -> Result<Writer<'a>, String> {
+        let registry = &published.registry;
+        let contents = published.provided()?.iter().map(|p| p.contents).filter(|c| !c.needs_feature()).collect();
+        let ash = Ash::read(&published.ash)?;
+        let mut writer = Writer { registry, ash, contents, structures: BTreeSet::new() };
+        for name in writer.contents.iter().flat_map(|c| &c.types) {
             let name = registry.resolved(name);
             let Some(structure) = registry.structures.get(name) else { continue };
             // Structures of features have no fields of their own here (`feature_table`).
@@ -169,9 +165,8 @@ pub fn snake(name: &str) -> String {
 /// # Errors
 /// Returns a message if a type is not known.
 pub fn write(published: &Published) -> Result<String, String> {
-    let driver = Driver::read()?;
     let registry = &published.registry;
-    let writer = Writer::new(registry, &driver)?;
+    let writer = Writer::new(published)?;
     let mut text = output::comment("Structures that `ash` lacks, with their tags.");
     text += "structures! {\n";
     for name in &writer.structures {
@@ -188,7 +183,7 @@ pub fn write(published: &Published) -> Result<String, String> {
     }
     text += "}\n\n// Types of commands that `ash` lacks.\npointers! {\n";
     let mut written = BTreeSet::new();
-    for name in contents(registry, &driver).flat_map(|c| &c.commands) {
+    for name in writer.contents.iter().flat_map(|c| &c.commands) {
         let name = registry.command_aliases.get(name).unwrap_or(name);
         let has = |name: &str| writer.ash.names.contains(&format!("PFN_{name}"));
         let other = registry.command_aliases.iter().any(|(other, of)| of == name && has(other));
@@ -219,15 +214,14 @@ const CORE: [(&str, &str); 4] = [
 /// # Errors
 /// Returns a message if a type is not known.
 pub fn write_properties(published: &Published) -> Result<String, String> {
-    let driver = Driver::read()?;
     let registry = &published.registry;
-    let writer = Writer::new(registry, &driver)?;
+    let writer = Writer::new(published)?;
     let mut text = output::comment(
         "Structures of properties, with the function that has their values and the fields, all of which \n\
          have the same names in both.",
     );
     text += "promoted! {\n";
-    let names = contents(registry, &driver).flat_map(|c| &c.types).map(|name| registry.resolved(name));
+    let names = writer.contents.iter().flat_map(|c| &c.types).map(|name| registry.resolved(name));
     for name in names.collect::<BTreeSet<_>>() {
         let Some(structure) = registry.structures.get(name) else { continue };
         let own: Vec<&Member> = structure.members.iter().filter(|m| m.name != "sType" && m.name != "pNext").collect();

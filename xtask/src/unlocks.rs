@@ -21,9 +21,7 @@ fn expression(condition: &Condition, driver: &Driver) -> Option<String> {
         Condition::Version(version) => Some(format!("Core(V{})", version.strip_prefix("VK_VERSION_")?)),
         Condition::Extension(name) => driver.extensions.contains(name).then(|| format!("Ext(Extension::{name})")),
         Condition::Feature { name, providers } => {
-            let provides =
-                |provider: &String| provider.starts_with("VK_VERSION_") || driver.extensions.contains(provider);
-            let is_known = driver.features.contains(name) && providers.iter().any(provides);
+            let is_known = driver.features.contains(name) && providers.iter().any(|p| driver.provides(p));
             is_known.then(|| format!("Has(Feature::{name})"))
         }
         Condition::Property { member, value } if member == "subgroupSupportedOperations" => {
@@ -55,7 +53,7 @@ fn conditions(row: &Unlocked, driver: &Driver) -> Vec<String> {
 /// # Errors
 /// Returns a message if the tables of the driver are not found.
 pub fn write(published: &Published) -> Result<String, String> {
-    let driver = Driver::read()?;
+    let driver = &published.driver;
     let mut text = output::header(
         "SPIR-V capabilities and extensions with the versions, extensions and features that unlock them.",
     );
@@ -69,7 +67,7 @@ pub fn write(published: &Published) -> Result<String, String> {
     let grammar = published.grammar.capabilities();
     let mut rows: Vec<(u32, String)> = Vec::new();
     for row in &published.registry.spirv_capabilities {
-        let by = conditions(row, &driver);
+        let by = conditions(row, driver);
         if let Some(capability) = grammar.iter().find(|c| c.name == row.name)
             && !by.is_empty()
         {
@@ -83,7 +81,7 @@ pub fn write(published: &Published) -> Result<String, String> {
              pub static EXTENSIONS: &[(&str, &[Unlock])] = &[\n";
     let mut rows: Vec<String> = Vec::new();
     for row in &published.registry.spirv_extensions {
-        let by = conditions(row, &driver);
+        let by = conditions(row, driver);
         if !by.is_empty() {
             rows.push(format!("(\"{}\", &[{}]),\n", row.name, by.join(", ")));
         }

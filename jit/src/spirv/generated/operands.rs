@@ -98,8 +98,7 @@ pub(crate) const fn bits(kind: OperandKind) -> Option<&'static [Bit]> {
     })
 }
 
-/// Returns the numbers of an enumeration with a closed list of values, or `None` if
-/// the kind is none.
+/// Returns the values of an enumeration whose list is closed, or `None` for other kinds.
 pub(crate) const fn values(kind: OperandKind) -> Option<&'static [u32]> {
     Some(match kind {
         OperandKind::AddressingModel => &[0, 1, 2, 5348],

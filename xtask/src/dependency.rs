@@ -7,14 +7,14 @@ use crate::driver::Driver;
 pub enum Dependency {
     /// An extension or a version.
     Name(String),
-    /// All of the needs.
+    /// All of these.
     All(Vec<Dependency>),
-    /// Any of the needs.
+    /// Any of these.
     Any(Vec<Dependency>),
 }
 
 impl Dependency {
-    /// Reads an expression; an empty one needs nothing.
+    /// Reads an expression; an empty one is always met.
     ///
     /// # Errors
     /// Returns a message if the expression is not understood.
@@ -23,23 +23,22 @@ impl Dependency {
             return Ok(Dependency::All(Vec::new()));
         }
         let mut rest = text;
-        let need = expression(&mut rest)?;
-        if rest.is_empty() { Ok(need) } else { Err(format!("dependency {text}")) }
+        let dependency = expression(&mut rest)?;
+        if rest.is_empty() { Ok(dependency) } else { Err(format!("dependency {text}")) }
     }
 
-    /// Returns the need without names that the driver has no row for, and that are never met;
+    /// Returns the dependency without names that the driver has no row for, and that are never met;
     /// `None` if it is never met itself.
     pub fn known(self, driver: &Driver) -> Option<Dependency> {
         Some(match self {
             Dependency::Name(name) => {
-                let known = name.starts_with("VK_VERSION_") || driver.extensions.contains(&name);
-                return known.then_some(Dependency::Name(name));
+                return driver.provides(&name).then_some(Dependency::Name(name));
             }
             Dependency::All(all) => {
-                Dependency::All(all.into_iter().map(|need| need.known(driver)).collect::<Option<Vec<_>>>()?)
+                Dependency::All(all.into_iter().map(|one| one.known(driver)).collect::<Option<Vec<_>>>()?)
             }
             Dependency::Any(any) => {
-                let any: Vec<Dependency> = any.into_iter().filter_map(|need| need.known(driver)).collect();
+                let any: Vec<Dependency> = any.into_iter().filter_map(|one| one.known(driver)).collect();
                 match any.len() {
                     0 => return None,
                     1 => any.into_iter().next()?,
@@ -49,26 +48,30 @@ impl Dependency {
         })
     }
 
-    /// Returns the needs all of which this need has.
+    /// Returns the dependencies that must all be met for this one.
     pub fn parts(self) -> Vec<Dependency> {
         match self {
             Dependency::All(all) => all,
-            need => vec![need],
+            one => vec![one],
         }
     }
 
-    /// Returns the need as an expression of the driver.
+    /// Returns the dependency as an expression of the driver.
     pub fn text(&self) -> String {
-        let list = |needs: &[Dependency]| needs.iter().map(Dependency::text).collect::<Vec<_>>().join(", ");
         match self {
             Dependency::Name(name) => match name.strip_prefix("VK_VERSION_") {
                 Some(version) => format!("Core(V{version})"),
                 None => format!("Ext(E::{name})"),
             },
-            Dependency::All(all) => format!("Dependency::All(&[{}])", list(all)),
-            Dependency::Any(any) => format!("Dependency::Any(&[{}])", list(any)),
+            Dependency::All(all) => format!("Dependency::All(&[{}])", texts(all)),
+            Dependency::Any(any) => format!("Dependency::Any(&[{}])", texts(any)),
         }
     }
+}
+
+/// Returns dependencies as a list of expressions of the driver.
+pub fn texts(dependencies: &[Dependency]) -> String {
+    dependencies.iter().map(Dependency::text).collect::<Vec<_>>().join(", ")
 }
 
 /// Reads operands and operators of equal precedence from left to right.
@@ -93,9 +96,9 @@ fn expression(rest: &mut &str) -> Result<Dependency, String> {
 fn operand(rest: &mut &str) -> Result<Dependency, String> {
     if let Some(inner) = rest.strip_prefix('(') {
         *rest = inner;
-        let need = expression(rest)?;
+        let dependency = expression(rest)?;
         *rest = rest.strip_prefix(')').ok_or_else(|| format!("dependency without ): {rest}"))?;
-        return Ok(need);
+        return Ok(dependency);
     }
     let end = rest.find(['+', ',', '(', ')']).unwrap_or(rest.len());
     let (name, behind) = rest.split_at(end);

@@ -354,19 +354,12 @@ fn retired_names_do_not_come_back() {
         let shown = path.to_string_lossy().into_owned();
         let rows: Vec<_> =
             retired.iter().filter(|row| row.scopes.iter().any(|scope| is_inside(&shown, scope))).collect();
-        if rows.is_empty()
-            || !is_rust(&path) && !path_names(&path).iter().any(|name| rows.iter().any(|row| row.name == *name))
-        {
-            continue;
+        let mut names = path_names(&path);
+        if is_rust(&path) {
+            names.extend(code_names(&std::fs::read_to_string(root().join(&path)).expect("text")));
         }
-        let text =
-            if is_rust(&path) { std::fs::read_to_string(root().join(&path)).expect("text") } else { String::new() };
-        let names = code_names(&text);
-        let of_path = path_names(&path);
-        for row in rows {
-            if names.contains(&row.name) || of_path.contains(&row.name) {
-                found += &format!("{shown}: {}\n", row.name);
-            }
+        for row in rows.into_iter().filter(|row| names.contains(&row.name)) {
+            found += &format!("{shown}: {}\n", row.name);
         }
     }
     assert!(found.is_empty(), "names that docs/glossary.md has retired:\n{found}");

@@ -17,9 +17,13 @@ pub fn aspect_of(format: Format, stencil: bool) -> Aspect {
     if stencil { Aspect::Stencil } else { format.info().planes[0].aspect }
 }
 
-/// Images for [`TestImage::in_cells`]: name of the format, dimension, extent, levels and layers.
-/// Formats have all sizes, and extents are more than one cell and no multiples of it.
-pub const CELL_IMAGES: [(&str, Dim, [u32; 3], u32, u32); 9] = [
+/// Image for [`TestImage::in_both_layouts`]: name of the format, dimension, extent, levels and
+/// layers.
+pub type CellImage = (&'static str, Dim, [u32; 3], u32, u32);
+
+/// Images whose formats have all sizes, and whose extents are more than one cell and no multiples
+/// of it.
+pub const CELL_IMAGES: [CellImage; 9] = [
     ("R8_UNORM", Dim::D2, [300, 270, 1], 3, 1),
     ("R16_UINT", Dim::D2, [256, 129, 1], 2, 2),
     ("R8G8B8A8_UNORM", Dim::D2, [260, 140, 1], 9, 3),
@@ -77,6 +81,13 @@ impl TestImage {
     fn zeroed(layout: ImageLayout) -> TestImage {
         let mut bytes = vec![0u128; (layout.size as usize).div_ceil(16) + 1];
         TestImage { memory: ImageMemory { base: bytes.as_mut_ptr().cast(), layout: Arc::new(layout) }, bytes }
+    }
+
+    /// Makes an image of random texels, and a copy of it whose levels are cut into cells.
+    pub fn in_both_layouts(rng: &mut Rng, (name, dim, extent, levels, layers): CellImage) -> [TestImage; 2] {
+        let contiguous = TestImage::new(rng, name, dim, extent, levels, layers, 1);
+        let cells = contiguous.in_cells();
+        [contiguous, cells]
     }
 
     /// Makes an image with the same texels whose levels are cut into cells.

@@ -71,8 +71,8 @@ pub enum CostClass {
     Cheap,
     /// One or a few instructions.
     Expensive,
-    /// As expensive as a call or an access to memory: a branch around it alone pays if no lane
-    /// needs it.
+    /// The operation costs as much as a call or an access to memory, so that a branch around it
+    /// alone pays if no lane needs its result.
     Call,
 }
 
@@ -208,13 +208,13 @@ pub enum EmissionRule {
 pub enum F16Rule {
     /// The operation has no operands and results of binary16.
     None,
-    /// Becomes the binary32 operation of the same name, whose result is representable.
+    /// The operation becomes that of binary32, whose result binary16 can represent.
     Single,
-    /// Becomes the binary32 operation, whose result is rounded.
+    /// The operation becomes that of binary32, whose result is rounded.
     Rounded,
-    /// Keeps operands and results of binary16, between conversions.
+    /// The operation keeps operands and results of binary16, between conversions.
     Kept,
-    /// It is replaced by an expansion.
+    /// An expansion replaces the operation.
     Expanded,
     /// A conversion between floats: from binary16 as [`F16Rule::Single`], to binary16 as
     /// [`F16Rule::Expanded`].
@@ -288,14 +288,16 @@ pub enum LaneCountRule {
 /// The way of an operation into random programs (`ir::random`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RandomForm {
-    /// It is generated with any operands of its types.
+    /// The operation is generated with any operands of its types.
     Any,
-    /// As [`RandomForm::Any`], if the options ask for transcendental functions.
+    /// The operation is generated as with [`RandomForm::Any`] if the options include
+    /// transcendental functions.
     Transcendental,
-    /// As [`RandomForm::Any`], if the options ask for remainders of floats.
+    /// The operation is generated as with [`RandomForm::Any`] if the options include remainders
+    /// of floats.
     Remainder,
     /// A function of the generator makes it, with the operands that it allows.
     Own,
-    /// It is not generated.
+    /// The operation is not generated.
     Never,
 }

@@ -7,17 +7,11 @@ use super::*;
 use base::image::SPARSE_BLOCK_BYTES;
 use test_support::image::CELL_IMAGES;
 
-fn image(rng: &mut Rng, (name, dim, extent, levels, layers): (&str, Dim, [u32; 3], u32, u32)) -> [TestImage; 2] {
-    let straight = TestImage::new(rng, name, dim, extent, levels, layers, 1);
-    let cells = straight.in_cells();
-    [straight, cells]
-}
-
 #[test]
 fn samples_and_fetches_see_the_same() {
     let mut rng = Rng(0x0bad_5eed_1234_9876);
     for of in CELL_IMAGES {
-        let [straight, cells] = image(&mut rng, of);
+        let [straight, cells] = TestImage::in_both_layouts(&mut rng, of);
         let arrayed = of.4 > 1;
         let views = [&straight, &cells].map(|image| image.view(of.1, arrayed, false));
         for round in 0..150 {
@@ -57,7 +51,7 @@ fn samples_and_fetches_see_the_same() {
 fn slices_are_images() {
     let mut rng = Rng(0x51ce_51ce_0000_0009);
     for of in CELL_IMAGES.into_iter().filter(|of| of.1 == Dim::D3) {
-        let [straight, cells] = image(&mut rng, of);
+        let [straight, cells] = TestImage::in_both_layouts(&mut rng, of);
         for level in 0..of.3 {
             let depth = straight.memory.layout.planes()[0].levels[level as usize].extent[2];
             for slice in [0, 1, 7, 15, 16, 31, depth - 1].into_iter().filter(|&slice| slice < depth) {
@@ -91,7 +85,7 @@ fn slices_are_images() {
 fn stores_and_atomics_go_to_the_same_texels() {
     let mut rng = Rng(0x7777_1111_aaaa_3333);
     for of in CELL_IMAGES.into_iter().filter(|of| !of.0.starts_with("BC")) {
-        let [straight, cells] = image(&mut rng, of);
+        let [straight, cells] = TestImage::in_both_layouts(&mut rng, of);
         let views = [&straight, &cells].map(|image| image.view(of.1, of.4 > 1, false));
         for _ in 0..100 {
             let mut a = args();
@@ -121,7 +115,7 @@ fn stores_and_atomics_go_to_the_same_texels() {
 fn residency_is_that_of_the_texels_that_are_accessed() {
     let mut rng = Rng(0x4242_1717_9e37_79b9);
     for of in [CELL_IMAGES[2], CELL_IMAGES[6]] {
-        let [_, cells] = image(&mut rng, of);
+        let [_, cells] = TestImage::in_both_layouts(&mut rng, of);
         let layout = &cells.memory.layout;
         let table: Vec<u8> = (0..layout.size / SPARSE_BLOCK_BYTES).map(|i| u8::from(i % 2 == 0)).collect();
         // Like a sparse image's memory, the view begins with a granule.

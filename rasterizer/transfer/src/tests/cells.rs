@@ -37,19 +37,12 @@ fn bytes(image: &ImageMemory) -> Vec<u8> {
     all
 }
 
-/// Returns a random image, and a copy of it that is laid out in cells.
-fn image(rng: &mut Rng, (name, dim, extent, levels, layers): (&str, Dim, [u32; 3], u32, u32)) -> [TestImage; 2] {
-    let contiguous = TestImage::new(rng, name, dim, extent, levels, layers, 1);
-    let cells = contiguous.in_cells();
-    [contiguous, cells]
-}
-
 #[test]
 fn copies_between_layouts_keep_all_texels() {
     let mut rng = Rng(0x1357_9bdf_0246_8ace);
     for of in CELL_IMAGES {
-        let [contiguous, _] = image(&mut rng, of);
-        let [_, cells] = image(&mut rng, of);
+        let [contiguous, _] = TestImage::in_both_layouts(&mut rng, of);
+        let [_, cells] = TestImage::in_both_layouts(&mut rng, of);
         for level in 0..of.3 {
             copy_image(None, &contiguous.memory, &cells.memory, &whole_level(&contiguous.memory, level));
         }
@@ -62,8 +55,8 @@ fn copies_between_layouts_keep_all_texels() {
 fn transfers_write_the_same_texels() {
     let mut rng = Rng(0x2468_ace0_1357_9bdf);
     for of in CELL_IMAGES.into_iter().filter(|of| !of.0.starts_with("BC")) {
-        let [contiguous, cells] = image(&mut rng, of);
-        let [other, other_cells] = image(&mut rng, of);
+        let [contiguous, cells] = TestImage::in_both_layouts(&mut rng, of);
+        let [other, other_cells] = TestImage::in_both_layouts(&mut rng, of);
         let extent = of.2;
         for round in 0..6 {
             let corner = extent.map(|n| rng.below(n.div_ceil(2)) as i32);

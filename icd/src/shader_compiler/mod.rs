@@ -8,6 +8,7 @@ pub mod heap_table;
 pub mod helpers;
 pub mod inspect;
 pub mod pipeline_cache;
+pub mod sealed;
 pub mod set_memory;
 pub mod tiered;
 mod warm_up;

@@ -1,12 +1,9 @@
 //! Pipeline caches, which map the keys of stages to their bytes.
 //!
-//! The blob is `VkPipelineCacheHeaderVersionOne`, then a tag, then entries. An entry has the
-//! lengths of its SPIR-V, of the rest of the key, and of the code, followed by these three. The tag
-//! is a keyed BLAKE3 hash of everything else, by a key of this user and build ([`cache_key`]).
-//! Machine code is thus taken from a blob only if this user's driver put it there, wherever the
-//! application kept it meanwhile. A blob whose header, lengths or tag do not match is ignored as a
-//! whole. The hash covers the cache's own copy, because the application's memory may be a file that
-//! another process writes to.
+//! The blob is authenticated ([`sealed`]): it is `VkPipelineCacheHeaderVersionOne`, then a tag, then
+//! entries. An entry has the lengths of its SPIR-V, of the rest of the key, and of the code,
+//! followed by these three. Machine code is thus taken from a blob only if this user's driver put
+//! it there. A blob whose header, lengths or tag do not match is ignored as a whole.
 //!
 //! `vkGetPipelineCacheData` is called for the size and then for the data, while code may be
 //! replaced by better code of another size. The announced blob is therefore kept for the second
@@ -16,17 +13,13 @@
 
 use super::cache_key::{self, cache_key};
 use super::compile::{ForwardingHasher, StageKey};
+use super::sealed::{self, Authenticator, PAYLOAD, Purpose};
 use super::tiered::TieredCode;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
 
-/// Bytes of `VkPipelineCacheHeaderVersionOne`.
-const VULKAN_HEADER: usize = 32;
-const TAG: usize = blake3::OUT_LEN;
-/// Bytes before the entries.
-const HEADER: usize = VULKAN_HEADER + TAG;
 /// Bytes of an entry's lengths.
 const ENTRY_HEADER: usize = 24;
 
@@ -60,7 +53,7 @@ impl PipelineCache {
     /// Makes a cache with the usable entries of `data`.
     pub fn new(data: &[u8]) -> PipelineCache {
         // The key is not needed if there is nothing to check.
-        let usable = data.len() > HEADER;
+        let usable = data.len() > PAYLOAD;
         Self::with_key(data, if usable { cache_key() } else { None })
     }
 
@@ -139,9 +132,10 @@ impl PipelineCache {
         {
             return (blob, true);
         }
-        if limit < HEADER {
+        if limit < PAYLOAD {
             // Vulkan's header must be returned if it fits. Without a tag there is nothing else.
-            let header = if limit < VULKAN_HEADER { Arc::default() } else { Arc::from(header()) };
+            let header = sealed::header(Purpose::PipelineCache);
+            let header = if limit < header.len() { Arc::default() } else { Arc::from(header) };
             return (header, false);
         }
         let (_, blob, complete) = self.blob(limit, cache_key());
@@ -152,8 +146,8 @@ impl PipelineCache {
     /// Without a key it has no entries.
     fn blob(&self, limit: usize, key: Option<&cache_key::SecretKey>) -> (u64, Arc<[u8]>, bool) {
         let (generation, list) = self.sorted();
-        let (mut data, mut complete) = (header().to_vec(), true);
-        data.resize(HEADER, 0);
+        let (mut data, mut complete) = (sealed::header(Purpose::PipelineCache).to_vec(), true);
+        data.resize(PAYLOAD, 0);
         for (stage, bytes) in list {
             let lengths = [size_of_val(stage.words()), stage.parameters().len(), bytes.len()];
             if key.is_none() || data.len() + ENTRY_HEADER + lengths.iter().sum::<usize>() > limit {
@@ -166,35 +160,17 @@ impl PipelineCache {
             data.extend_from_slice(&bytes);
         }
         if let Some(key) = key {
-            let mut hasher = blake3::Hasher::new_keyed(key);
-            hasher.update(&data[..VULKAN_HEADER]).update(&data[HEADER..]);
-            data[VULKAN_HEADER..HEADER].copy_from_slice(hasher.finalize().as_bytes());
+            let tag = Authenticator::new(Purpose::PipelineCache, key).update(&data[PAYLOAD..]).tag();
+            data[sealed::HEADER..PAYLOAD].copy_from_slice(&tag);
         }
         (generation, data.into(), complete)
     }
 }
 
-fn header() -> [u8; VULKAN_HEADER] {
-    let mut header = [0; VULKAN_HEADER];
-    let properties = crate::caps::properties();
-    header[0..4].copy_from_slice(&(VULKAN_HEADER as u32).to_le_bytes());
-    header[4..8].copy_from_slice(&1u32.to_le_bytes());
-    header[8..12].copy_from_slice(&properties.vendor_id.to_le_bytes());
-    header[12..16].copy_from_slice(&properties.device_id.to_le_bytes());
-    header[16..32].copy_from_slice(&properties.pipeline_cache_uuid);
-    header
-}
-
 /// Copies the entries and returns them if the tag matches the copies.
 fn parse(data: &[u8], key: &cache_key::SecretKey) -> Option<HashMap<StageKey, CacheEntry>> {
-    let (start, mut rest) = data.split_at_checked(HEADER)?;
-    let mut own = [0; HEADER];
-    own.copy_from_slice(start);
-    if own[..VULKAN_HEADER] != header() {
-        return None;
-    }
-    let mut hasher = blake3::Hasher::new_keyed(key);
-    hasher.update(&own[..VULKAN_HEADER]);
+    let (tag, mut rest) = sealed::split(Purpose::PipelineCache, data)?;
+    let mut authenticator = Authenticator::new(Purpose::PipelineCache, key);
     let mut entries = HashMap::new();
     while !rest.is_empty() {
         let (lengths, tail) = rest.split_first_chunk::<ENTRY_HEADER>()?;
@@ -207,24 +183,23 @@ fn parse(data: &[u8], key: &cache_key::SecretKey) -> Option<HashMap<StageKey, Ca
         let (words, []) = words.as_chunks::<4>() else { return None };
         let words: Arc<[u32]> = words.iter().map(|word| u32::from_ne_bytes(*word)).collect();
         let (others, blob): (Arc<[u8]>, Arc<[u8]>) = (others.into(), blob.into());
-        hasher.update(&lengths);
+        authenticator.update(&lengths);
         u32::hash_slice(
             &words,
-            &mut ForwardingHasher(&mut hasher, |hasher, words| {
-                hasher.update(words);
+            &mut ForwardingHasher(&mut authenticator, |authenticator, words| {
+                authenticator.update(words);
             }),
         );
-        hasher.update(&others).update(&blob);
+        authenticator.update(&others).update(&blob);
         entries.insert(StageKey::new(words, others), CacheEntry::Stored(blob));
         rest = tail;
     }
-    let tag: [u8; TAG] = own[VULKAN_HEADER..].try_into().ok()?;
-    // This comparison takes constant time.
-    (hasher.finalize() == tag).then_some(entries)
+    authenticator.matches(&tag).then_some(entries)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::sealed::{HEADER, TAG};
     use super::*;
 
     fn key(i: u8) -> StageKey {
@@ -246,7 +221,7 @@ mod tests {
 
     /// Returns the offset of entry `i` of [`filled`].
     fn entry_at(i: usize) -> usize {
-        HEADER + (0..i).map(|i| ENTRY_HEADER + 32 + 10 + i).sum::<usize>()
+        PAYLOAD + (0..i).map(|i| ENTRY_HEADER + 32 + 10 + i).sum::<usize>()
     }
 
     #[test]
@@ -285,7 +260,7 @@ mod tests {
             let twice = [&data[..entry_at(i + 1)], &data[entry_at(i)..]].concat();
             nothing("an entry twice", &twice);
         }
-        nothing("another blob's entries", &[&data[..HEADER], &other[HEADER..]].concat());
+        nothing("another blob's entries", &[&data[..PAYLOAD], &other[PAYLOAD..]].concat());
         nothing("more entries", &[&other[..], &data[entry_at(3)..]].concat());
         let mut keys = data.to_vec();
         let (first, second) = keys.split_at_mut(entry_at(1));
@@ -293,14 +268,14 @@ mod tests {
         nothing("exchanged keys", &keys);
         let unkeyed = {
             let mut hasher = blake3::Hasher::new();
-            hasher.update(&data[..VULKAN_HEADER]).update(&data[HEADER..]);
+            hasher.update(&data[..HEADER]).update(&data[PAYLOAD..]);
             *hasher.finalize().as_bytes()
         };
         for tag in [[0; TAG], [255; TAG], unkeyed] {
-            nothing("a guessed tag", &[&data[..VULKAN_HEADER], &tag, &data[HEADER..]].concat());
+            nothing("a guessed tag", &[&data[..HEADER], &tag, &data[PAYLOAD..]].concat());
         }
         // The lengths are wrong.
-        for at in [HEADER, HEADER + 8, HEADER + 16] {
+        for at in [PAYLOAD, PAYLOAD + 8, PAYLOAD + 16] {
             for length in [0, 9, 11, 31, 33, u64::MAX, u64::MAX - 71, 1 << 63] {
                 let mut lying = data.to_vec();
                 lying[at..at + 8].copy_from_slice(&length.to_le_bytes());
@@ -320,7 +295,7 @@ mod tests {
         assert_eq!(entries(&PipelineCache::new(&data)), 0);
         // Without a key no entry is stored, and the blob is reported as incomplete.
         let (_, data, complete) = filled().blob(usize::MAX, None);
-        assert!(!complete && data.len() == HEADER);
+        assert!(!complete && data.len() == PAYLOAD);
         assert_eq!(entries(&PipelineCache::with_key(&data, None)), 0);
     }
 
@@ -334,7 +309,7 @@ mod tests {
         for limit in 0..all.len() {
             let (some, complete) = cache.data(Some(limit));
             assert!(!complete && some.len() <= limit);
-            assert_eq!(some.get(..VULKAN_HEADER), all.get(..VULKAN_HEADER).filter(|_| limit >= VULKAN_HEADER));
+            assert_eq!(some.get(..HEADER), all.get(..HEADER).filter(|_| limit >= HEADER));
         }
     }
 

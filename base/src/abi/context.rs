@@ -10,11 +10,6 @@ use crate::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use core::sync::atomic::AtomicU32;
 use std::sync::Arc;
 
-/// Number of dynamic uniform and storage buffers of a pipeline layout that are stored in the
-/// context itself. Bindings that reach beyond them are read from
-/// [`ShaderContext::all_dynamic_buffers`], which is empty in the context of a usual layout.
-pub const INLINE_DYNAMIC_BUFFERS: usize = 24;
-
 /// The context of shaders, which they only read. There is one per draw or dispatch (copied per view
 /// index), shared by all its batches.
 #[repr(C, align(64))]
@@ -22,9 +17,8 @@ pub struct ShaderContext {
     /// Descriptor set memory by set number; if the pipeline layout has a set, the pointer is to at
     /// least the layout's size.
     pub sets: [*const u8; MAX_DESCRIPTOR_SETS],
-    /// The first dynamic buffers, resolved (offset added, range cut to the buffer's end), in
-    /// pipeline layout order (by set, then binding, then array element).
-    pub dynamic_buffers: [BufferDescriptor; INLINE_DYNAMIC_BUFFERS],
+    /// The dynamic buffers of the sets.
+    pub dynamic_buffers: DynamicBuffers,
     /// Bytes of the push constants.
     pub push_constants: [u8; MAX_PUSH_CONSTANTS],
     /// Value of `NumWorkgroups`.
@@ -49,36 +43,32 @@ pub struct ShaderContext {
     pub addresses: AddressSpace,
     /// The descriptor heaps.
     pub heaps: Heaps,
-    /// All dynamic buffers, if there are more than [`INLINE_DYNAMIC_BUFFERS`].
-    pub all_dynamic_buffers: DynamicBuffers,
 }
 
-impl ShaderContext {
-    /// Stores the resolved dynamic buffers of the pipeline layout where shaders read them.
-    pub fn set_dynamic_buffers(&mut self, list: Vec<BufferDescriptor>) {
-        let near = list.len().min(INLINE_DYNAMIC_BUFFERS);
-        self.dynamic_buffers[..near].copy_from_slice(&list[..near]);
-        self.all_dynamic_buffers = DynamicBuffers::new(list);
-    }
-}
-
-/// A list of dynamic buffers that contexts share.
+/// The resolved dynamic buffers (offset added, range cut to the buffer's end) of all sets. Copies of
+/// a context share the list.
 #[repr(C)]
 #[derive(Clone)]
 pub struct DynamicBuffers {
-    /// The first buffer; generated code knows how many there are.
-    pub first: *const BufferDescriptor,
+    /// The first dynamic buffer of each set, by set number; the others follow, by binding, then by
+    /// array element. Generated code knows how many there are, and does not read the pointer of a
+    /// set without dynamic buffers.
+    pub sets: [*const BufferDescriptor; MAX_DESCRIPTOR_SETS],
     /// Owner of the list, which keeps it alive.
     list: Option<Arc<Vec<BufferDescriptor>>>,
 }
 
 impl DynamicBuffers {
-    /// The list of contexts whose dynamic buffers are all stored in the context.
-    pub const NONE: DynamicBuffers = DynamicBuffers { first: core::ptr::null(), list: None };
+    /// The dynamic buffers of a layout without any.
+    pub const NONE: DynamicBuffers = DynamicBuffers { sets: [core::ptr::null(); MAX_DESCRIPTOR_SETS], list: None };
 
-    /// Makes a shared list.
-    pub fn new(list: Vec<BufferDescriptor>) -> DynamicBuffers {
-        DynamicBuffers { first: list.as_ptr(), list: Some(Arc::new(list)) }
+    /// Makes a shared list. `first` has the index of each set's first buffer, by set number.
+    pub fn new(list: Vec<BufferDescriptor>, first: &[u32]) -> DynamicBuffers {
+        let mut sets = Self::NONE.sets;
+        for (set, &index) in sets.iter_mut().zip(first) {
+            *set = list[(index as usize).min(list.len())..].as_ptr();
+        }
+        DynamicBuffers { sets, list: Some(Arc::new(list)) }
     }
 }
 
@@ -103,6 +93,5 @@ layout!(ShaderContext {
     helpers,
     addresses,
     heaps,
-    all_dynamic_buffers,
 });
-layout!(DynamicBuffers { first, list });
+layout!(DynamicBuffers { sets, list });

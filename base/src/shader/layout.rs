@@ -2,8 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-use crate::abi::INLINE_DYNAMIC_BUFFERS;
-
 /// Descriptor type of a binding, as far as shader code can distinguish types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DescriptorKind {
@@ -52,16 +50,9 @@ pub struct BindingLayout {
     /// memory ([`crate::abi::SetHeader`]). After its last descriptor there is a null descriptor, to
     /// which greater indices are clamped.
     pub variable: bool,
-    /// Index of element 0 of dynamic buffers in `ShaderContext::dynamic_buffers`, counted over the
-    /// pipeline layout.
+    /// Index of element 0 of dynamic buffers among those of the set
+    /// ([`crate::abi::DynamicBuffers::sets`]).
     pub dynamic_index: u32,
-}
-
-impl BindingLayout {
-    /// Returns true if all dynamic buffers of the binding are stored in the context itself.
-    pub const fn is_inline(&self) -> bool {
-        self.dynamic_index as usize + self.count as usize <= INLINE_DYNAMIC_BUFFERS
-    }
 }
 
 /// The sets of a pipeline layout.

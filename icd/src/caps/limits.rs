@@ -21,7 +21,7 @@ pub const SAMPLE_COUNTS: vk::SampleCountFlags = vk::SampleCountFlags::from_raw(2
 pub const MAX_DESCRIPTORS: u32 = 1 << 20;
 /// Number of dynamic uniform and storage buffers of a pipeline layout, half of them each. They are
 /// resolved when a command is executed, as a list if there are more than a few
-/// (`ShaderContext::all_dynamic_buffers`).
+/// (`base::abi::DynamicBuffers`).
 pub const MAX_DYNAMIC_BUFFERS: u32 = MAX_DESCRIPTORS;
 /// `maxMemoryAllocationSize`: image layout and addresses stay below 2^48, and Linux gives 2^47 of
 /// address space.

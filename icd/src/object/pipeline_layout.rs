@@ -17,7 +17,7 @@ pub struct PipelineLayout {
     pub info: Arc<PipelineLayoutInfo>,
     /// Set layouts, by set number.
     pub sets: Vec<Option<Arc<SetLayout>>>,
-    /// Index of each set's first dynamic buffer, by set number.
+    /// Index of each set's first dynamic buffer among those of all sets, by set number.
     pub dynamic_base: Vec<u32>,
     /// Number of dynamic buffers of all sets.
     pub dynamic_count: u32,
@@ -70,7 +70,7 @@ impl PipelineLayout {
                 offset: b.offset,
                 count: b.count,
                 variable: b.is_variable(),
-                dynamic_index: dynamic.saturating_add(b.dynamic_index),
+                dynamic_index: b.dynamic_index,
             });
             info.sets.push(layout.collect());
             dynamic = set.iter().fold(dynamic, |n, s| n.saturating_add(s.dynamic_count));

@@ -5,7 +5,7 @@ use super::compiler::{CodeOrigin, CompileError, Compiler};
 use super::pipeline_cache::PipelineCache;
 use super::tiered::TieredCode;
 use super::tiered::{Policy, StageOwner};
-use base::abi::{BatchHeader, BufferDescriptor, INLINE_DYNAMIC_BUFFERS, ShaderContext, VertexBatch};
+use base::abi::{BatchHeader, ShaderContext, VertexBatch};
 use base::epilogue::Epilogue;
 use base::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use base::shader::{Stage, StageCode};
@@ -140,10 +140,9 @@ fn only_cached_stages_are_returned_if_compiling_is_forbidden() {
 fn run_nothing(code: &TieredCode) {
     static NEVER: AtomicU32 = AtomicU32::new(0);
     let helpers = super::helpers::helpers();
-    let none = BufferDescriptor { address: std::ptr::null_mut(), range: 0 };
     let context = ShaderContext {
         sets: [std::ptr::null(); MAX_DESCRIPTOR_SETS],
-        dynamic_buffers: [none; INLINE_DYNAMIC_BUFFERS],
+        dynamic_buffers: base::abi::DynamicBuffers::NONE,
         push_constants: [0; MAX_PUSH_CONSTANTS],
         num_workgroups: [0; 3],
         base_vertex: 0,
@@ -155,7 +154,6 @@ fn run_nothing(code: &TieredCode) {
         helpers: &helpers,
         addresses: base::abi::AddressSpace::EMPTY,
         heaps: base::abi::Heaps::NONE,
-        all_dynamic_buffers: base::abi::DynamicBuffers::NONE,
     };
     let mut batch = VertexBatch {
         header: BatchHeader { scratch: std::ptr::null_mut(), sink: std::ptr::null_mut() },

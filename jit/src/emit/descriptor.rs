@@ -30,19 +30,13 @@ impl Emitter<'_> {
         let (base, start, inline) = match layout.kind {
             K::UniformBufferDynamic | K::StorageBufferDynamic if layout.count > 0 => {
                 let first = layout.dynamic_index as i32 * base::abi::DESCRIPTOR_SIZE as i32;
-                if layout.is_inline() {
-                    let near = core::mem::offset_of!(base::abi::ShaderContext, dynamic_buffers);
-                    (self.ctx, near as i32 + first, false)
-                } else {
-                    let all = core::mem::offset_of!(base::abi::ShaderContext, all_dynamic_buffers)
-                        + core::mem::offset_of!(base::abi::DynamicBuffers, first);
-                    (self.b.load(Type::I64, read_only(AccessReason::Field, all as i32), self.ctx), first, false)
-                }
+                let sets = core::mem::offset_of!(base::abi::ShaderContext, dynamic_buffers)
+                    + core::mem::offset_of!(base::abi::DynamicBuffers, sets);
+                (self.pointer_of_set(sets, set), first, false)
             }
             kind => {
-                let at = core::mem::offset_of!(base::abi::ShaderContext, sets) + set as usize * size_of::<*const u8>();
-                let memory = self.b.load(Type::I64, read_only(AccessReason::Field, at as i32), self.ctx);
-                (memory, layout.offset as i32, kind == K::InlineUniformBlock)
+                let sets = core::mem::offset_of!(base::abi::ShaderContext, sets);
+                (self.pointer_of_set(sets, set), layout.offset as i32, kind == K::InlineUniformBlock)
             }
         };
         if inline {
@@ -76,6 +70,12 @@ impl Emitter<'_> {
             }
         };
         self.define(data.result(), rep)
+    }
+
+    /// Loads a set's pointer from the context's array of pointers at byte `array`.
+    fn pointer_of_set(&mut self, array: usize, set: u32) -> C {
+        let at = array + set as usize * size_of::<*const u8>();
+        self.b.load(Type::I64, read_only(AccessReason::Field, at as i32), self.ctx)
     }
 
     /// Loads the descriptor count of a set's variable-sized binding.

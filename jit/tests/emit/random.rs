@@ -2,7 +2,7 @@
 //! 8 lanes and both tiers, and a wider chunk.
 
 use crate::emit_common::{HELPERS, buffers_layout, compile_tier, wide_configurations};
-use base::abi::{AddressSpace, BatchHeader, BufferDescriptor, ComputeBatch, INLINE_DYNAMIC_BUFFERS, ShaderContext};
+use base::abi::{AddressSpace, BatchHeader, BufferDescriptor, ComputeBatch, ShaderContext};
 use base::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use base::shader::CompiledStage;
 use jit::ir::FloatFlags;
@@ -24,7 +24,7 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
         .collect();
     let mut context = ShaderContext {
         sets: [std::ptr::null(); MAX_DESCRIPTOR_SETS],
-        dynamic_buffers: [descriptors[0]; INLINE_DYNAMIC_BUFFERS],
+        dynamic_buffers: base::abi::DynamicBuffers::NONE,
         push_constants: [0; MAX_PUSH_CONSTANTS],
         num_workgroups: [program.workgroups, 1, 1],
         base_vertex: 0,
@@ -34,7 +34,6 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
         device_index: 0,
         addresses: AddressSpace::EMPTY,
         heaps: base::abi::Heaps::NONE,
-        all_dynamic_buffers: base::abi::DynamicBuffers::NONE,
         abort: &ABORT,
         helpers: &HELPERS,
     };

@@ -320,7 +320,7 @@ impl Environment {
         let abort = Box::new(AtomicU32::new(0));
         let mut context = Box::new(ShaderContext {
             sets: [core::ptr::null(); MAX_DESCRIPTOR_SETS],
-            dynamic_buffers: [BufferDescriptor { address: 64 as *mut u8, range: 0 }; INLINE_DYNAMIC_BUFFERS],
+            dynamic_buffers: base::abi::DynamicBuffers::NONE,
             push_constants: [0; MAX_PUSH_CONSTANTS],
             num_workgroups: [1; 3],
             base_vertex: 100,
@@ -330,7 +330,6 @@ impl Environment {
             device_index: 0,
             addresses: AddressSpace::EMPTY,
             heaps: base::abi::Heaps::NONE,
-            all_dynamic_buffers: base::abi::DynamicBuffers::NONE,
             abort: &*abort,
             helpers: &HELPERS,
         });

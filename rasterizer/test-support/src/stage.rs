@@ -56,10 +56,9 @@ static HELPERS: HelperTable = HelperTable {
 
 /// Returns a context without resources, with this abort flag.
 pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
-    let none = BufferDescriptor { address: core::ptr::null_mut(), range: 0 };
     Arc::new(ShaderContext {
         sets: [core::ptr::null(); MAX_DESCRIPTOR_SETS],
-        dynamic_buffers: [none; INLINE_DYNAMIC_BUFFERS],
+        dynamic_buffers: base::abi::DynamicBuffers::NONE,
         push_constants: [0; MAX_PUSH_CONSTANTS],
         num_workgroups: [1; 3],
         base_vertex: 0,
@@ -69,7 +68,6 @@ pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
         device_index: 0,
         addresses: AddressSpace::EMPTY,
         heaps: base::abi::Heaps::NONE,
-        all_dynamic_buffers: base::abi::DynamicBuffers::NONE,
         abort,
         helpers: &HELPERS,
     })

@@ -11,7 +11,7 @@ use crate::object::descriptor_heap::HeapKind;
 use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::program::BoundProgram;
-use base::abi::{BufferDescriptor, DynamicBuffers, Heaps, INLINE_DYNAMIC_BUFFERS, ShaderContext};
+use base::abi::{DynamicBuffers, Heaps, ShaderContext};
 use base::alloc::or_unwind;
 use base::limits::{MAX_DESCRIPTOR_SETS, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS};
 use base::mem::MemoryRange;
@@ -109,7 +109,7 @@ impl BindPointState {
     ) -> ShaderContext {
         let mut context = ShaderContext {
             sets: [texture::zero_page(); MAX_DESCRIPTOR_SETS],
-            dynamic_buffers: [null_buffer(); INLINE_DYNAMIC_BUFFERS],
+            dynamic_buffers: DynamicBuffers::NONE,
             push_constants: *push_constants,
             num_workgroups: p.num_workgroups,
             base_vertex: p.base_vertex,
@@ -119,15 +119,10 @@ impl BindPointState {
             device_index: 0,
             addresses: device.heap.addresses(),
             heaps: self.heaps(device),
-            all_dynamic_buffers: DynamicBuffers::NONE,
             abort: &device.abort,
             helpers: &device.helpers,
         };
-        // Dynamic buffers, if there are more of them than fit into the context.
-        let mut all: Vec<BufferDescriptor> = Vec::new();
-        if layout.dynamic_count as usize > INLINE_DYNAMIC_BUFFERS {
-            all = or_unwind(base::alloc::filled(null_buffer(), layout.dynamic_count as usize));
-        }
+        let mut dynamic_buffers = or_unwind(base::alloc::filled(null_buffer(), layout.dynamic_count as usize));
         for (number, set_layout) in layout.sets.iter().enumerate() {
             let Some(set_layout) = set_layout else { continue };
             let bound = self.sets.get(number).and_then(Option::as_ref).filter(|_| !layout.uses_heap);
@@ -144,13 +139,12 @@ impl BindPointState {
                 for element in 0..b.count {
                     let slot = (layout.dynamic_base[number] + b.dynamic_index + element) as usize;
                     let offset = b.offset as usize + element as usize * b.stride();
-                    let to = if all.is_empty() { &mut context.dynamic_buffers[..] } else { &mut all[..] };
-                    to[slot] = set.dynamic(offset, next.next().unwrap_or(0));
+                    dynamic_buffers[slot] = set.dynamic(offset, next.next().unwrap_or(0));
                 }
             }
         }
-        if !all.is_empty() {
-            context.set_dynamic_buffers(all);
+        if !dynamic_buffers.is_empty() {
+            context.dynamic_buffers = DynamicBuffers::new(dynamic_buffers, &layout.dynamic_base);
         }
         context
     }
@@ -205,7 +199,7 @@ fn parameters_of(c: &ShaderContext) -> DrawParameters {
 fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
     if Arc::get_mut(context).is_none() {
         let c = &**context;
-        *context = Arc::new(ShaderContext { all_dynamic_buffers: c.all_dynamic_buffers.clone(), ..*c });
+        *context = Arc::new(ShaderContext { dynamic_buffers: c.dynamic_buffers.clone(), ..*c });
     }
     if let Some(c) = Arc::get_mut(context) {
         c.num_workgroups = p.num_workgroups;

@@ -4,9 +4,9 @@
 
 use base::abi::{
     ADDRESS_TAIL, AddressSpace, BatchHeader, BatchKind, ComputeBatch, ControlBatch, DESCRIPTOR_SIZE, DynamicBuffers,
-    EvaluationBatch, FragmentBatch, FragmentPrimitive, FragmentQuad, HeapContext, Heaps, HelperTable,
-    INLINE_DYNAMIC_BUFFERS, ImageView, InputSource, MeshBatch, PrimitiveBatch, QuadPositions, Rectangle,
-    RectangleBatch, SAMPLER_CLASSES, SET_HEADER, SampleGroups, Sampler, ShaderContext, VertexBatch,
+    EvaluationBatch, FragmentBatch, FragmentPrimitive, FragmentQuad, HeapContext, Heaps, HelperTable, ImageView,
+    InputSource, MeshBatch, PrimitiveBatch, QuadPositions, Rectangle, RectangleBatch, SAMPLER_CLASSES, SET_HEADER,
+    SampleGroups, Sampler, ShaderContext, VertexBatch,
 };
 use base::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
@@ -76,8 +76,8 @@ pub enum MemoryRegion {
     Array(Array),
     /// Memory of the descriptor set with this number.
     Set(usize),
-    /// Dynamic buffers that do not fit into the context.
-    Dynamic,
+    /// Resolved dynamic buffers of the descriptor set with this number.
+    Dynamic(usize),
     /// The sink, [`BatchHeader::sink`].
     Sink,
     /// The zeros, [`AddressSpace::zeros`].
@@ -219,7 +219,7 @@ impl StageLayout<'_> {
             MemoryRegion::Scratch => self.scratch as usize,
             MemoryRegion::Shared => self.shared as usize,
             MemoryRegion::Set(_)
-            | MemoryRegion::Dynamic
+            | MemoryRegion::Dynamic(_)
             | MemoryRegion::Live(_)
             | MemoryRegion::Entries(_)
             | MemoryRegion::Array(_) => return None,
@@ -288,12 +288,12 @@ impl StageLayout<'_> {
         self.layout.sets.get(set)?.iter().find(inside)
     }
 
-    /// Returns the size of all dynamic buffers in bytes.
-    pub fn dynamic_bytes(&self) -> i64 {
+    /// Returns the size of a set's resolved dynamic buffers in bytes.
+    pub fn dynamic_bytes(&self, set: usize) -> i64 {
         let dynamic = |b: &&BindingLayout| {
             matches!(b.kind, DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic)
         };
-        let all = self.layout.sets.iter().flatten().filter(dynamic);
+        let all = self.layout.sets.get(set).into_iter().flatten().filter(dynamic);
         all.map(|b| i64::from(b.dynamic_index + b.count)).max().unwrap_or(0) * DESCRIPTOR_SIZE as i64
     }
 
@@ -318,16 +318,16 @@ pub fn is_buffer(kind: DescriptorKind) -> bool {
 
 /// Returns the memory that a pointer of the context points to.
 fn context_pointer(place: usize) -> Option<MemoryRegion> {
-    let sets = offset_of!(ShaderContext, sets);
-    if let Some(set) = place.checked_sub(sets).map(|at| at / size_of::<*const u8>())
-        && set < MAX_DESCRIPTOR_SETS
-        && (place - sets).is_multiple_of(size_of::<*const u8>())
-    {
+    let dynamic = offset_of!(ShaderContext, dynamic_buffers) + offset_of!(DynamicBuffers, sets);
+    if let Some(set) = set_of_pointer(place, offset_of!(ShaderContext, sets)) {
         return Some(MemoryRegion::Set(set));
+    }
+    if let Some(set) = set_of_pointer(place, dynamic) {
+        return Some(MemoryRegion::Dynamic(set));
     }
     let (addresses, heaps) = (offset_of!(ShaderContext, addresses), offset_of!(ShaderContext, heaps));
     let entries = |heap: HeapKind| heap.at() as usize + offset_of!(HeapContext, entries);
-    let all: [(usize, MemoryRegion); 9] = [
+    let all: [(usize, MemoryRegion); 8] = [
         (offset_of!(ShaderContext, abort), MemoryRegion::Abort),
         (offset_of!(ShaderContext, helpers), MemoryRegion::Helpers),
         (addresses + offset_of!(AddressSpace, zeros), MemoryRegion::Zeros),
@@ -336,21 +336,22 @@ fn context_pointer(place: usize) -> Option<MemoryRegion> {
         (heaps + offset_of!(Heaps, null_buffer), MemoryRegion::NullBuffer),
         (entries(HeapKind::Resources), MemoryRegion::Entries(HeapKind::Resources)),
         (entries(HeapKind::Samplers), MemoryRegion::Entries(HeapKind::Samplers)),
-        (offset_of!(ShaderContext, all_dynamic_buffers) + offset_of!(DynamicBuffers, first), MemoryRegion::Dynamic),
     ];
     all.iter().find(|p| p.0 == place).map(|p| p.1)
+}
+
+/// Returns the number of the set whose pointer is at a byte of the context, in the array of pointers
+/// that begins at byte `array`.
+fn set_of_pointer(place: usize, array: usize) -> Option<usize> {
+    let at = place.checked_sub(array)?;
+    let set = at / size_of::<*const u8>();
+    (at.is_multiple_of(size_of::<*const u8>()) && set < MAX_DESCRIPTOR_SETS).then_some(set)
 }
 
 /// Byte range of the push constants in the context.
 pub const PUSH: core::ops::Range<i64> = {
     let first = offset_of!(ShaderContext, push_constants) as i64;
     first..first + MAX_PUSH_CONSTANTS as i64
-};
-
-/// Byte range of the dynamic buffers in the context.
-pub const DYNAMIC: core::ops::Range<i64> = {
-    let first = offset_of!(ShaderContext, dynamic_buffers) as i64;
-    first..first + (INLINE_DYNAMIC_BUFFERS * DESCRIPTOR_SIZE) as i64
 };
 
 /// Byte range of a set's header, which precedes its descriptors.

@@ -3,7 +3,7 @@
 
 use super::conditions::ProofScope;
 use super::definitions::LaneValue;
-use super::driver_layout::{self, Array, DYNAMIC, Element, HEADER, HeapKind, MemoryRegion, StageLayout};
+use super::driver_layout::{self, Array, Element, HEADER, HeapKind, MemoryRegion, StageLayout};
 use super::prover::{Offset, Prover, Root};
 use crate::lir::{AccessReason, Def, Imm, InstData, Op, Value};
 use base::abi::{DESCRIPTOR_SIZE, HeapContext, HeapEntry, ImageView, TexelRows};
@@ -56,10 +56,7 @@ impl Prover<'_> {
         let buffer = Some(Root::Buffer { at: (v, None), readable: true });
         let address = |heap: HeapKind| at == heap.at() + offset_of!(HeapContext, address) as i64;
         match base {
-            MemoryRegion::Context if DYNAMIC.contains(&at) && (at - DYNAMIC.start) % DESCRIPTOR_SIZE as i64 == 0 => {
-                buffer
-            }
-            MemoryRegion::Dynamic if at % DESCRIPTOR_SIZE as i64 == 0 => buffer,
+            MemoryRegion::Dynamic(_) if at % DESCRIPTOR_SIZE as i64 == 0 => buffer,
             MemoryRegion::Context if address(HeapKind::Resources) || address(HeapKind::Samplers) => buffer,
             MemoryRegion::View if at == (offset_of!(ImageView, rows) + offset_of!(TexelRows, base)) as i64 => {
                 Some(Root::Texels((v, None)))

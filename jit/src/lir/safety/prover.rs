@@ -2,7 +2,7 @@
 
 use super::conditions::{Flow, ProofScope};
 use super::definitions::{DEPTH, Definitions, LaneValue, LinearSum};
-use super::driver_layout::{DYNAMIC, Element, HeapKind, MemoryRegion, PUSH, READABLE, StageLayout, WRITTEN_FIELD};
+use super::driver_layout::{Element, HeapKind, MemoryRegion, PUSH, READABLE, StageLayout, WRITTEN_FIELD};
 use super::stored_pointers::StoredPointers;
 use super::taint::untainted_values;
 use crate::lir::{Access, AccessReason, Block, Def, Function, Imm, Inst, InstData, Op, Slot, Type, Value};
@@ -457,7 +457,6 @@ impl<'a> Prover<'a> {
                 let push = Offset { lo: offset.lo - PUSH.start, hi: offset.hi - PUSH.start, ..offset.clone() };
                 read && self.is_below(&push, obligation.bytes, (PUSH.end - PUSH.start) as u64, scope)
             }
-            (MemoryRegion::Context, R::Descriptor) => read && between((DYNAMIC.start, DYNAMIC.end)),
             (MemoryRegion::Batch, R::Field) => (read || constant && offset.lo == WRITTEN_FIELD) && extent(),
             (
                 MemoryRegion::Helpers | MemoryRegion::Primitive | MemoryRegion::View | MemoryRegion::Sampler,
@@ -482,7 +481,7 @@ impl<'a> Prover<'a> {
             }
             (MemoryRegion::Set(set), R::Descriptor) => read && self.is_descriptor(set, offset, obligation.bytes, scope),
             (MemoryRegion::Set(set), R::Checked) => read && self.is_in_block(set, offset, obligation.bytes, scope),
-            (MemoryRegion::Dynamic, R::Descriptor) => read && between((0, self.stage_layout.dynamic_bytes())),
+            (MemoryRegion::Dynamic(set), R::Descriptor) => read && between((0, self.stage_layout.dynamic_bytes(set))),
             (MemoryRegion::Zeros, R::Checked) => read && extent(),
             (MemoryRegion::Abort, R::Checked) => read && extent(),
             (MemoryRegion::NullBuffer, R::Checked) => extent(),

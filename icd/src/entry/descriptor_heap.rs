@@ -37,8 +37,8 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, get_image_opaque_capture_data as vk::PFN_vkGetImageOpaqueCaptureDataEXT, vkGetImageOpaqueCaptureDataEXT: DESCRIPTOR_HEAP),
 ];
 
-/// Value of VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT.
-const DESCRIPTOR_HEAP_BIT: u64 = 1 << 36;
+/// VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT.
+pub const DESCRIPTOR_HEAP_BIT: vk::PipelineCreateFlags2KHR = vk::PipelineCreateFlags2KHR::from_raw(1 << 36);
 
 // Descriptors.
 
@@ -161,16 +161,6 @@ pub unsafe fn inherit(buffer: vk::CommandBuffer, info: &vk::CommandBufferInherit
 }
 
 // Mappings.
-
-/// Returns true for a pipeline whose shaders use heaps.
-///
-/// # Safety
-/// The chain is valid.
-pub unsafe fn uses_heap(chain: *const std::ffi::c_void) -> bool {
-    // SAFETY: the chain is valid, as the `# Safety` section demands.
-    let flags = unsafe { find::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(chain) };
-    flags.is_some_and(|flags| flags.flags.as_raw() & DESCRIPTOR_HEAP_BIT != 0)
-}
 
 /// Returns the mappings in a stage's chain, and the samplers that these embed.
 ///

@@ -55,10 +55,7 @@ unsafe fn create_all<T>(
         let began = Instant::now();
         let (flags, chain) = flags_and_chain(info);
         // SAFETY: the chain of each info is valid, as the `# Safety` section demands.
-        let flags2 = unsafe { find::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(chain) };
-        // The bits of the old flags have the same meaning in the new ones, which replace them if
-        // they are present.
-        let flags = flags2.map_or(flags, |f| vk::PipelineCreateFlags::from_raw(f.flags.as_raw() as u32));
+        let flags = unsafe { pipeline_info::create_flags(flags, chain) };
         let created =
             create(PipelineBuilder { compiler: &device.compiler, linker: &device.linker, cache, flags }, info).map_err(
                 |failure| {
@@ -75,7 +72,7 @@ unsafe fn create_all<T>(
                 if result.is_ok() || error.as_raw() < 0 {
                     result = Err(error);
                 }
-                stopped = flags.contains(vk::PipelineCreateFlags::EARLY_RETURN_ON_FAILURE);
+                stopped = flags.contains(vk::PipelineCreateFlags2KHR::EARLY_RETURN_ON_FAILURE);
             }
         }
         // SAFETY: the chain of each info is valid, as the `# Safety` section demands.
@@ -181,7 +178,9 @@ shims! {
     ) -> VkResult {
         let memory = memory_of(device, allocator);
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
-        let create = |maker: PipelineBuilder<'_>, i: &vk::GraphicsPipelineCreateInfo<'_>| maker.graphics(pipeline_info::graphics(i, device.heaps.is_some())?);
+        let create = |maker: PipelineBuilder<'_>, i: &vk::GraphicsPipelineCreateInfo<'_>| {
+            maker.graphics(pipeline_info::graphics(i, maker.flags, device.heaps.is_some())?)
+        };
         create_all((device, cache.as_deref(), memory), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)
     }
 
@@ -196,7 +195,7 @@ shims! {
         let memory = memory_of(device, allocator);
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
         let create = |maker: PipelineBuilder<'_>, i: &vk::ComputePipelineCreateInfo<'_>| {
-            let (stage, layout) = pipeline_info::compute(i, device.heaps.is_some())?;
+            let (stage, layout) = pipeline_info::compute(i, maker.flags, device.heaps.is_some())?;
             maker.compute(stage, layout)
         };
         create_all((device, cache.as_deref(), memory), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)

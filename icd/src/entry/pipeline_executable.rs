@@ -13,8 +13,8 @@ use jit::backend::Text;
 use std::sync::Arc;
 
 const EXECUTABLE: Requirement = ext("VK_KHR_pipeline_executable_properties");
-const TEXTS: vk::PipelineCreateFlags = vk::PipelineCreateFlags::CAPTURE_INTERNAL_REPRESENTATIONS_KHR;
-const STATISTICS: vk::PipelineCreateFlags = vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR;
+const TEXTS: vk::PipelineCreateFlags2KHR = vk::PipelineCreateFlags2KHR::CAPTURE_INTERNAL_REPRESENTATIONS;
+const STATISTICS: vk::PipelineCreateFlags2KHR = vk::PipelineCreateFlags2KHR::CAPTURE_STATISTICS;
 
 /// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
@@ -101,7 +101,7 @@ fn executables(device: &Device, pipeline: &Pipeline) -> Result<Arc<[Executable]>
 }
 
 /// Returns true if the pipeline was created with this flag, and reports invalid usage otherwise.
-fn captured(device: &Device, pipeline: &Pipeline, flag: vk::PipelineCreateFlags) -> bool {
+fn captured(device: &Device, pipeline: &Pipeline, flag: vk::PipelineCreateFlags2KHR) -> bool {
     let captured = pipeline.flags.contains(flag);
     if !captured {
         device.report_invalid_usage(&format!(

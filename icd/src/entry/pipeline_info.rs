@@ -1,7 +1,8 @@
 //! `VkGraphicsPipelineCreateInfo` and `VkComputePipelineCreateInfo`: stages and layouts; the state
 //! is decoded in [`super::pipeline_state`].
 
-use super::{descriptor_heap, pipeline_state};
+use super::descriptor_heap::{self, DESCRIPTOR_HEAP_BIT};
+use super::pipeline_state;
 use crate::caps::properties::{SIZED_STAGES, SUBGROUP_SIZE};
 use crate::fallible;
 use crate::ffi::handle;
@@ -12,22 +13,34 @@ use crate::object::shader_module::ShaderModule;
 use ash::vk;
 use base::limits::SUBGROUP_SIZES;
 use base::shader::{PipelineType, Stage, StageIoKind};
+use core::ffi::c_void;
 use jit::spirv::Specialization;
 use std::sync::Arc;
 
-/// Decodes a graphics pipeline; `heaps` is true if the device has descriptor heaps.
+/// Returns the flags of a pipeline: those of `VkPipelineCreateFlags2CreateInfo`, or else the old
+/// ones, whose bits have the same meaning.
+///
+/// # Safety
+/// The chain is valid.
+pub unsafe fn create_flags(flags: vk::PipelineCreateFlags, chain: *const c_void) -> vk::PipelineCreateFlags2KHR {
+    // SAFETY: the chain is valid, as the `# Safety` section demands.
+    let flags2 = unsafe { find::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(chain) };
+    flags2.map_or(vk::PipelineCreateFlags2KHR::from_raw(flags.as_raw().into()), |info| info.flags)
+}
+
+/// Decodes a graphics pipeline with these flags; `heaps` is true if the device has descriptor heaps.
 ///
 /// # Safety
 /// `info` is valid with its chains and handles.
 pub unsafe fn graphics(
     info: &vk::GraphicsPipelineCreateInfo<'_>,
+    flags: vk::PipelineCreateFlags2KHR,
     heaps: bool,
 ) -> Result<GraphicsCreateInfo, PipelineError> {
     let refuse = |message: &str| PipelineError::unsupported("graphics pipeline", message);
-    // SAFETY: the chain of `info` is valid, as the `# Safety` section demands.
-    let of_heap = heaps && unsafe { descriptor_heap::uses_heap(info.p_next) };
+    let of_heap = heaps && flags.contains(DESCRIPTOR_HEAP_BIT);
     // SAFETY: `info` is valid with its chains, as the `# Safety` section demands.
-    let state = unsafe { pipeline_state::decode(info) }.map_err(|message| refuse(&message))?;
+    let state = unsafe { pipeline_state::decode(info, flags) }.map_err(|message| refuse(&message))?;
     // SAFETY: `info` is valid, so that it has this many stages.
     let infos = unsafe { slice(info.p_stages, info.stage_count) };
     let stages = infos.iter().map(|stage| {
@@ -45,18 +58,19 @@ pub unsafe fn graphics(
     Ok(GraphicsCreateInfo { stages, state, layout })
 }
 
-/// Decodes a compute pipeline.
+/// Decodes a compute pipeline with these flags.
 ///
 /// # Safety
 /// `info` is valid with its chains and handles.
 pub unsafe fn compute(
     info: &vk::ComputePipelineCreateInfo<'_>,
+    flags: vk::PipelineCreateFlags2KHR,
     heaps: bool,
 ) -> Result<(StageCreateInfo, Arc<PipelineLayout>), PipelineError> {
     // SAFETY: `info` is valid with its chains and handles, as the `# Safety` section demands.
     unsafe {
         let mut stage = [Some(stage_of(&info.stage, Stage::Compute)?)];
-        let layout = match heaps && descriptor_heap::uses_heap(info.p_next) {
+        let layout = match heaps && flags.contains(DESCRIPTOR_HEAP_BIT) {
             true => heap_layout(std::slice::from_ref(&info.stage), &mut stage)?,
             false => layout(info.layout),
         };

@@ -12,11 +12,14 @@ use base::pixel::SampleLocations;
 use core::ffi::c_void;
 use rasterizer::api::{AttachmentLoops, DepthBias, DepthBiasUnit};
 
-/// Decodes the state of a create info; the error says what is not supported.
+/// Decodes the state of a create info with these flags; the error says what is not supported.
 ///
 /// # Safety
 /// `info` is valid with its chains.
-pub unsafe fn decode(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<GraphicsState, String> {
+pub unsafe fn decode(
+    info: &vk::GraphicsPipelineCreateInfo<'_>,
+    flags: vk::PipelineCreateFlags2KHR,
+) -> Result<GraphicsState, String> {
     // SAFETY: `info` is valid, as the `# Safety` section demands.
     let dynamic = match unsafe { info.p_dynamic_state.as_ref() } {
         // SAFETY: the structure is valid, so that its list has this many states.
@@ -24,7 +27,7 @@ pub unsafe fn decode(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<Graphi
         None => StateMask::default(),
     };
     // SAFETY: `info` is valid with its chains, as the `# Safety` section demands.
-    let info = unsafe { structures(info, dynamic)? };
+    let info = unsafe { structures(info, flags, dynamic)? };
     GraphicsState::new(&info, dynamic)
 }
 
@@ -34,6 +37,7 @@ pub unsafe fn decode(info: &vk::GraphicsPipelineCreateInfo<'_>) -> Result<Graphi
 /// `info` is valid with its chains.
 unsafe fn structures<'a>(
     info: &vk::GraphicsPipelineCreateInfo<'a>,
+    flags: vk::PipelineCreateFlags2KHR,
     dynamic: StateMask,
 ) -> Result<CreateInfo<'a>, String> {
     // SAFETY: `info` is valid with its chains, as the `# Safety` section demands; ignored pointers
@@ -102,12 +106,9 @@ unsafe fn structures<'a>(
             }
             let writes = blend.and_then(|b| find::<vk::PipelineColorWriteCreateInfoEXT<'_>>(b.p_next));
             structures.write_enables = writes.map(|w| slice(w.p_color_write_enables, w.attachment_count));
-            let flags2 =
-                find::<vk::PipelineCreateFlags2CreateInfoKHR<'_>>(info.p_next).map(|f| f.flags.as_raw() as u32);
-            let flags = vk::PipelineCreateFlags::from_raw(flags2.unwrap_or(info.flags.as_raw()));
             structures.loops = Some(AttachmentLoops {
-                color: flags.contains(vk::PipelineCreateFlags::COLOR_ATTACHMENT_FEEDBACK_LOOP_EXT),
-                depth_stencil: flags.contains(vk::PipelineCreateFlags::DEPTH_STENCIL_ATTACHMENT_FEEDBACK_LOOP_EXT),
+                color: flags.contains(vk::PipelineCreateFlags2KHR::COLOR_ATTACHMENT_FEEDBACK_LOOP_EXT),
+                depth_stencil: flags.contains(vk::PipelineCreateFlags2KHR::DEPTH_STENCIL_ATTACHMENT_FEEDBACK_LOOP_EXT),
             });
         }
         Ok(structures)

@@ -22,7 +22,7 @@ pub struct Pipeline {
     /// Program that draws or dispatches with the pipeline execute.
     pub program: Arc<BoundProgram>,
     /// Flags with which the pipeline was created.
-    pub flags: vk::PipelineCreateFlags,
+    pub flags: vk::PipelineCreateFlags2KHR,
 }
 
 /// A pipeline and the answers for `VkPipelineCreationFeedbackCreateInfo` about its stages, in their
@@ -92,7 +92,7 @@ pub struct PipelineBuilder<'a> {
     /// Pipeline cache of the application.
     pub cache: Option<&'a PipelineCache>,
     /// Flags of the pipeline.
-    pub flags: vk::PipelineCreateFlags,
+    pub flags: vk::PipelineCreateFlags2KHR,
 }
 
 /// Gives the control stage the number of vertices of a patch, which only the evaluation stage may
@@ -160,7 +160,7 @@ impl PipelineBuilder<'_> {
             None => layout.info.clone(),
         };
         let request = StageRequest { words, stage, entry: entry.clone(), specialization, layout };
-        let only_cached = self.flags.contains(vk::PipelineCreateFlags::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
+        let only_cached = self.flags.contains(vk::PipelineCreateFlags2KHR::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
         let made = self.compiler.stage(request, self.cache, only_cached);
         let (code, origin) = made.map_err(|refusal| match refusal {
             CompileError::CompileRequired => vk::Result::PIPELINE_COMPILE_REQUIRED.into(),

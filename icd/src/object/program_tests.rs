@@ -38,7 +38,7 @@ impl Setup {
     }
 
     fn maker(&self) -> PipelineBuilder<'_> {
-        let flags = vk::PipelineCreateFlags::empty();
+        let flags = vk::PipelineCreateFlags2KHR::empty();
         PipelineBuilder { compiler: &self.compiler, linker: &self.linker, cache: None, flags }
     }
 

@@ -21,6 +21,14 @@ pub fn build_id() -> [u8; 16] {
     })
 }
 
+/// Returns 16 bytes that differ between builds, and between processors with different features.
+pub fn code_id() -> [u8; 16] {
+    let mut hash = Fnv128::new();
+    hash.write(&build_id());
+    hash.write(&jit::host::cpu_features().to_le_bytes());
+    hash.0.to_le_bytes()
+}
+
 /// The FNV-1a hash with 128 bits.
 struct Fnv128(u128);
 
@@ -119,6 +127,7 @@ mod tests {
     fn stable_and_not_zero() {
         assert_eq!(build_id(), build_id());
         assert_ne!(build_id(), [0; 16]);
+        assert!(code_id() == code_id() && code_id() != build_id());
     }
 
     #[test]

@@ -39,11 +39,27 @@ fn advertised_extensions_have_their_commands() {
     }
 }
 
+/// Checks that an extension on which alone a command depends makes it visible, whichever other
+/// extensions have it too.
+#[test]
+fn each_extension_provides_its_commands() {
+    let mut checked = 0;
+    for (needs, commands) in COMMANDS.iter().filter(|(needs, _)| needs.iter().all(Dependency::is_met)) {
+        let [Ext(extension)] = needs else { continue };
+        for command in *commands {
+            let need = table::find(command.as_bytes()).map(|(_, need)| need).expect("a row");
+            assert!(need.extensions().contains(&extension.row().name), "{extension:?} does not provide {command}");
+            checked += 1;
+        }
+    }
+    assert!(checked > 200, "{checked} commands");
+}
+
 #[test]
 fn table_names_only_known_extensions() {
     for row in table::TABLES.into_iter().flatten() {
         for (name, need) in row.names {
-            if let Provider::Extension(extension) = need {
+            for extension in need.extensions() {
                 let known = EXTENSIONS.iter().any(|e| e.name == *extension);
                 assert!(known, "{name} needs {extension}, which has no row");
             }

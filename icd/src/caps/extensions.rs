@@ -335,6 +335,7 @@ extensions! {
     VK_EXT_tooling_info, YES;
     VK_KHR_robustness2, YES;
     VK_EXT_extended_dynamic_state3, YES;
+    VK_EXT_shader_object, YES;
     VK_EXT_blend_operation_advanced, YES;
     VK_EXT_multisampled_render_to_single_sampled, YES;
     VK_EXT_multisampled_render_to_swapchain, YES;

@@ -278,6 +278,7 @@ features! {
     extendedDynamicState3CoverageReductionMode, NO_NV;
     extendedDynamicState3RepresentativeFragmentTestEnable, NO_NV;
     extendedDynamicState3ShadingRateImageEnable, NO_NV;
+    shaderObject, YES;
     advancedBlendCoherentOperations, YES;
     multisampledRenderToSingleSampled, YES;
     multisampledRenderToSwapchain, YES;

@@ -23,7 +23,7 @@ pub mod properties;
 pub mod spirv;
 pub mod unlock;
 
-pub use build_id::build_id;
+pub use build_id::{build_id, code_id};
 pub use extensions::{ExtensionSet, device_extensions, enable_device, enable_instance, instance_extensions};
 pub use features::{enable_features, features, fill_features2};
 pub use formats::{fill_format_properties2, fill_image_format_properties2, format_properties, image_format_properties};

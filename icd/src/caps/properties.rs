@@ -8,7 +8,7 @@
 use super::features::Feature;
 use super::limits::{self, CAPTURED_DATA, LIMITS, MAX_ALLOCATION_SIZE, MAX_DESCRIPTORS, SAMPLE_COUNTS};
 use super::newer::{self as vk, TaggedStructure};
-use super::{API_VERSION, build_id, copy_str, thread_count};
+use super::{API_VERSION, build_id, code_id, copy_str, thread_count};
 use crate::ffi::pointer::write_array;
 use base::abi::DESCRIPTOR_SIZE;
 use base::limits::{
@@ -511,6 +511,10 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.max_descriptor_set_update_after_bind_total_uniform_buffers_dynamic = uniform;
             p.max_descriptor_set_update_after_bind_total_storage_buffers_dynamic = storage;
             p.max_descriptor_set_update_after_bind_total_buffers_dynamic = uniform + storage;
+        };
+        PhysicalDeviceShaderObjectPropertiesEXT => |p| {
+            // Each build has binaries of its own, so there are no versions of them.
+            (p.shader_binary_uuid, p.shader_binary_version) = (code_id(), 1);
         };
         PhysicalDeviceNestedCommandBufferPropertiesEXT => |p| p.max_command_buffer_nesting_level = MAX_NESTING;
         // There is no layered implementation below the driver.

@@ -13,9 +13,11 @@ use crate::object::pipeline_state::DynamicState;
 use crate::object::program::BoundProgram;
 use crate::object::query::QueryPool;
 use crate::object::render_pass::{Framebuffer, RenderPass};
+use crate::object::shader_object::ShaderObject;
 use crate::object::sync::Event;
 use ash::vk;
 use base::pixel::Locations;
+use base::shader::Stage;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -71,6 +73,7 @@ pub enum Command {
     // State.
     /// `vkCmdBindPipeline`: the program that the pipeline has made.
     BindProgram(Arc<BoundProgram>),
+    BindShaders(Box<BindShaders>),
     BindDescriptorSets(Box<BindDescriptorSets>),
     BindDescriptorBuffers(SmallVec<[u64; 2]>),
     SetDescriptorBufferOffsets(Box<SetDescriptorBufferOffsets>),
@@ -229,6 +232,14 @@ pub enum Command {
         query: u32,
     },
     CopyQueryPoolResults(Box<CopyQueryPoolResults>),
+}
+
+/// Parameters of `vkCmdBindShadersEXT` for one bind point.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct BindShaders {
+    pub bind_point: BindPoint,
+    /// Stages with their objects; `None` unbinds the stage's object.
+    pub shaders: Vec<(Stage, Option<Arc<ShaderObject>>)>,
 }
 
 /// Parameters of `vkCmdBindDescriptorSets` and `vkCmdPushDescriptorSetKHR`.

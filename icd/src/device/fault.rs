@@ -138,7 +138,7 @@ impl Faults {
 
 /// Adds a report for each stage that may be the cause.
 fn describe(handle: u64, program: Option<&BoundProgram>, cause: Cause, out: &mut Vec<FaultReport>) {
-    let name = object_data::name(handle);
+    let name = program.map_or_else(|| object_data::name(handle), BoundProgram::name);
     let code = program.map_or(&[][..], |program| program.stages().code());
     // Only a loop can run for long; a shader without one was slow because of the driver's loops
     // over its invocations.
@@ -146,7 +146,7 @@ fn describe(handle: u64, program: Option<&BoundProgram>, cause: Cause, out: &mut
     let before = out.len();
     for code in code.iter().filter(|code| !loops || code.stage().info.has_loops) {
         let request = code.request();
-        let mut description = format!("pipeline {name}: {:?} stage, entry point \"{}\"", request.stage, request.entry);
+        let mut description = format!("{name}: {:?} stage, entry point \"{}\"", request.stage, request.entry);
         let headers = if loops { jit::spirv::loop_headers(&request.words) } else { Vec::new() };
         for (i, id) in headers.iter().take(MAX_LOOPS).enumerate() {
             let before = if i == 0 { ", in a loop of its module: %" } else { ", %" };
@@ -158,6 +158,6 @@ fn describe(handle: u64, program: Option<&BoundProgram>, cause: Cause, out: &mut
         out.push(FaultReport { description, pipeline: handle });
     }
     if out.len() == before {
-        out.push(FaultReport { description: format!("pipeline {name}"), pipeline: handle });
+        out.push(FaultReport { description: name, pipeline: handle });
     }
 }

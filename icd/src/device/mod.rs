@@ -12,6 +12,7 @@ mod watchdog;
 use crate::caps::ExtensionSet;
 use crate::caps::extensions::Extension;
 use crate::ffi::handle::{OwnedDispatchable, objects};
+use crate::object::bound_shaders::SharedLayouts;
 use crate::object::descriptor_buffer::DescriptorNames;
 use crate::object::descriptor_heap::DescriptorHeaps;
 use crate::object::implicit::ImplicitImages;
@@ -48,6 +49,8 @@ pub struct Device {
     pub compiler: Arc<Compiler>,
     /// Links of the stages of programs.
     pub linker: Linker,
+    /// Layouts of programs of shader objects.
+    pub layouts: SharedLayouts,
     /// Answers to queries about a pipeline's code.
     pub executables: ExecutableCache,
     /// Flag that generated loops poll; non-zero once the device is lost.
@@ -98,6 +101,7 @@ impl Device {
             engine,
             compiler,
             linker: Linker::default(),
+            layouts: SharedLayouts::default(),
             executables: ExecutableCache::default(),
             implicit_images: ImplicitImages::default(),
             abort: AtomicU32::new(0),

@@ -208,7 +208,7 @@ impl Watchdog {
                 if !over.is_empty() {
                     let names: Vec<String> = over.iter().copied().map(object_data::name).collect();
                     let (names, ms) = (names.join(", "), timeout.as_millis());
-                    let message = format!("{queue}: pipeline {names} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)");
+                    let message = format!("{queue}: {names} ran longer than {ms} ms (GRUS_SHADER_TIMEOUT_MS)");
                     return device.lose_after(Cause::Timeout, &message, &over, || device.wait_for_workers(None));
                 }
             }

@@ -1,20 +1,20 @@
 //! Recording of the dynamic state of VK_EXT_extended_dynamic_state3 and of other extensions with
 //! dynamic state.
 
-use super::cmd_state::{INVALID, set, set_translated};
+use super::cmd_state::{INVALID, SHADER_OBJECT, set, set_translated};
 use super::recording::{push, record};
 use crate::caps::newer;
 use crate::command::Command;
 use crate::ffi::pointer::slice;
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, ext, row};
+use crate::ffi::table::{CommandRow, any, ext, row};
 use crate::object::pipeline_state::{Attachments, BindingStride, DynamicState, VertexInput, VertexLayout, decode};
 use ash::vk;
 use std::sync::Arc;
 
 macro_rules! rows {
     ($extension:literal: $($shim:ident as $ty:ident, $name:ident;)*) => {
-        &[$(row!(Device, $shim as vk::$ty, $name: ext($extension))),*]
+        &[$(row!(Device, $shim as vk::$ty, $name: any(&[$extension, SHADER_OBJECT]))),*]
     };
 }
 
@@ -47,7 +47,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(
         Device,
         cmd_set_vertex_input as vk::PFN_vkCmdSetVertexInputEXT,
-        vkCmdSetVertexInputEXT: ext("VK_EXT_vertex_input_dynamic_state")
+        vkCmdSetVertexInputEXT: any(&["VK_EXT_vertex_input_dynamic_state", SHADER_OBJECT])
     ),
     row!(
         Device,

@@ -8,7 +8,7 @@ use crate::command::{BindDescriptorSets, BufferOrAddress, Command, VertexBufferB
 use crate::ffi::handle::{get, optional, share};
 use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
-use crate::ffi::table::{CommandRow, V1_0, V1_3, V1_4, ext, row};
+use crate::ffi::table::{CommandRow, Requirement, V1_0, V1_3, V1_4, any, ext, row};
 use crate::object::bind_point::BindPoint;
 use crate::object::buffer::Buffer;
 use crate::object::descriptor_pool::DescriptorSet;
@@ -20,8 +20,10 @@ use ash::vk;
 use core::ffi::c_void;
 use smallvec::{SmallVec, smallvec};
 
-const EDS1: &str = "VK_EXT_extended_dynamic_state";
-const EDS2: &str = "VK_EXT_extended_dynamic_state2";
+/// Extension that has most dynamic state of other extensions.
+pub(super) const SHADER_OBJECT: &str = "VK_EXT_shader_object";
+const EDS1: Requirement = any(&["VK_EXT_extended_dynamic_state", SHADER_OBJECT]);
+const EDS2: Requirement = any(&["VK_EXT_extended_dynamic_state2", SHADER_OBJECT]);
 const M6: &str = "VK_KHR_maintenance6";
 
 /// Rows of this family in the command table.
@@ -50,7 +52,7 @@ pub const COMMANDS: &[CommandRow] = &[
         Device,
         cmd_bind_vertex_buffers2 as vk::PFN_vkCmdBindVertexBuffers2,
         vkCmdBindVertexBuffers2: V1_3,
-        vkCmdBindVertexBuffers2EXT: ext(EDS1)
+        vkCmdBindVertexBuffers2EXT: EDS1
     ),
     row!(Device, cmd_set_viewport as vk::PFN_vkCmdSetViewport, vkCmdSetViewport: V1_0),
     row!(Device, cmd_set_scissor as vk::PFN_vkCmdSetScissor, vkCmdSetScissor: V1_0),
@@ -66,74 +68,74 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, cmd_set_stencil_compare_mask as vk::PFN_vkCmdSetStencilCompareMask, vkCmdSetStencilCompareMask: V1_0),
     row!(Device, cmd_set_stencil_write_mask as vk::PFN_vkCmdSetStencilWriteMask, vkCmdSetStencilWriteMask: V1_0),
     row!(Device, cmd_set_stencil_reference as vk::PFN_vkCmdSetStencilReference, vkCmdSetStencilReference: V1_0),
-    row!(Device, cmd_set_cull_mode as vk::PFN_vkCmdSetCullMode, vkCmdSetCullMode: V1_3, vkCmdSetCullModeEXT: ext(EDS1)),
-    row!(Device, cmd_set_front_face as vk::PFN_vkCmdSetFrontFace, vkCmdSetFrontFace: V1_3, vkCmdSetFrontFaceEXT: ext(EDS1)),
+    row!(Device, cmd_set_cull_mode as vk::PFN_vkCmdSetCullMode, vkCmdSetCullMode: V1_3, vkCmdSetCullModeEXT: EDS1),
+    row!(Device, cmd_set_front_face as vk::PFN_vkCmdSetFrontFace, vkCmdSetFrontFace: V1_3, vkCmdSetFrontFaceEXT: EDS1),
     row!(
         Device,
         cmd_set_primitive_topology as vk::PFN_vkCmdSetPrimitiveTopology,
         vkCmdSetPrimitiveTopology: V1_3,
-        vkCmdSetPrimitiveTopologyEXT: ext(EDS1)
+        vkCmdSetPrimitiveTopologyEXT: EDS1
     ),
     row!(
         Device,
         cmd_set_viewport_with_count as vk::PFN_vkCmdSetViewportWithCount,
         vkCmdSetViewportWithCount: V1_3,
-        vkCmdSetViewportWithCountEXT: ext(EDS1)
+        vkCmdSetViewportWithCountEXT: EDS1
     ),
     row!(
         Device,
         cmd_set_scissor_with_count as vk::PFN_vkCmdSetScissorWithCount,
         vkCmdSetScissorWithCount: V1_3,
-        vkCmdSetScissorWithCountEXT: ext(EDS1)
+        vkCmdSetScissorWithCountEXT: EDS1
     ),
     row!(
         Device,
         cmd_set_depth_test_enable as vk::PFN_vkCmdSetDepthTestEnable,
         vkCmdSetDepthTestEnable: V1_3,
-        vkCmdSetDepthTestEnableEXT: ext(EDS1)
+        vkCmdSetDepthTestEnableEXT: EDS1
     ),
     row!(
         Device,
         cmd_set_depth_write_enable as vk::PFN_vkCmdSetDepthWriteEnable,
         vkCmdSetDepthWriteEnable: V1_3,
-        vkCmdSetDepthWriteEnableEXT: ext(EDS1)
+        vkCmdSetDepthWriteEnableEXT: EDS1
     ),
     row!(
         Device,
         cmd_set_depth_compare_op as vk::PFN_vkCmdSetDepthCompareOp,
         vkCmdSetDepthCompareOp: V1_3,
-        vkCmdSetDepthCompareOpEXT: ext(EDS1)
+        vkCmdSetDepthCompareOpEXT: EDS1
     ),
     row!(
         Device,
         cmd_set_depth_bounds_test_enable as vk::PFN_vkCmdSetDepthBoundsTestEnable,
         vkCmdSetDepthBoundsTestEnable: V1_3,
-        vkCmdSetDepthBoundsTestEnableEXT: ext(EDS1)
+        vkCmdSetDepthBoundsTestEnableEXT: EDS1
     ),
     row!(
         Device,
         cmd_set_stencil_test_enable as vk::PFN_vkCmdSetStencilTestEnable,
         vkCmdSetStencilTestEnable: V1_3,
-        vkCmdSetStencilTestEnableEXT: ext(EDS1)
+        vkCmdSetStencilTestEnableEXT: EDS1
     ),
-    row!(Device, cmd_set_stencil_op as vk::PFN_vkCmdSetStencilOp, vkCmdSetStencilOp: V1_3, vkCmdSetStencilOpEXT: ext(EDS1)),
+    row!(Device, cmd_set_stencil_op as vk::PFN_vkCmdSetStencilOp, vkCmdSetStencilOp: V1_3, vkCmdSetStencilOpEXT: EDS1),
     row!(
         Device,
         cmd_set_rasterizer_discard_enable as vk::PFN_vkCmdSetRasterizerDiscardEnable,
         vkCmdSetRasterizerDiscardEnable: V1_3,
-        vkCmdSetRasterizerDiscardEnableEXT: ext(EDS2)
+        vkCmdSetRasterizerDiscardEnableEXT: EDS2
     ),
     row!(
         Device,
         cmd_set_depth_bias_enable as vk::PFN_vkCmdSetDepthBiasEnable,
         vkCmdSetDepthBiasEnable: V1_3,
-        vkCmdSetDepthBiasEnableEXT: ext(EDS2)
+        vkCmdSetDepthBiasEnableEXT: EDS2
     ),
     row!(
         Device,
         cmd_set_primitive_restart_enable as vk::PFN_vkCmdSetPrimitiveRestartEnable,
         vkCmdSetPrimitiveRestartEnable: V1_3,
-        vkCmdSetPrimitiveRestartEnableEXT: ext(EDS2)
+        vkCmdSetPrimitiveRestartEnableEXT: EDS2
     ),
     row!(
         Device,
@@ -141,11 +143,11 @@ pub const COMMANDS: &[CommandRow] = &[
         vkCmdSetLineStipple: V1_4, vkCmdSetLineStippleKHR: ext("VK_KHR_line_rasterization"),
         vkCmdSetLineStippleEXT: ext("VK_EXT_line_rasterization")
     ),
-    row!(Device, cmd_set_logic_op as vk::PFN_vkCmdSetLogicOpEXT, vkCmdSetLogicOpEXT: ext(EDS2)),
+    row!(Device, cmd_set_logic_op as vk::PFN_vkCmdSetLogicOpEXT, vkCmdSetLogicOpEXT: EDS2),
     row!(
         Device,
         cmd_set_patch_control_points as vk::PFN_vkCmdSetPatchControlPointsEXT,
-        vkCmdSetPatchControlPointsEXT: ext(EDS2)
+        vkCmdSetPatchControlPointsEXT: EDS2
     ),
 ];
 

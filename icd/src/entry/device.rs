@@ -108,7 +108,9 @@ fn enabled(device: &Device, need: Requirement) -> bool {
         Requirement::Core(version) => {
             version <= crate::caps::API_VERSION.min(device.instance.api_version.max(vk::API_VERSION_1_0))
         }
-        Requirement::Extension(name) => device.has_extension(name) || device.instance.has_extension(name),
+        Requirement::Extension(_) | Requirement::AnyExtension(_) => {
+            need.extensions().iter().any(|name| device.has_extension(name) || device.instance.has_extension(name))
+        }
     }
 }
 

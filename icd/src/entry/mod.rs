@@ -31,6 +31,7 @@ pub mod recording;
 pub mod render_pass;
 pub mod resource;
 mod sampler;
+pub mod shader_object;
 pub mod sparse;
 pub mod sync;
 pub mod table;
@@ -132,10 +133,10 @@ unsafe fn instance_function(
                     version <= instance.api_version
                         || (level == DispatchLevel::Device && version <= crate::caps::API_VERSION)
                 }
-                Requirement::Extension(extension) => {
+                Requirement::Extension(_) | Requirement::AnyExtension(_) => need.extensions().iter().any(|extension| {
                     instance.has_extension(extension)
                         || (level != DispatchLevel::Instance && crate::caps::has_device_extension(extension))
-                }
+                }),
             }
         }
     };

@@ -135,14 +135,7 @@ unsafe fn stage_of(
     // SAFETY: `info` is valid, so its name is a C string.
     let entry = unsafe { string(info.p_name) }.unwrap_or_default();
     // SAFETY: the chain is valid, as the `# Safety` section demands.
-    let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(info.p_next) };
-    let subgroup_size = required.map_or(SUBGROUP_SIZE, |r| r.required_subgroup_size);
-    let any = SIZED_STAGES.contains(info.stage);
-    let sizes = if any { SUBGROUP_SIZES } else { SUBGROUP_SIZE..=SUBGROUP_SIZE };
-    if !subgroup_size.is_power_of_two() || !sizes.contains(&subgroup_size) {
-        let message = format!("subgroups of {subgroup_size} in {:?}, there are those of {sizes:?}", info.stage);
-        return Err(PipelineError::unsupported("pipeline", &message));
-    }
+    let subgroup_size = unsafe { subgroup_size(info.p_next, info.stage) }?;
     // SAFETY: `info` is valid, so its specialisation is null or valid.
     let entries = unsafe { specialization(info.p_specialization_info) }?;
     let specialization = Specialization { entries, subgroup_size, ..Specialization::default() };
@@ -156,11 +149,29 @@ unsafe fn stage_of(
     })
 }
 
+/// Returns the size of subgroups that a stage requires, or the usual one.
+///
+/// # Safety
+/// The chain is valid.
+pub(super) unsafe fn subgroup_size(chain: *const c_void, stage: vk::ShaderStageFlags) -> Result<u32, PipelineError> {
+    // SAFETY: the chain is valid, as the `# Safety` section demands.
+    let required = unsafe { find::<vk::PipelineShaderStageRequiredSubgroupSizeCreateInfo<'_>>(chain) };
+    let size = required.map_or(SUBGROUP_SIZE, |r| r.required_subgroup_size);
+    let sizes = if SIZED_STAGES.contains(stage) { SUBGROUP_SIZES } else { SUBGROUP_SIZE..=SUBGROUP_SIZE };
+    if !size.is_power_of_two() || !sizes.contains(&size) {
+        let message = format!("subgroups of {size} in {stage:?}, there are those of {sizes:?}");
+        return Err(PipelineError::unsupported("shader stage", &message));
+    }
+    Ok(size)
+}
+
 /// Decodes specialisation constants.
 ///
 /// # Safety
 /// `info` is null or valid.
-unsafe fn specialization(info: *const vk::SpecializationInfo<'_>) -> Result<Vec<(u32, Vec<u8>)>, vk::Result> {
+pub(super) unsafe fn specialization(
+    info: *const vk::SpecializationInfo<'_>,
+) -> Result<Vec<(u32, Vec<u8>)>, vk::Result> {
     // SAFETY: `info` is null or valid, as the `# Safety` section demands.
     let Some(info) = (unsafe { info.as_ref() }) else { return Ok(Vec::new()) };
     // SAFETY: `info` is valid, so that both arrays have their sizes.

@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Requirement};
 
 /// Tables of all families.
-pub static TABLES: [&[CommandRow]; 25] = [
+pub static TABLES: [&[CommandRow]; 26] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -18,6 +18,7 @@ pub static TABLES: [&[CommandRow]; 25] = [
     descriptor_heap::COMMANDS,
     pipeline::COMMANDS,
     pipeline_executable::COMMANDS,
+    shader_object::COMMANDS,
     render_pass::COMMANDS,
     sync::COMMANDS,
     command_buffer::COMMANDS,
@@ -168,7 +169,7 @@ mod tests {
                 let (found, with) = find(name.as_bytes()).expect("a row");
                 assert!(core::ptr::eq(found.names, row.names) && with == *need, "{name}");
                 assert!(seen.insert(*name), "{name} has two rows");
-                if let Requirement::Extension(extension) = need {
+                for extension in need.extensions() {
                     assert!(extension.starts_with("VK_"), "{name}: {extension}");
                 }
             }

@@ -23,6 +23,19 @@ pub enum Requirement {
     Core(u32),
     /// An extension.
     Extension(&'static str),
+    /// One of these extensions.
+    AnyExtension(&'static [&'static str]),
+}
+
+impl Requirement {
+    /// Returns the extensions, each of which makes the name visible.
+    pub fn extensions(&self) -> &[&'static str] {
+        match self {
+            Requirement::Core(_) => &[],
+            Requirement::Extension(name) => std::slice::from_ref(name),
+            Requirement::AnyExtension(names) => names,
+        }
+    }
 }
 
 /// Requirement of Vulkan 1.0.
@@ -38,6 +51,11 @@ pub const V1_4: Requirement = Requirement::Core(vk::make_api_version(0, 1, 4, 0)
 /// Returns the requirement of an extension.
 pub const fn ext(name: &'static str) -> Requirement {
     Requirement::Extension(name)
+}
+
+/// Returns the requirement of a name that several extensions provide.
+pub const fn any(names: &'static [&'static str]) -> Requirement {
+    Requirement::AnyExtension(names)
 }
 
 /// Pointer to any command, before a caller casts it to its type.

@@ -5,6 +5,9 @@
 #![forbid(unsafe_code)]
 
 pub mod bind_point;
+pub mod bound_shaders;
+#[cfg(test)]
+mod bound_shaders_tests;
 pub mod buffer;
 pub mod descriptor;
 pub mod descriptor_buffer;
@@ -30,6 +33,7 @@ pub mod render_pass;
 pub mod sampler;
 pub mod semaphore;
 pub mod shader_module;
+pub mod shader_object;
 pub mod sparse;
 mod sparse_range;
 pub mod sync;
@@ -48,6 +52,7 @@ crate::ffi::handle::objects! { Object:
     descriptor_update::UpdateTemplate => DescriptorUpdateTemplate,
     pipeline_layout::PipelineLayout => PipelineLayout,
     shader_module::ShaderModule => ShaderModule,
+    shader_object::ShaderObject => ShaderEXT,
     crate::shader_compiler::pipeline_cache::PipelineCache => PipelineCache in CACHE,
     pipeline::Pipeline => Pipeline,
     render_pass::RenderPass => RenderPass,

@@ -11,7 +11,7 @@ use crate::shader_compiler::compiler::{CodeOrigin, CompileError, Compiler};
 use crate::shader_compiler::pipeline_cache::PipelineCache;
 use crate::shader_compiler::tiered::TieredCode;
 use ash::vk;
-use base::shader::{HeapMapping, PipelineLayoutInfo, Stage};
+use base::shader::{HeapMapping, Stage};
 use jit::error::ErrorKind;
 use jit::spirv::{Specialization, output_vertices};
 use std::sync::{Arc, Weak};
@@ -97,13 +97,20 @@ pub struct PipelineBuilder<'a> {
 
 /// Gives the control stage the number of vertices of a patch, which only the evaluation stage may
 /// declare, because the control stage's code depends on it.
-fn join_patches(stages: &mut [Option<StageCreateInfo>]) {
+pub fn join_patches<'a>(stages: impl Iterator<Item = &'a mut StageCreateInfo>) {
     let said = |info: &StageCreateInfo| output_vertices(&info.words, info.stage, &info.entry);
-    let of = |info: &&StageCreateInfo| info.stage == Stage::TessellationEvaluation;
-    let evaluation = stages.iter().flatten().find(of).and_then(said);
-    let controls = stages.iter_mut().flatten().filter(|info| info.stage == Stage::TessellationControl);
-    if let Some(vertices) = evaluation {
-        controls.filter(|info| said(info).is_none()).for_each(|info| info.specialization.patch_vertices = vertices);
+    let (mut control, mut evaluation) = (None, None);
+    for info in stages {
+        match info.stage {
+            Stage::TessellationControl => control = Some(info),
+            Stage::TessellationEvaluation => evaluation = said(info),
+            _ => {}
+        }
+    }
+    if let (Some(info), Some(vertices)) = (control, evaluation)
+        && said(info).is_none()
+    {
+        info.specialization.patch_vertices = vertices;
     }
 }
 
@@ -111,7 +118,7 @@ impl PipelineBuilder<'_> {
     /// Creates a graphics pipeline.
     pub fn graphics(&self, info: GraphicsCreateInfo) -> Result<CreatedPipeline, PipelineError> {
         let GraphicsCreateInfo { mut stages, state, layout } = info;
-        join_patches(&mut stages);
+        join_patches(stages.iter_mut().flatten());
         let (mut code, mut feedback) = (Vec::new(), Vec::new());
         for stage in stages {
             let Some(stage) = stage else {
@@ -142,7 +149,7 @@ impl PipelineBuilder<'_> {
 
     fn pipeline(&self, parts: ProgramParts) -> Arc<Pipeline> {
         Arc::new_cyclic(|this: &Weak<Pipeline>| {
-            let program = Arc::new(BoundProgram::new(parts, NamedObject::new(this.clone())));
+            let program = Arc::new(BoundProgram::new(parts, NamedObject::new("pipeline", this.clone())));
             Pipeline { program, flags: self.flags }
         })
     }
@@ -155,10 +162,7 @@ impl PipelineBuilder<'_> {
     ) -> Result<(Arc<TieredCode>, vk::PipelineCreationFeedback), PipelineError> {
         let began = Instant::now();
         let StageCreateInfo { stage, words, module, entry, specialization, heap } = info;
-        let layout = match heap {
-            Some(mappings) => Arc::new(PipelineLayoutInfo { sets: layout.info.sets.clone(), heap: Some(mappings) }),
-            None => layout.info.clone(),
-        };
+        let layout = layout.stage_info(heap);
         let request = StageRequest { words, stage, entry: entry.clone(), specialization, layout };
         let only_cached = self.flags.contains(vk::PipelineCreateFlags2KHR::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
         let made = self.compiler.stage(request, self.cache, only_cached);

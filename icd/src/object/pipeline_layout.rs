@@ -7,7 +7,7 @@ use crate::caps::limits::MAX_DYNAMIC_BUFFERS;
 use ash::vk;
 use base::alloc::{OutOfMemory, or_unwind};
 use base::limits::MAX_DESCRIPTOR_SETS;
-use base::shader::{BindingLayout, PipelineLayoutInfo, Stage};
+use base::shader::{BindingLayout, HeapMapping, PipelineLayoutInfo, Stage};
 use std::sync::{Arc, OnceLock};
 
 /// Object behind a `VkPipelineLayout`.
@@ -111,6 +111,15 @@ impl PipelineLayout {
             sets[number] = Some(Arc::new(SetLayout::new(vec![binding])?));
         }
         Ok(PipelineLayout { uses_heap: true, ..PipelineLayout::new(sets)? })
+    }
+
+    /// Returns the layout as the compiler uses it for a stage with these mappings to descriptor
+    /// heaps, if the stage has some.
+    pub fn stage_info(&self, heap: Option<Vec<HeapMapping>>) -> Arc<PipelineLayoutInfo> {
+        match heap {
+            Some(mappings) => Arc::new(PipelineLayoutInfo { sets: self.info.sets.clone(), heap: Some(mappings) }),
+            None => self.info.clone(),
+        }
     }
 
     /// Returns a set of null descriptors, for a set number to which nothing compatible is bound.

@@ -10,6 +10,7 @@
 use super::bind_point::BindPoint;
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::GraphicsState;
+use crate::ffi::object_data;
 use crate::shader_compiler::tiered::TieredCode;
 use base::shader::{CompiledStage, PipelineType};
 use parking_lot::Mutex;
@@ -64,6 +65,11 @@ impl BoundProgram {
         self.state.as_ref()
     }
 
+    /// Returns the text by which messages and fault reports name the program.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.object.kind, object_data::name(self.number()))
+    }
+
     /// Returns the number by which messages and fault reports name the program: that of the object
     /// which [`handle::raw`](crate::ffi::handle::raw) returns.
     #[inline]
@@ -74,16 +80,20 @@ impl BoundProgram {
 
 /// The application's object that a program was made for. It keeps the object's memory (not the
 /// object), so that no other object gets its number while a command buffer has the program.
-pub struct NamedObject(Weak<dyn Any + Send + Sync>);
+pub struct NamedObject {
+    /// Noun for the object.
+    kind: &'static str,
+    object: Weak<dyn Any + Send + Sync>,
+}
 
 impl NamedObject {
     /// Names an object, which may be under construction.
-    pub fn new(object: Weak<dyn Any + Send + Sync>) -> NamedObject {
-        NamedObject(object)
+    pub fn new(kind: &'static str, object: Weak<dyn Any + Send + Sync>) -> NamedObject {
+        NamedObject { kind, object }
     }
 
     fn number(&self) -> u64 {
-        self.0.as_ptr().cast::<()>() as u64
+        self.object.as_ptr().cast::<()>() as u64
     }
 }
 

@@ -164,6 +164,16 @@ impl Compiler {
         Ok((code, origin))
     }
 
+    /// Returns the stage for a request whose code is stored; `None` if there is no memory, or if
+    /// the code is damaged or not for this build and processor.
+    pub fn stored_stage(self: &Arc<Self>, request: StageRequest, bytes: &[u8]) -> Option<Arc<TieredCode>> {
+        let key = request.key();
+        if let Some(code) = self.live_stages.lock().get(&key).and_then(Weak::upgrade) {
+            return Some(code);
+        }
+        TieredCode::stored(self.owner(), key, request, bytes).map(|code| self.register(code))
+    }
+
     /// Registers a stage and returns it, or returns the stage of another thread that was faster.
     fn register(&self, code: Arc<TieredCode>) -> Arc<TieredCode> {
         let mut live_stages = self.live_stages.lock();

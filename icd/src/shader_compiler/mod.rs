@@ -10,6 +10,7 @@ pub mod inspect;
 pub mod pipeline_cache;
 pub mod sealed;
 pub mod set_memory;
+pub mod shader_binary;
 pub mod tiered;
 mod warm_up;
 

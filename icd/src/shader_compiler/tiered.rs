@@ -316,6 +316,15 @@ impl TieredCode {
         Some(CodeBlob::from_loaded(self.info.clone(), code).to_bytes())
     }
 
+    /// Returns the stored form of the code of the first tier, or of the first that there is code
+    /// of; waits for it. `None` means that there will be no code.
+    pub fn first_bytes(&self) -> Option<Vec<u8>> {
+        self.ready().ok()?;
+        let state = self.state.lock();
+        let code = state.codes.iter().flatten().next()?;
+        Some(CodeBlob::from_loaded(self.info.clone(), code).to_bytes())
+    }
+
     /// Returns the tier of the code that runs; `None` while there is no code.
     pub fn tier(&self) -> Option<Tier> {
         self.state.lock().best().map(|(tier, _)| tier)

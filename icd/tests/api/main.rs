@@ -36,6 +36,7 @@ mod modifiers;
 mod mutable_descriptors;
 mod primitive_order;
 mod provoking_vertex;
+mod shader_objects;
 mod shaders;
 mod single_sampled;
 mod subgroup_sizes;

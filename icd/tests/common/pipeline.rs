@@ -16,7 +16,7 @@ pub const AREA: vk::Rect2D =
 
 /// One set, with its layouts (with 16 bytes of push constants) and pool.
 pub struct Set {
-    set_layout: vk::DescriptorSetLayout,
+    pub set_layout: vk::DescriptorSetLayout,
     pub layout: vk::PipelineLayout,
     pool: vk::DescriptorPool,
     pub set: vk::DescriptorSet,

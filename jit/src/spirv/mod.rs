@@ -65,7 +65,7 @@ pub use accept::Accept;
 pub use capability::is_subgroup_visible;
 pub use deviations::Deviation;
 pub use generated::capabilities::Capability;
-pub use mode::{loop_headers, output_vertices};
+pub use mode::{descriptor_sets, loop_headers, output_vertices};
 pub use module::{EntryPoint, Module};
 
 use crate::error::{Error, Result};

@@ -207,6 +207,24 @@ pub fn output_vertices(words: &[u32], stage: Stage, entry: &str) -> Option<u32> 
     None
 }
 
+/// Returns a mask of the descriptor sets below 32 that a module's decorations name. No entry point
+/// of the module has resources in other sets.
+pub fn descriptor_sets(words: &[u32]) -> u32 {
+    const DESCRIPTOR_SET: u32 = 34;
+    let (mut rest, mut sets) = (words.get(5..).unwrap_or_default(), 0);
+    while let Some(&first) = rest.first() {
+        let (length, opcode) = ((first >> 16) as usize, first as u16);
+        let Some(inst) = rest.get(..length.max(1)) else { break };
+        match (opcode, inst) {
+            (op::OpDecorate, &[_, _, DESCRIPTOR_SET, set]) => sets |= 1u32.checked_shl(set).unwrap_or(0),
+            (op::OpFunction, _) => break,
+            _ => {}
+        }
+        rest = &rest[inst.len()..];
+    }
+    sets
+}
+
 /// Returns the ids of the blocks with which loops begin, in the module's order; none if the words
 /// are not a module.
 pub fn loop_headers(words: &[u32]) -> Vec<u32> {

@@ -151,6 +151,29 @@ commands! {
     [Ext(E::VK_KHR_maintenance5)]: vkCmdBindIndexBuffer2KHR vkGetRenderingAreaGranularityKHR
         vkGetDeviceImageSubresourceLayoutKHR vkGetImageSubresourceLayout2KHR;
     [Ext(E::VK_KHR_present_wait2)]: vkWaitForPresent2KHR;
+    [Ext(E::VK_EXT_shader_object)]: vkCreateShadersEXT vkDestroyShaderEXT vkGetShaderBinaryDataEXT
+        vkCmdBindShadersEXT vkCmdSetCullModeEXT vkCmdSetFrontFaceEXT vkCmdSetPrimitiveTopologyEXT
+        vkCmdSetViewportWithCountEXT vkCmdSetScissorWithCountEXT vkCmdBindVertexBuffers2EXT
+        vkCmdSetDepthTestEnableEXT vkCmdSetDepthWriteEnableEXT vkCmdSetDepthCompareOpEXT
+        vkCmdSetDepthBoundsTestEnableEXT vkCmdSetStencilTestEnableEXT vkCmdSetStencilOpEXT
+        vkCmdSetVertexInputEXT vkCmdSetPatchControlPointsEXT vkCmdSetRasterizerDiscardEnableEXT
+        vkCmdSetDepthBiasEnableEXT vkCmdSetLogicOpEXT vkCmdSetPrimitiveRestartEnableEXT
+        vkCmdSetTessellationDomainOriginEXT vkCmdSetDepthClampEnableEXT vkCmdSetPolygonModeEXT
+        vkCmdSetRasterizationSamplesEXT vkCmdSetSampleMaskEXT vkCmdSetAlphaToCoverageEnableEXT
+        vkCmdSetAlphaToOneEnableEXT vkCmdSetLogicOpEnableEXT vkCmdSetColorBlendEnableEXT
+        vkCmdSetColorBlendEquationEXT vkCmdSetColorWriteMaskEXT;
+    [Ext(E::VK_EXT_shader_object), Ext(E::VK_EXT_transform_feedback)]:
+        vkCmdSetRasterizationStreamEXT;
+    [Ext(E::VK_EXT_shader_object), Ext(E::VK_EXT_depth_clip_enable)]: vkCmdSetDepthClipEnableEXT;
+    [Ext(E::VK_EXT_shader_object), Ext(E::VK_EXT_sample_locations)]:
+        vkCmdSetSampleLocationsEnableEXT;
+    [Ext(E::VK_EXT_shader_object), Ext(E::VK_EXT_blend_operation_advanced)]:
+        vkCmdSetColorBlendAdvancedEXT;
+    [Ext(E::VK_EXT_shader_object), Ext(E::VK_EXT_provoking_vertex)]: vkCmdSetProvokingVertexModeEXT;
+    [Ext(E::VK_EXT_shader_object), Ext(E::VK_EXT_line_rasterization)]:
+        vkCmdSetLineRasterizationModeEXT vkCmdSetLineStippleEnableEXT;
+    [Ext(E::VK_EXT_shader_object), Ext(E::VK_EXT_depth_clip_control)]:
+        vkCmdSetDepthClipNegativeOneToOneEXT;
     [Ext(E::VK_KHR_swapchain_maintenance1)]: vkReleaseSwapchainImagesKHR;
     [Ext(E::VK_KHR_cooperative_matrix)]: vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR;
     [Ext(E::VK_EXT_attachment_feedback_loop_dynamic_state)]:

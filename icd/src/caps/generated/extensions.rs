@@ -329,6 +329,9 @@ registry_facts! {
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_EXT_extended_dynamic_state3 2 Device None
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
+    VK_EXT_shader_object 1 Device None
+        [Dependency::Any(&[Dependency::All(&[Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2),
+        Core(V1_1)]), Ext(E::VK_KHR_dynamic_rendering)]), Core(V1_3)])];
     VK_EXT_blend_operation_advanced 2 Device None
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_EXT_multisampled_render_to_single_sampled 1 Device None

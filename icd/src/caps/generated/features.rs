@@ -262,6 +262,7 @@ structures! {
         [Ext(E::VK_VALVE_shader_mixed_float_dot_product)]:
         shaderMixedFloatDotProductFloat16AccFloat32 shaderMixedFloatDotProductFloat16AccFloat16
         shaderMixedFloatDotProductBFloat16Acc shaderMixedFloatDotProductFloat8AccFloat32;
+    PhysicalDeviceShaderObjectFeaturesEXT 1000482000 [Ext(E::VK_EXT_shader_object)]: shaderObject;
     PhysicalDeviceShaderQuadControlFeaturesKHR 1000235000 [Ext(E::VK_KHR_shader_quad_control)]:
         shaderQuadControl;
     PhysicalDeviceShaderRelaxedExtendedInstructionFeaturesKHR 1000558000
@@ -487,6 +488,7 @@ mandatory! {
     [Ext(E::VK_KHR_maintenance5)]: maintenance5;
     [Ext(E::VK_KHR_present_id2)]: presentId2;
     [Ext(E::VK_KHR_present_wait2)]: presentWait2;
+    [Ext(E::VK_EXT_shader_object)]: shaderObject;
     [Ext(E::VK_KHR_swapchain_maintenance1)]: swapchainMaintenance1;
     [Ext(E::VK_EXT_mutable_descriptor_type)]: mutableDescriptorType;
     [Ext(E::VK_EXT_legacy_vertex_attributes)]: legacyVertexAttributes;

@@ -6,15 +6,18 @@ use super::descriptor_buffer::MaterializedSet;
 use super::{Executor, SetDescriptorBufferOffsets};
 use crate::command::BindDescriptorSets;
 use crate::device::Device;
+use crate::object::bound_shaders::{BoundShaders, ProgramError, SharedLayouts};
 use crate::object::descriptor::SetLayout;
 use crate::object::descriptor_heap::HeapKind;
 use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
 use crate::object::pipeline_layout::PipelineLayout;
-use crate::object::program::BoundProgram;
+use crate::object::program::{BoundProgram, Linker};
+use crate::object::shader_object::ShaderObject;
 use base::abi::{DynamicBuffers, Heaps, ShaderContext};
 use base::alloc::or_unwind;
 use base::limits::{MAX_DESCRIPTOR_SETS, MAX_HEAP_RANGE, MAX_PUSH_CONSTANTS};
 use base::mem::MemoryRange;
+use base::shader::Stage;
 use smallvec::SmallVec;
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -22,7 +25,10 @@ use std::sync::Arc;
 /// Program and descriptors that are bound to one bind point.
 #[derive(Default)]
 pub(super) struct BindPointState {
-    pub program: Option<Arc<BoundProgram>>,
+    /// Program of a pipeline, or of the shader objects; `None` if these have changed.
+    program: Option<Arc<BoundProgram>>,
+    /// Shader objects; none if a pipeline is bound.
+    shaders: BoundShaders,
     sets: Vec<Option<BoundSet>>,
     /// Descriptor heaps of resources and of samplers.
     heaps: [Option<MemoryRange>; 2],
@@ -77,6 +83,45 @@ pub(super) struct DrawParameters {
 }
 
 impl BindPointState {
+    /// Binds the program of a pipeline, which unbinds all shader objects.
+    pub fn bind_program(&mut self, program: &Arc<BoundProgram>) {
+        self.shaders.clear();
+        self.program = Some(program.clone());
+    }
+
+    /// Binds shader objects, which unbinds the program of a pipeline.
+    pub fn bind_shaders(&mut self, shaders: &[(Stage, Option<Arc<ShaderObject>>)]) {
+        let mut is_changed = self.shaders.is_empty();
+        for (stage, object) in shaders {
+            is_changed |= self.shaders.bind(*stage, object.as_ref());
+        }
+        if is_changed {
+            self.program = None;
+        }
+    }
+
+    /// Returns true if the bound program has state.
+    pub fn has_state(&self) -> bool {
+        self.program.as_ref().is_some_and(|program| program.state().is_some())
+    }
+
+    /// Returns the bound program, and true if shader objects were linked to it.
+    ///
+    /// # Errors
+    /// Nothing is bound (`None`), or the shader objects do not form a program.
+    pub fn program(
+        &mut self,
+        linker: &Linker,
+        layouts: &SharedLayouts,
+    ) -> Result<(Arc<BoundProgram>, bool), Option<ProgramError>> {
+        if let Some(program) = &self.program {
+            return Ok((program.clone(), false));
+        }
+        let program = self.shaders.program(linker, layouts).ok_or(None)??;
+        self.program = Some(program.clone());
+        Ok((program, true))
+    }
+
     /// Returns the context for a program with `layout`.
     pub fn context(
         &mut self,

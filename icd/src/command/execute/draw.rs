@@ -4,7 +4,6 @@ use super::Executor;
 use super::bind::DrawParameters;
 use crate::command::{ConditionalRendering, DeviceLocation, DrawIndirect, DrawMulti, IndirectKind};
 use crate::device::fault::Cause;
-use crate::ffi::object_data;
 use crate::object::bind_point::BindPoint;
 use crate::object::pipeline_state::join;
 use crate::object::program::{BoundProgram, ExecutableStages};
@@ -88,9 +87,8 @@ impl Executor<'_> {
     /// Executes the draws of one command. The watchdog's budget covers the whole command, not each
     /// draw.
     fn execute_draws(&mut self, draws: impl FnOnce(&mut Self)) {
-        if let Some(program) = &self.state.points[BindPoint::Graphics].program {
-            self.queue.watched.begin(program.number());
-        }
+        let Some(program) = self.program(BindPoint::Graphics) else { return };
+        self.queue.watched.begin(program.number());
         draws(self);
         self.queue.watched.end();
     }
@@ -148,9 +146,7 @@ impl Executor<'_> {
 
     fn draw_one(&mut self, drawn: DrawKind, number: Option<u32>) {
         let device = self.device;
-        let Some(program) = self.state.points[BindPoint::Graphics].program.clone() else {
-            return device.report_invalid_usage("a draw without a graphics pipeline");
-        };
+        let Some(program) = self.program(BindPoint::Graphics) else { return };
         let ExecutableStages::Graphics(stages) = program.stages().executable() else { return };
         let Some(render) = &mut self.render else {
             return device.report_invalid_usage("a draw outside of a render pass");
@@ -161,7 +157,7 @@ impl Executor<'_> {
         let meshes = matches!(drawn, DrawKind::MeshTasks(_));
         if stages.mesh().is_some() != meshes {
             return device.report_invalid_usage(
-                "a draw of vertices with a pipeline of a mesh stage, or of mesh tasks without one",
+                "a draw of vertices with a program of a mesh stage, or of mesh tasks without one",
             );
         }
         if let Err(message) = program.stages().ready() {
@@ -171,6 +167,11 @@ impl Executor<'_> {
         let index_buffer = if indexed { self.state.index_buffer } else { None };
         if indexed && index_buffer.is_none() {
             return device.report_invalid_usage("an indexed draw without an index buffer");
+        }
+        if program.state().is_none() && self.state.values.locations != render.locations {
+            // Shader objects have no locations of their own.
+            self.state.values.locations = render.locations;
+            self.state.joined_draw_state = None;
         }
         let state = self.state.joined_draw_state.get_or_insert_with(|| Arc::new(join(&self.state.values))).clone();
         if self.state.values.locations != render.locations && !state.rasterizer_discard {
@@ -225,9 +226,7 @@ impl Executor<'_> {
 
     pub(super) fn dispatch(&mut self, base: [u32; 3], groups: [u32; 3]) {
         let device = self.device;
-        let Some(program) = self.state.points[BindPoint::Compute].program.clone() else {
-            return device.report_invalid_usage("a dispatch without a compute pipeline");
-        };
+        let Some(program) = self.program(BindPoint::Compute) else { return };
         let ExecutableStages::Compute(stage) = program.stages().executable() else { return };
         if groups.contains(&0) {
             return;
@@ -254,7 +253,7 @@ impl Executor<'_> {
     /// after which nothing can be drawn.
     fn lose_without_code(&self, program: &BoundProgram, message: &str) {
         let (device, number) = (self.device, program.number());
-        let message = format!("pipeline {}: no code: {message}", object_data::name(number));
+        let message = format!("{}: no code: {message}", program.name());
         self.queue.lose_with_pipelines(device, Cause::NoCode, &message, &[number]);
     }
 

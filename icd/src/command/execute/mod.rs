@@ -104,6 +104,7 @@ impl<'d> Executor<'d> {
     fn command(&mut self, command: &Command) {
         match command {
             Command::BindProgram(program) => self.bind_program(program),
+            Command::BindShaders(c) => self.bind_shaders(c),
             Command::BindDescriptorSets(c) => self.bind_descriptor_sets(c),
             Command::BindDescriptorBuffers(addresses) => self.bind_descriptor_buffers(addresses),
             Command::SetDescriptorBufferOffsets(c) => self.set_descriptor_buffer_offsets(c),

@@ -3,8 +3,9 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
-use crate::command::{BufferOrAddress, DeviceLocation, VertexBufferBinding};
-use crate::object::pipeline_state::{BindingStride, DynamicState};
+use crate::command::{BindShaders, BufferOrAddress, DeviceLocation, VertexBufferBinding};
+use crate::object::bind_point::BindPoint;
+use crate::object::pipeline_state::{BindingStride, DynamicState, StateMask, Values};
 use crate::object::program::BoundProgram;
 use base::limits::MAX_VERTEX_BINDINGS;
 use base::mem::MemoryRange;
@@ -18,7 +19,42 @@ impl Executor<'_> {
             self.state.values.take(&state.values, state.static_rows());
             self.state.joined_draw_state = None;
         }
-        self.state.points[program.stages().bind_point()].program = Some(program.clone());
+        self.state.points[program.stages().bind_point()].bind_program(program);
+    }
+
+    /// Binds shader objects, which unbinds the program of a pipeline.
+    pub(super) fn bind_shaders(&mut self, c: &BindShaders) {
+        let point = &mut self.state.points[c.bind_point];
+        if point.has_state() {
+            // Rows that no command sets have no value of the pipeline any more.
+            self.state.values.take(&Values::default(), StateMask::fixed());
+            self.state.joined_draw_state = None;
+        }
+        point.bind_shaders(&c.shaders);
+    }
+
+    /// Returns the program of a bind point, after linking the shader objects that are bound to it
+    /// if they have changed. Reports why there is none.
+    pub(super) fn program(&mut self, bind_point: BindPoint) -> Option<Arc<BoundProgram>> {
+        let device = self.device;
+        match self.state.points[bind_point].program(&device.linker, &device.layouts) {
+            Ok((program, is_new)) => {
+                if is_new {
+                    device.faults.register(&program);
+                }
+                Some(program)
+            }
+            Err(None) => {
+                device.report_invalid_usage(&format!(
+                    "neither a pipeline nor a shader object is bound to the bind point {bind_point:?}"
+                ));
+                None
+            }
+            Err(Some(error)) => {
+                device.report_invalid_usage(&format!("the bound shader objects are not a program: {error}"));
+                None
+            }
+        }
     }
 
     pub(super) fn bind_vertex_buffers(&mut self, first: u32, buffers: &[VertexBufferBinding]) {

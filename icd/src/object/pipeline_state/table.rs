@@ -306,6 +306,11 @@ impl StateMask {
         Ok(mask)
     }
 
+    /// Returns the rows that are never dynamic.
+    pub fn fixed() -> StateMask {
+        StateMask::of(|(_, _, dynamic)| dynamic.is_empty())
+    }
+
     /// Returns the rows that a subset owns.
     pub fn of_subset(subset: Subset) -> StateMask {
         StateMask::of(|(_, owner, _)| *owner == subset)

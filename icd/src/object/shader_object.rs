@@ -1,0 +1,124 @@
+//! Shader objects: single stages, which commands bind to a bind point one by one
+//! ([`BoundShaders`](super::bound_shaders::BoundShaders)).
+
+use super::bound_shaders::{ProgramTable, SharedLayouts};
+use super::pipeline::{PipelineBuilder, PipelineError, StageCreateInfo, join_patches};
+use super::pipeline_layout::PipelineLayout;
+use super::program::Linker;
+use crate::shader_compiler::compiler::Compiler;
+use crate::shader_compiler::shader_binary::ShaderBinary;
+use crate::shader_compiler::tiered::TieredCode;
+use ash::vk;
+use base::shader::{HeapMapping, Stage};
+use jit::spirv::descriptor_sets;
+use parking_lot::Mutex;
+use std::sync::Arc;
+
+/// Object behind a `VkShaderEXT`.
+pub struct ShaderObject {
+    code: Arc<TieredCode>,
+    layout: Arc<PipelineLayout>,
+    /// Mask of the descriptor sets that the stage may use.
+    used_sets: u32,
+    /// Programs whose first stage is the object.
+    pub(super) programs: ProgramTable,
+    /// The binary, once it has been queried.
+    binary: Mutex<Option<Arc<[u8]>>>,
+}
+
+impl ShaderObject {
+    /// Returns the kind of the stage.
+    #[inline]
+    pub fn stage(&self) -> Stage {
+        self.code.request().stage
+    }
+
+    /// Returns the stage and its code.
+    #[inline]
+    pub fn code(&self) -> &Arc<TieredCode> {
+        &self.code
+    }
+
+    /// Returns the layout of the set layouts with which the object was created.
+    #[inline]
+    pub fn layout(&self) -> &Arc<PipelineLayout> {
+        &self.layout
+    }
+
+    /// Returns the binary, which is the same in every call; waits for the code. `None` means that
+    /// there is no memory, no code, or no key to seal it with.
+    pub fn binary(&self) -> Option<Arc<[u8]>> {
+        let mut binary = self.binary.lock();
+        if binary.is_none() {
+            *binary = ShaderBinary::of(&self.code).map(Arc::from);
+        }
+        binary.clone()
+    }
+
+    /// Returns true if the stage may use the descriptor set.
+    pub fn uses_set(&self, number: usize) -> bool {
+        u32::try_from(number).is_ok_and(|number| self.used_sets.checked_shr(number).unwrap_or(0) & 1 == 1)
+    }
+}
+
+/// Code of which a shader object is made.
+pub enum ShaderSource {
+    /// A stage of a SPIR-V module.
+    Spirv(StageCreateInfo),
+    /// The binary of an object of this stage, and the mappings of its resources to descriptor
+    /// heaps, if it uses those.
+    Binary(ShaderBinary, Stage, Option<Vec<HeapMapping>>),
+}
+
+/// Parameters of a shader object.
+pub struct ShaderCreateInfo {
+    /// Code of the object.
+    pub source: ShaderSource,
+    /// Layout of the object's set layouts, or of its embedded samplers.
+    pub layout: PipelineLayout,
+    /// True if the object is linked with the others of the call that are.
+    pub is_linked: bool,
+}
+
+/// Joins what linked stages of one call declare for each other. Stages that are not linked have to
+/// declare everything themselves.
+pub fn join_linked(infos: &mut [Result<ShaderCreateInfo, PipelineError>]) {
+    let linked = infos.iter_mut().flatten().filter(|info| info.is_linked);
+    join_patches(linked.filter_map(|info| match &mut info.source {
+        ShaderSource::Spirv(stage) => Some(stage),
+        // The object of the binary was joined when it was created.
+        ShaderSource::Binary(..) => None,
+    }));
+}
+
+/// Creates shader objects.
+pub struct ShaderBuilder<'a> {
+    /// Compiler of the device.
+    pub compiler: &'a Arc<Compiler>,
+    /// Linker of the device.
+    pub linker: &'a Linker,
+    /// Layouts of the device's programs of shader objects.
+    pub layouts: &'a SharedLayouts,
+}
+
+impl ShaderBuilder<'_> {
+    /// Creates a shader object. The code of a SPIR-V module is made in the background.
+    pub fn create(&self, info: ShaderCreateInfo) -> Result<Arc<ShaderObject>, PipelineError> {
+        let code = match info.source {
+            ShaderSource::Spirv(stage) => {
+                let flags = Default::default();
+                let builder = PipelineBuilder { compiler: self.compiler, linker: self.linker, cache: None, flags };
+                builder.compile(stage, &info.layout)?.0
+            }
+            ShaderSource::Binary(binary, stage, heap) => {
+                let request = binary.into_request(stage, info.layout.stage_info(heap));
+                let code = request.and_then(|(request, code)| self.compiler.stored_stage(request, &code));
+                code.ok_or(vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT)?
+            }
+        };
+        let used_sets = if info.layout.uses_heap { !0 } else { descriptor_sets(&code.request().words) };
+        let layout = self.layouts.share(info.layout);
+        let (programs, binary) = (ProgramTable::default(), Mutex::default());
+        Ok(Arc::new(ShaderObject { code, layout, used_sets, programs, binary }))
+    }
+}

@@ -212,6 +212,14 @@ pub static EXTENSIONS: &[ExtensionRow] = &[
         commands: &[],
     },
     ExtensionRow {
+        name: "VK_KHR_extended_flags",
+        number: 669,
+        depends: "VK_KHR_get_physical_device_properties2,VK_VERSION_1_1",
+        structure: ("VkPhysicalDeviceExtendedFlagsFeaturesKHR", 4),
+        features: &["extendedFlags"],
+        commands: &[],
+    },
+    ExtensionRow {
         name: "VK_VALVE_shader_mixed_float_dot_product",
         number: 674,
         depends: "(VK_KHR_get_physical_device_properties2,VK_VERSION_1_1)+(VK_KHR_shader_float16_int8,VK_VERSION_1_2)",

@@ -364,6 +364,12 @@ extensions! {
     VK_EXT_fragment_shader_interlock, YES;
     VK_EXT_pipeline_protected_access, YES;
     VK_EXT_queue_family_foreign, YES;
+    VK_AMD_shader_early_and_late_fragment_tests, YES;
+    VK_NV_raw_access_chains, YES;
+    VK_KHR_internally_synchronized_queues, YES;
+    VK_KHR_extended_flags, YES;
+    VK_NV_inherited_viewport_scissor, YES;
+    VK_NV_command_buffer_inheritance, YES;
 }
 
 include!("generated/extensions.rs");

@@ -413,6 +413,12 @@ features! {
     fragmentShaderPixelInterlock, YES;
     fragmentShaderShadingRateInterlock, NO_RATE;
     sparseImageInt64Atomics, YES;
+    shaderEarlyAndLateFragmentTests, YES;
+    shaderRawAccessChains, YES;
+    internallySynchronizedQueues, YES;
+    extendedFlags, YES;
+    inheritedViewportScissor2D, YES;
+    commandBufferInheritance, YES;
 }
 
 include!("generated/features.rs");

@@ -2,12 +2,14 @@
 
 use super::features::Feature;
 use super::limits::{LIMITS, SAMPLE_COUNTS};
-use super::modifiers;
+use super::{modifiers, newer};
+use crate::ffi::pointer::find;
 use ash::vk::{self, TaggedStructure};
 use base::abi::Dim;
 use base::format::{Aspect, Format, Layout, Plane};
 use base::image::ImageLayout;
 use base::limits::{MAX_DIMENSION, MAX_DIMENSION_3D, MAX_LAYERS};
+use core::ffi::c_void;
 use vk::{FormatFeatureFlags as Features, ImageCreateFlags as Create, ImageUsageFlags as Usage};
 
 /// Returns the row of a format that has any use.
@@ -57,6 +59,12 @@ pub unsafe fn fill_format_properties2(format: vk::Format, out: &mut vk::FormatPr
             properties3.linear_tiling_features = flags2(format, properties.linear_tiling_features, false);
             properties3.optimal_tiling_features = flags2(format, properties.optimal_tiling_features, false);
             properties3.buffer_features = flags2(format, properties.buffer_features, true);
+        } else if s_type == newer::FormatProperties4KHR::STRUCTURE_TYPE {
+            // SAFETY: the tag identifies the structure's type.
+            let properties4 = unsafe { &mut *next.cast::<newer::FormatProperties4KHR<'_>>() };
+            // The structure adds to the others; no feature is defined for it yet.
+            (properties4.linear_tiling_features, properties4.optimal_tiling_features) = (0, 0);
+            properties4.buffer_features = 0;
         } else if s_type == vk::DrmFormatModifierPropertiesListEXT::STRUCTURE_TYPE {
             let modifier = linear_modifier(format);
             // SAFETY: the tag identifies the structure's type, and the list is valid.
@@ -180,7 +188,7 @@ fn sparse_block_shape(ty: vk::ImageType, plane: &Plane) -> Option<[u32; 3]> {
 pub fn sparse_image_format_properties(
     query: &ImageQuery,
     samples: vk::SampleCountFlags,
-) -> impl Iterator<Item = vk::SparseImageFormatProperties> {
+) -> impl Iterator<Item = vk::SparseImageFormatProperties> + use<> {
     let query = ImageQuery { flags: query.flags | Create::SPARSE_BINDING | Create::SPARSE_RESIDENCY, ..*query };
     let exists = samples == vk::SampleCountFlags::TYPE_1 && image_format_properties(&query).is_ok();
     let planes = row(query.format).filter(|_| exists).map_or(&[][..], |row| row.info().planes());
@@ -310,6 +318,34 @@ fn sample_counts(query: &ImageQuery, row: Format, features: Features) -> vk::Sam
     }
 }
 
+/// Create flags and usage of an image: those of its create info, or those of the structures of
+/// VK_KHR_extended_flags that replace them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EffectiveFlags {
+    /// Create flags.
+    pub flags: Create,
+    /// Usage.
+    pub usage: Usage,
+}
+
+impl EffectiveFlags {
+    /// Looks up the structures in the chain of a create info; `None` if they have a flag that does
+    /// not exist.
+    ///
+    /// # Safety
+    /// `p_next` is a valid chain.
+    pub unsafe fn find(flags: Create, usage: Usage, p_next: *const c_void) -> Option<EffectiveFlags> {
+        // SAFETY: the chain is valid, as the `# Safety` section requires.
+        let (flags2, usage2) = unsafe {
+            let flags2 = find::<newer::ImageCreateFlags2CreateInfoKHR<'_>>(p_next).map(|info| info.flags);
+            (flags2, find::<newer::ImageUsageFlags2CreateInfoKHR<'_>>(p_next).map(|info| info.usage))
+        };
+        let flags = flags2.map_or(Some(flags), |wide| u32::try_from(wide).ok().map(Create::from_raw))?;
+        let usage = usage2.map_or(Some(usage), |wide| u32::try_from(wide).ok().map(Usage::from_raw))?;
+        Some(EffectiveFlags { flags, usage })
+    }
+}
+
 /// Fills in the answer of vkGetPhysicalDeviceImageFormatProperties2.
 ///
 /// # Safety
@@ -319,7 +355,9 @@ pub unsafe fn fill_image_format_properties2(
     out: &mut vk::ImageFormatProperties2<'_>,
 ) -> Result<(), vk::Result> {
     out.image_format_properties = vk::ImageFormatProperties::default();
-    let mut usage = info.usage;
+    // SAFETY: `info` heads a valid chain, as the `# Safety` section requires.
+    let effective = unsafe { EffectiveFlags::find(info.flags, info.usage, info.p_next) };
+    let EffectiveFlags { flags, mut usage } = effective.ok_or(NOT_SUPPORTED)?;
     let mut shared = vk::ExternalMemoryProperties::default();
     let mut next = info.p_next.cast::<vk::BaseInStructure<'_>>();
     while !next.is_null() {
@@ -340,11 +378,15 @@ pub unsafe fn fill_image_format_properties2(
         } else if s_type == vk::ImageStencilUsageCreateInfo::STRUCTURE_TYPE {
             // SAFETY: the tag identifies the structure's type.
             usage |= unsafe { &*next.cast::<vk::ImageStencilUsageCreateInfo<'_>>() }.stencil_usage;
+        } else if s_type == newer::ImageStencilUsage2CreateInfoKHR::STRUCTURE_TYPE {
+            // SAFETY: the tag identifies the structure's type.
+            let wide = unsafe { &*next.cast::<newer::ImageStencilUsage2CreateInfoKHR<'_>>() }.stencil_usage;
+            usage |= Usage::from_raw(u32::try_from(wide).map_err(|_| NOT_SUPPORTED)?);
         }
         // SAFETY: `next` is an element of the valid chain that `info` heads.
         next = unsafe { (*next).p_next };
     }
-    let query = ImageQuery { format: info.format, ty: info.ty, tiling: info.tiling, usage, flags: info.flags };
+    let query = ImageQuery { format: info.format, ty: info.ty, tiling: info.tiling, usage, flags };
     out.image_format_properties = image_format_properties(&query)?;
     let mut next = out.p_next.cast::<vk::BaseOutStructure<'_>>();
     while !next.is_null() {

@@ -295,5 +295,9 @@ fn wide_flags_follow_from_the_narrow_ones() {
         let without_format = vk::FormatFeatureFlags2::STORAGE_READ_WITHOUT_FORMAT;
         let storage = narrow.optimal_tiling_features.contains(Features::STORAGE_IMAGE);
         assert_eq!(wide.optimal_tiling_features.contains(without_format), storage);
+        // Vulkan 1.4.309 and later: buffers have neither depth, nor stencil, nor planes.
+        let attachment = narrow.optimal_tiling_features.contains(Features::DEPTH_STENCIL_ATTACHMENT);
+        let planes = Format::from_vk(raw as u32).is_some_and(|row| row.info().planes().len() > 1);
+        assert!(!attachment && !planes || narrow.buffer_features.is_empty(), "{format:?}");
     }
 }

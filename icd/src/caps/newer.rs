@@ -77,6 +77,10 @@ structures! {
     PhysicalDeviceFaultPropertiesKHR = 1_000_573_001 { max_device_fault_count: u32 }
     SwapchainFlagsSurfaceCapabilitiesEXT = 1_000_616_001 { swapchain_supported_flags: SwapchainCreateFlagsKHR }
     QueueFamilyOptimalImageTransferGranularityPropertiesKHR = 1_000_657_001 { optimal_image_transfer_granularity: Extent3D }
+    FormatProperties4KHR = 1_000_668_000 { linear_tiling_features: u64, optimal_tiling_features: u64, buffer_features: u64 }
+    ImageCreateFlags2CreateInfoKHR = 1_000_668_001 { flags: u64 }
+    ImageUsageFlags2CreateInfoKHR = 1_000_668_002 { usage: u64 }
+    ImageStencilUsage2CreateInfoKHR = 1_000_668_005 { stencil_usage: u64 }
 }
 
 /// Type of vkCmdSetPrimitiveRestartIndexEXT.
@@ -145,6 +149,10 @@ pub type PFN_vkCmdDrawIndirectByteCount2EXT =
 /// The flags VK_SWAPCHAIN_CREATE_PRESENT_ID_2_BIT_KHR and
 /// VK_SWAPCHAIN_CREATE_PRESENT_WAIT_2_BIT_KHR.
 pub const SWAPCHAIN_CREATE_PRESENT_2: SwapchainCreateFlagsKHR = SwapchainCreateFlagsKHR::from_raw(1 << 6 | 1 << 7);
+
+/// The flag VK_DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED_BIT_KHR.
+pub const DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED: DeviceQueueCreateFlags =
+    DeviceQueueCreateFlags::from_raw(1 << 2);
 
 /// The flag VK_IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR_BIT_KHR.
 pub const IMAGE_CREATE_ALIAS_SINGLE_LAYER_DESCRIPTOR: ImageCreateFlags = ImageCreateFlags::from_raw(1 << 22);

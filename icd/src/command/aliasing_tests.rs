@@ -3,8 +3,8 @@
 
 use super::transfer;
 use crate::caps::ExtensionSet;
-use crate::device::Device;
 use crate::device::instance::Instance;
+use crate::device::{Device, QueueRequest};
 use crate::object::buffer::Buffer;
 use crate::object::image::Image;
 use crate::object::memory::{Heap, Memory};
@@ -60,7 +60,13 @@ fn word(buffer: &Buffer, offset: u64) -> u32 {
 fn commands_see_one_memory_at_two_addresses() {
     let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default(), None);
     let physical = instance.physical();
-    let device = Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 1)]).expect("device");
+    let device = Device::new(
+        instance.clone(),
+        &physical,
+        ExtensionSet::default(),
+        &[QueueRequest { family: 0, flags: Default::default(), count: 1 }],
+    )
+    .expect("device");
     let one = Arc::new(Memory::allocate(&device.heap, SIZE, Backing::Memfd, AddressRequest::Any).expect("memory"));
     let [first, second, third] =
         [(0, SIZE), (0, SIZE), (OFFSET, 1 << 16)].map(|(offset, bytes)| buffer(&device.heap, &one, offset, bytes));

@@ -75,6 +75,17 @@ pub struct Device {
     queue_handles: OnceLock<Box<[OwnedDispatchable<QueueRef>]>>,
 }
 
+/// Queues of a device that is created: a `VkDeviceQueueCreateInfo`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueueRequest {
+    /// Value of `queueFamilyIndex`.
+    pub family: u32,
+    /// Value of `flags`.
+    pub flags: vk::DeviceQueueCreateFlags,
+    /// Value of `queueCount`.
+    pub count: u32,
+}
+
 /// Time that an aborted operation may take to end before waits return without it.
 const ABORT_GRACE: Duration = Duration::from_secs(10);
 
@@ -82,16 +93,18 @@ const ABORT_GRACE: Duration = Duration::from_secs(10);
 const FAULT_EXTENSIONS: [Extension; 2] = [Extension::VK_EXT_device_fault, Extension::VK_KHR_device_fault];
 
 impl Device {
-    /// Makes a device with queues of the given families (family, count); starts no thread.
+    /// Makes a device with queues; starts no thread.
     pub fn new(
         instance: Arc<Instance>,
         physical: &PhysicalDevice,
         extensions: ExtensionSet,
-        queues: &[(u32, u32)],
+        queues: &[QueueRequest],
     ) -> Result<Arc<Device>, vk::Result> {
-        let places = queues.iter().flat_map(|&(family, count)| (0..count).map(move |index| (family, index)));
-        let queues: Box<[Arc<Queue>]> =
-            places.enumerate().map(|(number, (family, index))| Arc::new(Queue::new(number, family, index))).collect();
+        let places = queues.iter().flat_map(|request| (0..request.count).map(move |index| (request, index)));
+        let queue = |(number, (request, index)): (usize, (&QueueRequest, u32))| {
+            Arc::new(Queue::new(number, request.family, request.flags, index))
+        };
+        let queues: Box<[Arc<Queue>]> = places.enumerate().map(queue).collect();
         let engine = Arc::new(Engine::new(crate::caps::thread_count()));
         let compiler = Compiler::new(instance.messages.clone(), engine.clone(), Policy::from_env());
         let device = Arc::new(Device {
@@ -121,8 +134,9 @@ impl Device {
     }
 
     /// Returns a queue's handle; null if it was not created.
-    pub fn queue_handle(&self, family: u32, index: u32) -> vk::Queue {
-        let number = self.queues.iter().position(|queue| (queue.family, queue.index) == (family, index));
+    pub fn queue_handle(&self, family: u32, flags: vk::DeviceQueueCreateFlags, index: u32) -> vk::Queue {
+        let is_it = |queue: &Arc<Queue>| (queue.family, queue.flags, queue.index) == (family, flags, index);
+        let number = self.queues.iter().position(is_it);
         let handle = number.zip(self.queue_handles.get()).and_then(|(number, handles)| handles.get(number));
         handle.map_or_else(vk::Queue::null, OwnedDispatchable::get)
     }

@@ -24,6 +24,7 @@ use crate::os::adaptive_spin::AdaptiveSpin;
 use crate::os::condvar::Condvar;
 use ash::vk;
 use parking_lot::{Mutex, MutexGuard};
+use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -66,7 +67,9 @@ pub struct Queue {
     pub number: usize,
     /// Value of `queueFamilyIndex`.
     pub family: u32,
-    /// Value of `queueIndex`.
+    /// Flags with which the queue was created.
+    pub flags: vk::DeviceQueueCreateFlags,
+    /// Value of `queueIndex`, which counts the queues of a family and flags.
     pub index: u32,
     state: Mutex<QueueState>,
     wake: Condvar,
@@ -78,6 +81,8 @@ pub struct Queue {
     spin: AdaptiveSpin,
     /// Work that the worker currently executes, for the watchdog.
     pub watched: WatchedQueue,
+    /// State that a command buffer leaves to the next one, whose type only their executor knows.
+    pub inherited: Mutex<Option<Box<dyn Any + Send>>>,
 }
 
 #[derive(Default)]
@@ -88,10 +93,11 @@ struct QueueState {
 
 impl Queue {
     /// Creates an empty queue; starts no thread.
-    pub fn new(number: usize, family: u32, index: u32) -> Queue {
+    pub fn new(number: usize, family: u32, flags: vk::DeviceQueueCreateFlags, index: u32) -> Queue {
         Queue {
             number,
             family,
+            flags,
             index,
             state: Mutex::default(),
             wake: Condvar::new(),
@@ -100,6 +106,7 @@ impl Queue {
             stopping: AtomicBool::new(false),
             spin: AdaptiveSpin::default(),
             watched: WatchedQueue::new(number),
+            inherited: Mutex::default(),
         }
     }
 
@@ -213,6 +220,8 @@ fn run(device: &Arc<Device>, queue: &Queue) {
         }
         drop(released);
     }
+    // This may be the last owner of objects, which must not outlive the device.
+    queue.inherited.lock().take();
 }
 
 /// Waits and works; returns false if the work was not executed to its end. Referenced objects are

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::caps::ExtensionSet;
+use crate::device::QueueRequest;
 use crate::device::instance::Instance;
 use crate::object::query::QueryPool;
 use crate::object::semaphore::{Fence, Semaphore};
@@ -29,9 +30,9 @@ impl DeviceFixture {
     fn new() -> DeviceFixture {
         let instance = Instance::new(vk::API_VERSION_1_3, ExtensionSet::default(), None);
         let physical = instance.physical();
+        let queues = [(0, 2), (2, 1)].map(|(family, count)| QueueRequest { family, flags: Default::default(), count });
         DeviceFixture {
-            device: Device::new(instance.clone(), &physical, ExtensionSet::default(), &[(0, 2), (2, 1)])
-                .expect("device"),
+            device: Device::new(instance.clone(), &physical, ExtensionSet::default(), &queues).expect("device"),
             _instance: instance,
         }
     }

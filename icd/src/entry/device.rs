@@ -2,9 +2,10 @@
 
 use super::memory_of;
 use super::table;
-use crate::caps::features::Feature;
-use crate::device::Device;
+use crate::caps::features::{Feature, FeatureSet};
+use crate::caps::newer::DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED;
 use crate::device::instance::{Instance, PhysicalDevice};
+use crate::device::{Device, QueueRequest};
 use crate::fallible;
 use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle::{self, dispatchable};
@@ -121,17 +122,29 @@ fn report_missing(instance: &Instance, missing: impl std::fmt::Display + Into<vk
     missing.into()
 }
 
-/// Returns the families of the requested queues, and the number of each. Priorities have no effect.
-fn queues_of(infos: &[vk::DeviceQueueCreateInfo<'_>]) -> Result<Vec<(u32, u32)>, (&'static str, vk::Result)> {
+/// Returns the requested queues. Priorities have no effect, nor has
+/// VK_DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED_BIT_KHR: all queues are synchronized.
+fn queues_of(
+    infos: &[vk::DeviceQueueCreateInfo<'_>],
+    features: FeatureSet,
+) -> Result<Vec<QueueRequest>, (&'static str, vk::Result)> {
+    let known = match features.has(Feature::internallySynchronizedQueues) {
+        true => DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED,
+        false => vk::DeviceQueueCreateFlags::empty(),
+    };
+    let mut left = crate::caps::QUEUE_FAMILIES.map(|family| family.queue_count);
     let one = |info: &vk::DeviceQueueCreateInfo<'_>| {
-        if !info.flags.is_empty() {
-            return Err(("vkCreateDevice: queues of protected memory", vk::Result::ERROR_FEATURE_NOT_PRESENT));
+        let (family, flags, count) = (info.queue_family_index, info.flags, info.queue_count);
+        if !known.contains(flags) {
+            let message = "vkCreateDevice: queues of protected memory, or with flags that no enabled feature allows";
+            return Err((message, vk::Result::ERROR_FEATURE_NOT_PRESENT));
         }
-        let family = crate::caps::QUEUE_FAMILIES.get(info.queue_family_index as usize);
-        match family.is_some_and(|family| info.queue_count <= family.queue_count) {
-            true => Ok((info.queue_family_index, info.queue_count)),
-            false => Err(("vkCreateDevice: queues that there are not", vk::Result::ERROR_INITIALIZATION_FAILED)),
-        }
+        let rest = left.get_mut(family as usize).and_then(|left| Some((left.checked_sub(count)?, left)));
+        let Some((rest, left)) = rest else {
+            return Err(("vkCreateDevice: queues that there are not", vk::Result::ERROR_INITIALIZATION_FAILED));
+        };
+        *left = rest;
+        Ok(QueueRequest { family, flags, count })
     };
     infos.iter().map(one).collect()
 }
@@ -191,7 +204,7 @@ shims! {
             physical.heap.request_replay_addresses();
         }
         let infos = slice(info.p_queue_create_infos, info.queue_create_info_count);
-        let queues = queues_of(infos).map_err(|(message, error)| {
+        let queues = queues_of(infos, features).map_err(|(message, error)| {
             instance.report(vk::DebugUtilsMessageSeverityFlagsEXT::ERROR, "GRUS-unsupported", message);
             error
         })?;
@@ -232,14 +245,13 @@ shims! {
     }
 
     fn get_device_queue(device: vk::Device, family: u32, index: u32, queue: *mut vk::Queue) {
-        *queue = dispatchable::<Device>(device).queue_handle(family, index);
+        *queue = dispatchable::<Device>(device).queue_handle(family, vk::DeviceQueueCreateFlags::empty(), index);
     }
 
     fn get_device_queue2(device: vk::Device, info: *const vk::DeviceQueueInfo2<'_>, queue: *mut vk::Queue) {
         let info = &*info;
-        let found = dispatchable::<Device>(device).queue_handle(info.queue_family_index, info.queue_index);
-        // Queues are created without flags, so only a request without flags finds one.
-        *queue = if info.flags.is_empty() { found } else { vk::Queue::null() };
+        let (family, flags, index) = (info.queue_family_index, info.flags, info.queue_index);
+        *queue = dispatchable::<Device>(device).queue_handle(family, flags, index);
     }
 
     fn device_wait_idle(device: vk::Device) -> VkResult {

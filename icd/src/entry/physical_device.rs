@@ -1,5 +1,6 @@
 //! Queries on the physical device; the answers are in `caps`.
 
+use crate::caps::formats::EffectiveFlags;
 use crate::caps::{self, newer};
 use crate::ffi::pointer::{find, find_mut, write_array, write_each};
 use crate::ffi::shim::shims;
@@ -176,9 +177,11 @@ shims! {
         out: *mut vk::SparseImageFormatProperties2<'_>,
     ) {
         let i = &*info;
-        let flags = vk::ImageCreateFlags::empty();
-        let query = caps::formats::ImageQuery { format: i.format, ty: i.ty, tiling: i.tiling, usage: i.usage, flags };
-        let properties = caps::formats::sparse_image_format_properties(&query, i.samples);
+        let effective = EffectiveFlags::find(vk::ImageCreateFlags::empty(), i.usage, i.p_next);
+        let properties = effective.into_iter().flat_map(|EffectiveFlags { flags, usage }| {
+            let query = caps::formats::ImageQuery { format: i.format, ty: i.ty, tiling: i.tiling, usage, flags };
+            caps::formats::sparse_image_format_properties(&query, i.samples)
+        });
         write_each(properties, count, out, |out, p| out.properties = p);
     }
 

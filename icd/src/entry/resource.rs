@@ -3,6 +3,7 @@
 use super::external::{allocate, exported_types};
 use super::memory_of;
 use super::sampler::{conversion_of, sampler_of};
+use crate::caps::formats::EffectiveFlags;
 use crate::caps::host::{MEMORY_TYPES, SPARSE_MEMORY_TYPE};
 use crate::caps::limits::CAPTURED_DATA;
 use crate::caps::modifiers;
@@ -254,8 +255,11 @@ unsafe fn store_status(chain: *const c_void, bound: Result<(), vk::Result>) -> R
 ///
 /// # Safety
 /// `info` is valid with its chain.
-unsafe fn image_of(info: &vk::ImageCreateInfo<'_>) -> Result<Image, vk::Result> {
-    let image = Image::new(info)?;
+pub(super) unsafe fn image_of(info: &vk::ImageCreateInfo<'_>) -> Result<Image, vk::Result> {
+    // SAFETY: `info` is valid with its chain, as the `# Safety` section requires.
+    let effective = unsafe { EffectiveFlags::find(info.flags, info.usage, info.p_next) };
+    let EffectiveFlags { flags, usage } = effective.ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?;
+    let image = Image::new(&vk::ImageCreateInfo { flags, usage, ..*info })?;
     if info.tiling != vk::ImageTiling::DRM_FORMAT_MODIFIER_EXT {
         return Ok(image);
     }

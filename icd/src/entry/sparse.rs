@@ -1,6 +1,7 @@
 //! Sparse resources: the memory requirements of their images, and vkQueueBindSparse, whose bindings
 //! are ordinary work of the queue.
 
+use super::resource::image_of;
 use super::sync::{operations, submit};
 use crate::caps::formats::sparse_properties;
 use crate::device::fault::Cause;
@@ -215,7 +216,7 @@ shims! {
         count: *mut u32,
         out: *mut vk::SparseImageMemoryRequirements2<'_>,
     ) {
-        let image = Image::new(&*(*info).p_create_info).ok();
+        let image = image_of(&*(*info).p_create_info).ok();
         let requirements = image.iter().flat_map(sparse_requirements);
         write_each(requirements, count, out, |out, requirements| out.memory_requirements = requirements);
     }

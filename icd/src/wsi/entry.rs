@@ -6,6 +6,7 @@ use super::surface::{MAX_EXTENT, MIN_EXTENT, Surface};
 use super::swapchain::{KNOWN_FLAGS, PresentRequest, Swapchain};
 use super::wayland::connection::{Rectangle, WaylandTarget};
 use crate::caps::extensions::Extension;
+use crate::caps::formats::EffectiveFlags;
 use crate::caps::newer;
 use crate::device::Device;
 use crate::device::instance::Instance;
@@ -246,6 +247,9 @@ shims! {
         if let Some(flags) = find_mut::<newer::SwapchainFlagsSurfaceCapabilitiesEXT<'_>>((*out).p_next) {
             flags.swapchain_supported_flags = KNOWN_FLAGS;
         }
+        if let Some(usage) = find_mut::<newer::ImageUsageFlags2CreateInfoKHR<'_>>((*out).p_next) {
+            usage.usage = (*out).surface_capabilities.supported_usage_flags.as_raw().into();
+        }
         if let Some(protected) = find_mut::<vk::SurfaceProtectedCapabilitiesKHR<'_>>((*out).p_next) {
             protected.supports_protected = vk::FALSE;
         }
@@ -314,6 +318,9 @@ shims! {
         let callbacks = handle::memory::<Device>(device, allocator);
         let (device, info) = (dispatchable::<Device>(device), &*info);
         device.sync.check()?;
+        let effective = EffectiveFlags::find(vk::ImageCreateFlags::empty(), info.image_usage, info.p_next);
+        let image_usage = effective.ok_or(vk::Result::ERROR_INITIALIZATION_FAILED)?.usage;
+        let info = &vk::SwapchainCreateInfoKHR { image_usage, ..*info };
         let old = optional::<Swapchain>(info.old_swapchain);
         let modes = find::<vk::SwapchainPresentModesCreateInfoEXT<'_>>(info.p_next);
         let modes = modes.map_or(&[][..], |modes| slice(modes.p_present_modes, modes.present_mode_count));

@@ -16,6 +16,7 @@ pub struct Accept {
 
 /// Extensions that are implemented or that need no implementation.
 static EXTENSIONS: &[&str] = &[
+    "SPV_AMD_shader_early_and_late_fragment_tests",
     "SPV_EXT_demote_to_helper_invocation",
     "SPV_EXT_descriptor_heap",
     "SPV_EXT_descriptor_indexing",
@@ -65,6 +66,7 @@ static EXTENSIONS: &[&str] = &[
     "SPV_KHR_workgroup_memory_explicit_layout",
     "SPV_NV_compute_shader_derivatives",
     "SPV_NV_cooperative_matrix2",
+    "SPV_NV_raw_access_chains",
     "SPV_NV_shader_atomic_fp16_vector",
     "SPV_NV_shader_subgroup_partitioned",
     "SPV_VALVE_mixed_float_dot_product",

@@ -130,6 +130,7 @@ implemented! {
     FragmentShaderPixelInterlockEXT true;
     DemoteToHelperInvocation false;
     AtomicFloat16VectorNV true;
+    RawAccessChainsNV false;
     CooperativeMatrixReductionsNV true;
     CooperativeMatrixConversionsNV true;
     CooperativeMatrixPerElementOperationsNV true;

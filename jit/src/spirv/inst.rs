@@ -57,6 +57,7 @@ impl Translator<'_> {
             | op::OpUntypedPtrAccessChainKHR
             | op::OpUntypedInBoundsPtrAccessChainKHR
             | op::OpUntypedArrayLengthKHR
+            | op::OpRawAccessChainNV
             | op::OpBufferPointerEXT => self.pointer_op(v),
             op::OpVectorExtractDynamic..=op::OpTranspose
             | op::OpCompositeConstructReplicateEXT
@@ -336,6 +337,7 @@ impl Translator<'_> {
             }
             op::OpCopyMemorySized => self.copy_sized(v),
             op::OpUntypedAccessChainKHR..=op::OpUntypedArrayLengthKHR => self.untyped_op(v),
+            op::OpRawAccessChainNV => self.raw_access_chain(v),
             op::OpBufferPointerEXT => self.buffer_pointer(v),
             op::OpArrayLength => {
                 let p = self.pointer(v.arg(0)?)?;

@@ -295,6 +295,7 @@ impl Translator<'_> {
             comp_stride: None,
             readonly: space == Space::Push,
             volatile: false,
+            by_component: false,
         });
         Pointer { ty, place }
     }

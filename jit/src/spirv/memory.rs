@@ -230,6 +230,7 @@ impl Translator<'_> {
             comp_stride: None,
             readonly: false,
             volatile: false,
+            by_component: false,
         });
         Pointer { ty: to, place }
     }
@@ -288,13 +289,14 @@ impl Translator<'_> {
     }
 
     /// Returns the runs of leaves that one access covers, as (first, count).
-    fn runs(leaves: &[MemLeaf]) -> Vec<(usize, usize)> {
+    fn runs(m: &Memory, leaves: &[MemLeaf]) -> Vec<(usize, usize)> {
+        let most = if m.by_component { 1 } else { 4 };
         let mut out: Vec<(usize, usize)> = Vec::new();
         for (i, leaf) in leaves.iter().enumerate() {
             if let Some((first, n)) = out.last_mut() {
                 let head = &leaves[*first];
                 let next = head.offset.wrapping_add(*n as u32 * head.ty.bytes());
-                if *n < 4 && head.ty == leaf.ty && leaf.offset == next {
+                if *n < most && head.ty == leaf.ty && leaf.offset == next {
                     *n += 1;
                     continue;
                 }
@@ -336,7 +338,7 @@ impl Translator<'_> {
     pub fn load_leaves(&mut self, m: &Memory, leaves: &[MemLeaf], volatile: bool) -> Result<Flat> {
         let buffer = self.access_buffer(m)?;
         let mut out = Flat::new();
-        for (first, n) in Self::runs(leaves) {
+        for (first, n) in Self::runs(m, leaves) {
             let head = leaves[first];
             let args = self.address_args(m, buffer, head.offset);
             let flags =
@@ -379,7 +381,7 @@ impl Translator<'_> {
             return Err(Error::invalid("store to read-only memory"));
         }
         let buffer = self.access_buffer(m)?;
-        for (first, n) in Self::runs(leaves) {
+        for (first, n) in Self::runs(m, leaves) {
             let head = leaves[first];
             let mut args = self.address_args(m, buffer, head.offset);
             args.extend_from_slice(&val[first..first + n]);
@@ -541,6 +543,7 @@ impl Translator<'_> {
             comp_stride: None,
             readonly,
             volatile,
+            by_component: false,
         }
     }
 

@@ -52,6 +52,7 @@ mod nesting;
 mod opcodes;
 mod partition;
 mod patch;
+mod raw_chain;
 mod small_float;
 mod structure;
 mod types;

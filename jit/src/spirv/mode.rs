@@ -24,6 +24,8 @@ enum ModeEffect {
     Refused,
     /// Sets a fact of the fragment stage.
     Fragments(fn(&mut FragmentInfo)),
+    /// Requests early tests if the stage writes neither depth nor the stencil reference.
+    EarlyAndLate,
     /// Sets a fact of a stage of primitives, patches or meshes, from the mode's literal if it has
     /// one.
     Primitives(fn(&mut Primitives, u32)),
@@ -40,7 +42,8 @@ enum ModeEffect {
 }
 
 use ModeEffect::{
-    Captures, FastMath, Float, Fragments, LocalSize, LocalSizeId, NoEffect, Primitives as PrimitiveMode, Refused,
+    Captures, EarlyAndLate, FastMath, Float, Fragments, LocalSize, LocalSizeId, NoEffect, Primitives as PrimitiveMode,
+    Refused,
 };
 
 /// Facts about primitives that modes have set.
@@ -158,7 +161,16 @@ modes! {
     4461 SignedZeroInfNanPreserve Any Float(KEEP_SPECIAL);
     4462 RoundingModeRTE Any Float(FloatFlags::ROUND_EVEN);
     4463 RoundingModeRTZ Any Float(FloatFlags::ROUND_ZERO);
+    5017 EarlyAndLateFragmentTestsAMD Fragment EarlyAndLate;
     5027 StencilRefReplacingEXT Fragment Fragments(|f| f.writes_stencil = true);
+    // Only tests before the stage, which `EarlyAndLateFragmentTestsAMD` permits and does not require,
+    // rely on these promises.
+    5079 StencilRefUnchangedFrontAMD Fragment NoEffect;
+    5080 StencilRefGreaterFrontAMD Fragment NoEffect;
+    5081 StencilRefLessFrontAMD Fragment NoEffect;
+    5082 StencilRefUnchangedBackAMD Fragment NoEffect;
+    5083 StencilRefGreaterBackAMD Fragment NoEffect;
+    5084 StencilRefLessBackAMD Fragment NoEffect;
     // Fragments always come in whole quads, and derivatives have their operands in all lanes.
     5088 QuadDerivativesKHR Any NoEffect;
     5089 RequireFullQuadsKHR Fragment NoEffect;
@@ -289,7 +301,7 @@ pub(super) fn compute_quads(m: &Module, function: u32, shader: &Shader) -> Resul
 /// Reads the modes of an entry point into the shader and returns its float modes.
 pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader) -> Result<FloatModes> {
     let (mut size, mut primitives) = (None, Primitives::default());
-    let mut float = s.float;
+    let (mut float, mut early_and_late) = (s.float, false);
     for &(_, inst) in m.execution_modes.iter().filter(|e| e.0 == function) {
         let v = m.view(inst);
         let at = |e: Error| e.at(v.opcode(), v.args[0]);
@@ -305,6 +317,7 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
             NoEffect | Float(_) => {}
             Refused => return Err(at(Error::invalid(row.name))),
             Fragments(set) => set(shader.fragment_mut().map_err(at)?),
+            EarlyAndLate => early_and_late = true,
             PrimitiveMode(set) => set(&mut primitives, v.args.get(2).copied().unwrap_or(0)),
             Captures => shader.capture = Some(Capture::default()),
             LocalSize => size = Some([v.arg(2)?, v.arg(3)?, v.arg(4)?]),
@@ -319,6 +332,10 @@ pub(super) fn read(m: &Module, s: &Spec<'_>, function: u32, shader: &mut Shader)
             }
             FastMath => float.set_fast(s.scalar(v.arg(2)?)?, s.constant_bits(v.arg(3)?)? as u32).map_err(at)?,
         }
+    }
+    if let Some(info) = shader.stage_info.fragment_mut().filter(|_| early_and_late) {
+        // Tests must see the values that the stage writes, so they cannot all come before it.
+        info.early_fragment_tests |= !info.writes_depth && !info.writes_stencil;
     }
     if let Some(info) = shader.stage_info.geometry_mut() {
         *info = primitives.info()?;

@@ -221,6 +221,8 @@ pub(crate) struct Memory {
     pub comp_stride: Option<u32>,
     pub readonly: bool,
     pub volatile: bool,
+    /// True if each component is checked against the buffer's end on its own.
+    pub by_component: bool,
 }
 
 /// A UniformConstant variable or an array of blocks, with the index so far.

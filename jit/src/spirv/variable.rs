@@ -311,5 +311,6 @@ fn general(about: &Pointee, origin: Option<Origin>, base: Value, space: Space) -
         comp_stride: None,
         readonly: false,
         volatile: about.volatile,
+        by_component: false,
     }
 }

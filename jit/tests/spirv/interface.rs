@@ -141,6 +141,32 @@ fn fragment_slots_and_flags() {
     }
 }
 
+/// Checks that tests come before the stage if they need nothing that it writes.
+#[test]
+fn early_and_late_tests_are_early_without_written_depth_and_stencil() {
+    let early = |modes: [(u32, u32); 2]| {
+        let mut words = words("scene.frag");
+        let mut at = 5;
+        while let Some(&first) = words.get(at) {
+            // Replaces the modes of OpExecutionMode.
+            for (old, new) in modes {
+                if first & 0xffff == 16 && words[at + 2] == old {
+                    words[at + 2] = new;
+                    break;
+                }
+            }
+            at += (first >> 16) as usize;
+        }
+        let s = compile(&words, stage("scene.frag"), &Specialization::default()).expect("a valid shader");
+        fragment(&s).early_fragment_tests
+    };
+    let (early_tests, early_and_late, replacing, unchanged, stencil) = (9, 5017, 12, 16, 5027);
+    assert!(early([(early_tests, early_tests); 2]));
+    assert!(!early([(early_tests, early_and_late); 2]), "the stage writes depth");
+    assert!(early([(early_tests, early_and_late), (replacing, unchanged)]));
+    assert!(!early([(early_tests, early_and_late), (replacing, stencil)]));
+}
+
 /// Checks that written depth counts although the shader breaks its promise not to change it.
 #[test]
 fn written_depth_overrides_depth_unchanged() {

@@ -394,4 +394,15 @@ registry_facts! {
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_EXT_queue_family_foreign 1 Device None [Dependency::Any(&[Ext(E::VK_KHR_external_memory),
         Core(V1_1)])];
+    VK_AMD_shader_early_and_late_fragment_tests 1 Device None
+        [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
+    VK_NV_raw_access_chains 1 Device None
+        [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
+    VK_KHR_internally_synchronized_queues 1 Device None [Core(V1_1)];
+    VK_KHR_extended_flags 1 Device None
+        [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
+    VK_NV_inherited_viewport_scissor 1 Device None
+        [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
+    VK_NV_command_buffer_inheritance 1 Device None
+        [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
 }

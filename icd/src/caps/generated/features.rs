@@ -47,6 +47,8 @@ structures! {
         bufferDeviceAddress bufferDeviceAddressCaptureReplayEXT bufferDeviceAddressMultiDevice;
     PhysicalDeviceColorWriteEnableFeaturesEXT 1000381000 [Ext(E::VK_EXT_color_write_enable)]:
         colorWriteEnable;
+    PhysicalDeviceCommandBufferInheritanceFeaturesNV 1000559000
+        [Ext(E::VK_NV_command_buffer_inheritance)]: commandBufferInheritance;
     PhysicalDeviceComputeShaderDerivativesFeaturesKHR 1000201000
         [Ext(E::VK_NV_compute_shader_derivatives), Ext(E::VK_KHR_compute_shader_derivatives)]:
         computeDerivativeGroupQuads computeDerivativeGroupLinear;
@@ -120,6 +122,8 @@ structures! {
         extendedDynamicState3ShadingRateImageEnable;
     PhysicalDeviceExtendedDynamicStateFeaturesEXT 1000267000
         [Ext(E::VK_EXT_extended_dynamic_state)]: extendedDynamicState;
+    PhysicalDeviceExtendedFlagsFeaturesKHR 1000668004 [Ext(E::VK_KHR_extended_flags)]:
+        extendedFlags;
     PhysicalDeviceFaultFeaturesEXT 1000341000 [Ext(E::VK_EXT_device_fault)]: deviceFault
         deviceFaultVendorBinary;
     PhysicalDeviceFaultFeaturesKHR 1000573000 [Ext(E::VK_KHR_device_fault)]: deviceFault
@@ -144,8 +148,12 @@ structures! {
         Core(V1_2)]: imagelessFramebuffer;
     PhysicalDeviceIndexTypeUint8Features 1000265000 [Ext(E::VK_EXT_index_type_uint8),
         Ext(E::VK_KHR_index_type_uint8), Core(V1_4)]: indexTypeUint8;
+    PhysicalDeviceInheritedViewportScissorFeaturesNV 1000278000
+        [Ext(E::VK_NV_inherited_viewport_scissor)]: inheritedViewportScissor2D;
     PhysicalDeviceInlineUniformBlockFeatures 1000138000 [Ext(E::VK_EXT_inline_uniform_block),
         Core(V1_3)]: inlineUniformBlock descriptorBindingInlineUniformBlockUpdateAfterBind;
+    PhysicalDeviceInternallySynchronizedQueuesFeaturesKHR 1000504000
+        [Ext(E::VK_KHR_internally_synchronized_queues)]: internallySynchronizedQueues;
     PhysicalDeviceLegacyVertexAttributesFeaturesEXT 1000495000
         [Ext(E::VK_EXT_legacy_vertex_attributes)]: legacyVertexAttributes;
     PhysicalDeviceLineRasterizationFeatures 1000259000 [Ext(E::VK_EXT_line_rasterization),
@@ -213,6 +221,8 @@ structures! {
         Ext(E::VK_EXT_rasterization_order_attachment_access)]:
         rasterizationOrderColorAttachmentAccess rasterizationOrderDepthAttachmentAccess
         rasterizationOrderStencilAttachmentAccess;
+    PhysicalDeviceRawAccessChainsFeaturesNV 1000555000 [Ext(E::VK_NV_raw_access_chains)]:
+        shaderRawAccessChains;
     PhysicalDeviceRobustness2FeaturesKHR 1000286000 [Ext(E::VK_EXT_robustness2),
         Ext(E::VK_KHR_robustness2)]: robustBufferAccess2 robustImageAccess2 nullDescriptor;
     PhysicalDeviceSamplerYcbcrConversionFeatures 1000156004
@@ -244,6 +254,8 @@ structures! {
         [Ext(E::VK_EXT_shader_demote_to_helper_invocation), Core(V1_3)]:
         shaderDemoteToHelperInvocation;
     PhysicalDeviceShaderDrawParametersFeatures 1000063000 [Core(V1_1)]: shaderDrawParameters;
+    PhysicalDeviceShaderEarlyAndLateFragmentTestsFeaturesAMD 1000321000
+        [Ext(E::VK_AMD_shader_early_and_late_fragment_tests)]: shaderEarlyAndLateFragmentTests;
     PhysicalDeviceShaderExpectAssumeFeatures 1000544000 [Ext(E::VK_KHR_shader_expect_assume),
         Core(V1_4)]: shaderExpectAssume;
     PhysicalDeviceShaderFloat16Int8Features 1000082000 [Ext(E::VK_KHR_shader_float16_int8),
@@ -443,6 +455,7 @@ mandatory! {
         shaderSharedFloat64AtomicMinMax shaderImageFloat32AtomicMinMax;
     [Ext(E::VK_EXT_swapchain_maintenance1)]: swapchainMaintenance1;
     [Ext(E::VK_EXT_shader_demote_to_helper_invocation)]: shaderDemoteToHelperInvocation;
+    [Ext(E::VK_NV_inherited_viewport_scissor)]: inheritedViewportScissor2D;
     [Ext(E::VK_KHR_shader_integer_dot_product)]: shaderIntegerDotProduct;
     [Ext(E::VK_EXT_texel_buffer_alignment)]: texelBufferAlignment;
     [Ext(E::VK_EXT_depth_bias_control)]: depthBiasControl;
@@ -453,6 +466,7 @@ mandatory! {
     [Ext(E::VK_EXT_pipeline_creation_cache_control)]: pipelineCreationCacheControl;
     [Ext(E::VK_KHR_synchronization2)]: synchronization2;
     [Ext(E::VK_EXT_descriptor_buffer)]: descriptorBuffer;
+    [Ext(E::VK_AMD_shader_early_and_late_fragment_tests)]: shaderEarlyAndLateFragmentTests;
     [Ext(E::VK_KHR_shader_subgroup_uniform_control_flow)]: shaderSubgroupUniformControlFlow;
     [Ext(E::VK_KHR_zero_initialize_workgroup_memory)]: shaderZeroInitializeWorkgroupMemory;
     [Ext(E::VK_EXT_mesh_shader)]: taskShader;
@@ -493,6 +507,7 @@ mandatory! {
     [Ext(E::VK_EXT_mutable_descriptor_type)]: mutableDescriptorType;
     [Ext(E::VK_EXT_legacy_vertex_attributes)]: legacyVertexAttributes;
     [Ext(E::VK_EXT_dynamic_rendering_unused_attachments)]: dynamicRenderingUnusedAttachments;
+    [Ext(E::VK_KHR_internally_synchronized_queues)]: internallySynchronizedQueues;
     [Ext(E::VK_KHR_cooperative_matrix)]: cooperativeMatrix;
     [Ext(E::VK_KHR_compute_shader_derivatives)]: computeDerivativeGroupLinear;
     [Ext(E::VK_EXT_attachment_feedback_loop_dynamic_state)]: attachmentFeedbackLoopDynamicState;
@@ -505,7 +520,9 @@ mandatory! {
     [Ext(E::VK_KHR_shader_expect_assume)]: shaderExpectAssume;
     [Ext(E::VK_KHR_maintenance6)]: maintenance6;
     [Ext(E::VK_KHR_copy_memory_indirect)]: indirectMemoryCopy;
+    [Ext(E::VK_NV_raw_access_chains)]: shaderRawAccessChains;
     [Ext(E::VK_KHR_shader_relaxed_extended_instruction)]: shaderRelaxedExtendedInstruction;
+    [Ext(E::VK_NV_command_buffer_inheritance)]: commandBufferInheritance;
     [Ext(E::VK_KHR_maintenance7)]: maintenance7;
     [Ext(E::VK_NV_shader_atomic_float16_vector)]: shaderFloat16VectorAtomics;
     [Ext(E::VK_EXT_shader_replicated_composites)]: shaderReplicatedComposites;
@@ -525,6 +542,7 @@ mandatory! {
     [Ext(E::VK_KHR_device_fault)]: deviceFault;
     [Ext(E::VK_EXT_multisampled_render_to_swapchain)]: multisampledRenderToSwapchain;
     [Ext(E::VK_KHR_maintenance11)]: maintenance11;
+    [Ext(E::VK_KHR_extended_flags)]: extendedFlags;
     [Ext(E::VK_VALVE_shader_mixed_float_dot_product)]: shaderMixedFloatDotProductFloat16AccFloat32;
     [Ext(E::VK_EXT_primitive_restart_index)]: primitiveRestartIndex;
     [Core(V1_1)]: multiview;

@@ -145,6 +145,7 @@ pub static CAPABILITIES: &[(Capability, &[Unlock])] = &[
     (Capability::FragmentShaderPixelInterlockEXT, &[Has(Feature::fragmentShaderPixelInterlock)]),
     (Capability::DemoteToHelperInvocation, &[Has(Feature::shaderDemoteToHelperInvocation)]),
     (Capability::AtomicFloat16VectorNV, &[Has(Feature::shaderFloat16VectorAtomics)]),
+    (Capability::RawAccessChainsNV, &[Has(Feature::shaderRawAccessChains)]),
     (Capability::CooperativeMatrixReductionsNV, &[Has(Feature::cooperativeMatrixReductions)]),
     (Capability::CooperativeMatrixConversionsNV, &[Has(Feature::cooperativeMatrixConversions)]),
     (Capability::CooperativeMatrixPerElementOperationsNV, &[Has(Feature::cooperativeMatrixPerElementOperations)]),
@@ -200,6 +201,7 @@ pub static CAPABILITIES: &[(Capability, &[Unlock])] = &[
 
 /// Extensions, and the conditions any of which unlocks them.
 pub static EXTENSIONS: &[(&str, &[Unlock])] = &[
+    ("SPV_AMD_shader_early_and_late_fragment_tests", &[Ext(Extension::VK_AMD_shader_early_and_late_fragment_tests)]),
     ("SPV_EXT_demote_to_helper_invocation", &[Core(V1_3), Ext(Extension::VK_EXT_shader_demote_to_helper_invocation)]),
     ("SPV_EXT_descriptor_heap", &[Ext(Extension::VK_EXT_descriptor_heap)]),
     ("SPV_EXT_descriptor_indexing", &[Core(V1_2), Ext(Extension::VK_EXT_descriptor_indexing)]),
@@ -249,6 +251,7 @@ pub static EXTENSIONS: &[(&str, &[Unlock])] = &[
     ("SPV_KHR_workgroup_memory_explicit_layout", &[Ext(Extension::VK_KHR_workgroup_memory_explicit_layout)]),
     ("SPV_NV_compute_shader_derivatives", &[Ext(Extension::VK_NV_compute_shader_derivatives)]),
     ("SPV_NV_cooperative_matrix2", &[Ext(Extension::VK_NV_cooperative_matrix2)]),
+    ("SPV_NV_raw_access_chains", &[Ext(Extension::VK_NV_raw_access_chains)]),
     ("SPV_NV_shader_atomic_fp16_vector", &[Ext(Extension::VK_NV_shader_atomic_float16_vector)]),
     (
         "SPV_NV_shader_subgroup_partitioned",

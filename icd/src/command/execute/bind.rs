@@ -221,6 +221,25 @@ impl BindPointState {
         }
     }
 
+    /// Takes over the descriptor heaps of another state.
+    pub fn take_heaps(&mut self, from: &BindPointState) {
+        self.heaps = from.heaps;
+    }
+
+    /// Releases what is made for the command buffer that ends, before another one inherits the
+    /// rest.
+    pub fn suspend(&mut self) {
+        self.invalidate();
+        self.context = None;
+    }
+
+    /// Begins an inherited state: heaps may have lost their memory since.
+    pub fn resume(&mut self, device: &Device) {
+        for heap in self.heaps.iter_mut() {
+            *heap = heap.and_then(|heap| device.heap.live_prefix_for_descriptor(heap.address as u64, heap.size));
+        }
+    }
+
     fn bind(&mut self, number: usize, set: Option<BoundSet>) {
         self.context = None;
         if self.sets.len() <= number {

@@ -9,6 +9,7 @@ mod descriptor_buffer;
 mod device_range;
 mod draw;
 mod indirect_copy;
+mod inheritance;
 mod query;
 mod render;
 mod state;
@@ -23,6 +24,7 @@ use crate::object::pipeline_state::Values;
 use base::partial_range::PartialRange;
 use bind::BindPointState;
 use descriptor_buffer::MaterializedSet;
+use inheritance::BufferBindings;
 use rasterizer::api::{DrawState, IndexBuffer, QuerySinks, SmallVec4};
 use render::RenderInstance;
 use smallvec::SmallVec;
@@ -42,6 +44,7 @@ struct CommandState {
     joined_draw_state: Option<Arc<DrawState>>,
     vertex_buffers: SmallVec4<PartialRange>,
     index_buffer: Option<IndexBuffer>,
+    bindings: BufferBindings,
     feedback: FeedbackState,
 }
 
@@ -69,7 +72,7 @@ pub struct Executor<'d> {
 }
 
 impl<'d> Executor<'d> {
-    /// Creates an executor with undefined state.
+    /// Creates an executor with undefined state, to which [`Executor::run`] adds what is inherited.
     pub fn new(device: &'d Device, queue: &'d Queue) -> Executor<'d> {
         Executor {
             device,
@@ -84,9 +87,11 @@ impl<'d> Executor<'d> {
 
     /// Executes a primary command buffer.
     pub fn run(mut self, list: &CommandList) {
+        self.take_state();
         self.commands(list);
         // A list that ends inside a render pass is invalid, or its device is lost.
         self.render = None;
+        self.leave_state();
     }
 
     fn commands(&mut self, list: &CommandList) {
@@ -191,13 +196,13 @@ impl<'d> Executor<'d> {
         }
     }
 
-    /// Executes secondary command buffers. They inherit the render pass and the queries, and no
-    /// other state.
+    /// Executes secondary command buffers. They inherit the render pass, the queries, and the state
+    /// that [`inheritance`] passes to them.
     fn execute_commands(&mut self, lists: &[Arc<CommandList>]) {
         for list in lists {
-            self.state = CommandState::default();
+            self.pass_state();
             self.commands(list);
         }
-        self.state = CommandState::default();
+        self.pass_state();
     }
 }

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
+use super::inheritance::BindingKind;
 use crate::command::{BindShaders, BufferOrAddress, DeviceLocation, VertexBufferBinding};
 use crate::object::bind_point::BindPoint;
 use crate::object::pipeline_state::{BindingStride, DynamicState, StateMask, Values};
@@ -11,6 +12,7 @@ use base::limits::MAX_VERTEX_BINDINGS;
 use base::mem::MemoryRange;
 use base::partial_range::PartialRange;
 use rasterizer::api::IndexBuffer;
+use std::ops::Range;
 use std::sync::Arc;
 
 impl Executor<'_> {
@@ -63,6 +65,7 @@ impl Executor<'_> {
                 self.state.vertex_buffers.resize(number + 1, PartialRange::NULL);
             }
             self.state.vertex_buffers[number] = self.vertex_range(number, &b.location, b.size);
+            self.record_binding(BindingKind::Vertex(number), &b.location, b.size);
             if let Some(stride) = b.stride {
                 let stride = BindingStride { binding: number as u32, stride };
                 self.set_dynamic_state(&DynamicState::VertexInputBindingStride(stride));
@@ -79,17 +82,13 @@ impl Executor<'_> {
         }
     }
 
-    pub(super) fn bind_index_buffer(&mut self, (base, offset): &DeviceLocation, size: u64, index_bytes: u32) {
+    pub(super) fn bind_index_buffer(&mut self, location: &DeviceLocation, size: u64, index_bytes: u32) {
+        let (base, offset) = location;
         let (range, before) = match base {
             BufferOrAddress::Buffer(_) => (self.range(base, *offset, size), 0),
-            BufferOrAddress::Addresses => match &self.live_parts("the index buffer", *offset, size)[..] {
-                [first, ..] => {
-                    let address = offset.wrapping_add(first.start) as *mut u8;
-                    (MemoryRange { address, size: first.end - first.start }, first.start)
-                }
-                [] => (MemoryRange::NULL, 0),
-            },
+            BufferOrAddress::Addresses => index_memory(*offset, &self.live_parts("the index buffer", *offset, size)),
         };
+        self.record_binding(BindingKind::Index, location, size);
         self.state.index_buffer = Some(IndexBuffer { range, before, index_bytes, restart: None });
     }
 
@@ -101,5 +100,17 @@ impl Executor<'_> {
     pub(super) fn set_dynamic_state(&mut self, change: &DynamicState) {
         self.state.joined_draw_state = None;
         change.apply(&mut self.state.values);
+    }
+}
+
+/// Returns the memory of an index buffer at an address, which is the first of its live parts, and
+/// the number of bytes before it.
+pub(super) fn index_memory(address: u64, parts: &[Range<u64>]) -> (MemoryRange, u64) {
+    match parts {
+        [first, ..] => {
+            let address = address.wrapping_add(first.start) as *mut u8;
+            (MemoryRange { address, size: first.end - first.start }, first.start)
+        }
+        [] => (MemoryRange::NULL, 0),
     }
 }

@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
+use super::inheritance::BindingKind;
 use crate::command::{BufferOrAddress, DrawIndirectByteCount, FeedbackCounters, FeedbackRange};
 use ash::vk;
 use base::limits::CAPTURE_BUFFERS;
@@ -16,6 +17,13 @@ use std::sync::Arc;
 pub(super) struct FeedbackState {
     buffers: FeedbackBuffers,
     pub active: Option<Arc<Feedback>>,
+}
+
+impl FeedbackState {
+    /// Returns the memory of the bound buffers.
+    pub fn buffers_mut(&mut self) -> &mut [MemoryRange] {
+        &mut self.buffers.0
+    }
 }
 
 struct FeedbackBuffers([MemoryRange; CAPTURE_BUFFERS]);
@@ -37,6 +45,7 @@ impl Executor<'_> {
                 ));
             }
             self.state.feedback.buffers.0[number] = range;
+            self.record_binding(BindingKind::Feedback(number), &r.location, r.size);
         }
     }
 

@@ -39,11 +39,14 @@ pub const CASES: &[Special] = &[
     ("variable pointers", COMPUTE, variable_pointers),
     ("physical pointers", COMPUTE, physical_pointers),
     ("untyped pointers", COMPUTE, untyped_pointers),
+    ("raw access chains", COMPUTE, raw_access_chains),
     ("descriptor heaps", COMPUTE, descriptor_heaps),
     ("coverage behind depth", FRAGMENT, post_depth_coverage),
     ("one invocation of a pixel after the other", FRAGMENT, pixel_interlock),
     ("one invocation of a sample after the other", FRAGMENT, sample_interlock),
     ("stencil", FRAGMENT, stencil),
+    ("stencil with early and late tests", FRAGMENT, early_and_late_stencil),
+    ("early tests that late ones may follow", FRAGMENT, early_and_late),
     ("vertices that are made", GEOMETRY, made_vertices),
     ("patches that are made", CONTROL, made_patches),
     ("places in patches", EVALUATION, patch_places),
@@ -160,6 +163,34 @@ fn untyped_pointers(a: &mut Asm) {
     for place in [place, other] {
         let value = a.r(61, word, &[place]);
         a.keep(U32, value);
+    }
+}
+
+fn raw_access_chains(a: &mut Asm) {
+    a.capabilities.extend([5347, 5414]);
+    a.extensions.insert("SPV_NV_raw_access_chains");
+    a.memory_model = [5348, 1];
+    let block = a.block(U32);
+    let (buffer, number, [index, stride]) = (a.bound(12, block, 0), a.value(U64), [3, 16].map(|n| a.u(n)));
+    let word = a.ty(U32);
+    let physical = a.pointer(5349, word);
+    let address = a.r(120, physical, &[number]);
+    for ty in [U32, F2, U3, F4] {
+        let (of, offset) = (a.ty(ty), a.value(U32));
+        let [near, far] = [12, 5349].map(|class| a.pointer(class, of));
+        for (pointer, base, checks) in [
+            (near, buffer, &[][..]),
+            (near, buffer, &[0]),
+            (near, buffer, &[1]),
+            (near, buffer, &[2]),
+            (far, address, &[]),
+        ] {
+            let place = a.r(5398, pointer, &[&[base, stride, index, offset], checks].concat());
+            a.decorate(&[place, 21]);
+            let value = a.r(61, of, &[place, 2, 4]);
+            a.keep(ty, value);
+            a.i(62, &[place, value, 2, 4]);
+        }
     }
 }
 
@@ -342,6 +373,17 @@ fn stencil(a: &mut Asm) {
     let int = a.ty(I32);
     let (output, value) = (a.interface(3, int, [11, 5014]), a.value(I32));
     a.i(62, &[output, value]);
+}
+
+fn early_and_late_stencil(a: &mut Asm) {
+    a.extensions.insert("SPV_AMD_shader_early_and_late_fragment_tests");
+    a.modes.extend([[5017], [5079], [5083]].map(Vec::from));
+    stencil(a);
+}
+
+fn early_and_late(a: &mut Asm) {
+    a.extensions.insert("SPV_AMD_shader_early_and_late_fragment_tests");
+    a.modes.push(vec![5017]);
 }
 
 fn float_controls(a: &mut Asm) {

@@ -17,8 +17,8 @@ enum DecorationTarget {
     Member,
     /// A variable.
     Variable,
-    /// A declaration of an object in memory (a variable, a parameter, OpBufferPointerEXT), or a
-    /// member.
+    /// A declaration of an object in memory (a variable, a parameter, OpBufferPointerEXT,
+    /// OpRawAccessChainNV), or a member.
     Object,
     /// A variable or a member.
     Interface,
@@ -125,7 +125,10 @@ fn fits(m: &Module, target: u32, member: bool, on: DecorationTarget) -> bool {
                 )
         }
         Variable => !member && variable,
-        Object => member || variable || matches!(v.op, op::OpFunctionParameter | op::OpBufferPointerEXT),
+        Object => {
+            let declares = matches!(v.op, op::OpFunctionParameter | op::OpBufferPointerEXT | op::OpRawAccessChainNV);
+            member || variable || declares
+        }
         Interface => member || variable,
         Builtin => member || variable || is_constant(v.op),
         Spec => {

@@ -15,6 +15,7 @@ pub(super) fn check(m: &Module) -> Result<()> {
             op::OpStore => moved(m, v, m.def(v.args[1])?.ty)?,
             op::OpAccessChain | op::OpInBoundsAccessChain => chain(m, v, 1)?,
             op::OpPtrAccessChain | op::OpInBoundsPtrAccessChain => chain(m, v, 2)?,
+            op::OpRawAccessChainNV => raw_chain(m, v)?,
             op::OpTypeStruct | op::OpTypeArray | op::OpTypeRuntimeArray => {
                 let members = if v.op == op::OpTypeStruct { v.args } else { &v.args[..1] };
                 if members.iter().any(|&id| m.declared(id, op::OpTypeVoid).is_some()) {
@@ -50,6 +51,11 @@ fn pointer_type(m: &Module, v: View<'_>, ty: u32) -> Result<Option<(u32, u32)>> 
 }
 
 const FUNCTION: u32 = super::super::class::FUNCTION;
+/// Storage classes of buffers.
+const BUFFERS: [u32; 3] = {
+    use super::super::class::{PHYSICAL_STORAGE_BUFFER, STORAGE_BUFFER, UNIFORM};
+    [UNIFORM, STORAGE_BUFFER, PHYSICAL_STORAGE_BUFFER]
+};
 
 fn variable(m: &Module, v: View<'_>) -> Result<()> {
     let Some((class, _)) = pointer_type(m, v, v.ty)? else { return broken(v, "is of a type that is no pointer") };
@@ -61,6 +67,14 @@ fn variable(m: &Module, v: View<'_>) -> Result<()> {
         return broken(v, "has a storage class that cannot be here");
     }
     Ok(())
+}
+
+/// Checks a raw access chain, of which only the storage class is related to its base.
+fn raw_chain(m: &Module, v: View<'_>) -> Result<()> {
+    match (pointer(m, v, v.args[0])?, pointer_type(m, v, v.ty)?) {
+        (Some((class, _)), Some((to_class, _))) if class == to_class && BUFFERS.contains(&class) => Ok(()),
+        _ => broken(v, "is of another storage class than its base, or of none of buffers"),
+    }
 }
 
 /// Checks an access chain, whose indices begin at operand `first`.

@@ -1,0 +1,128 @@
+//! State that a command buffer takes over from those executed before it.
+//!
+//! With VK_NV_command_buffer_inheritance that is all state: a secondary command buffer begins with
+//! the state of its caller and leaves its own behind, and the queue keeps the state from one
+//! primary command buffer to the next. Otherwise viewports, scissors and descriptor heaps pass
+//! through secondary command buffers. VK_NV_inherited_viewport_scissor and VK_EXT_descriptor_heap
+//! define this for command buffers that request it; for all others this state is undefined.
+
+#![forbid(unsafe_code)]
+
+use super::state::index_memory;
+use super::{CommandState, Executor};
+use crate::caps::extensions::Extension;
+use crate::command::{BufferOrAddress, DeviceLocation};
+use crate::object::pipeline_state::Values;
+use base::mem::MemoryRange;
+use base::partial_range::PartialRange;
+use smallvec::SmallVec;
+
+/// A buffer as a command has bound it.
+#[derive(Clone)]
+struct BufferBinding {
+    location: DeviceLocation,
+    size: u64,
+}
+
+/// Bound buffers, of which the next command buffer looks up the memory again, because the
+/// application may have released it. They are only recorded if command buffers inherit all state.
+#[derive(Default)]
+pub(super) struct BufferBindings {
+    vertex: SmallVec<[Option<BufferBinding>; 4]>,
+    index: Option<BufferBinding>,
+    feedback: SmallVec<[Option<BufferBinding>; 4]>,
+}
+
+/// List of [`BufferBindings`] to which a binding belongs.
+#[derive(Clone, Copy)]
+pub(super) enum BindingKind {
+    Vertex(usize),
+    Index,
+    Feedback(usize),
+}
+
+impl Executor<'_> {
+    fn inherits_all(&self) -> bool {
+        self.device.extensions.has(Extension::VK_NV_command_buffer_inheritance)
+    }
+
+    /// Records a buffer that a command has bound.
+    pub(super) fn record_binding(&mut self, kind: BindingKind, location: &DeviceLocation, size: u64) {
+        if !self.inherits_all() {
+            return;
+        }
+        let binding = Some(BufferBinding { location: location.clone(), size });
+        let bindings = &mut self.state.bindings;
+        let (list, number) = match kind {
+            BindingKind::Index => return bindings.index = binding,
+            BindingKind::Vertex(number) => (&mut bindings.vertex, number),
+            BindingKind::Feedback(number) => (&mut bindings.feedback, number),
+        };
+        if list.len() <= number {
+            list.resize(number + 1, None);
+        }
+        list[number] = binding;
+    }
+
+    /// Passes state to a secondary command buffer, and from the last one to the caller.
+    pub(super) fn pass_state(&mut self) {
+        if self.inherits_all() {
+            return;
+        }
+        let mut old = std::mem::take(&mut self.state);
+        let Values { viewports, scissors, .. } = old.values;
+        self.state.values = Values { viewports, scissors, ..Values::default() };
+        self.state.points.iter_mut().zip(old.points.iter_mut()).for_each(|(to, from)| to.take_heaps(from));
+    }
+
+    /// Begins a primary command buffer with the state that the queue keeps.
+    pub(super) fn take_state(&mut self) {
+        if !self.inherits_all() {
+            return;
+        }
+        let kept = self.queue.inherited.lock().take();
+        let Some(Ok(state)) = kept.map(|kept| kept.downcast::<CommandState>()) else { return };
+        self.state = *state;
+        let CommandState { points, bindings, vertex_buffers, index_buffer, feedback, .. } = &mut self.state;
+        points.iter_mut().for_each(|point| point.resume(self.device));
+        let heap = &self.device.heap;
+        for (range, binding) in vertex_buffers.iter_mut().zip(&bindings.vertex) {
+            *range = match binding {
+                Some(BufferBinding { location: (BufferOrAddress::Buffer(buffer), offset), size }) => {
+                    buffer.range(*offset, *size).into()
+                }
+                Some(BufferBinding { location: (BufferOrAddress::Addresses, address), size }) => {
+                    PartialRange::new(*address, &heap.live_parts(*address, *size))
+                }
+                None => PartialRange::NULL,
+            };
+        }
+        if let (Some(index_buffer), Some(BufferBinding { location, size })) = (index_buffer, &bindings.index) {
+            (index_buffer.range, index_buffer.before) = match location {
+                (BufferOrAddress::Buffer(buffer), offset) => (buffer.range(*offset, *size), 0),
+                (BufferOrAddress::Addresses, address) => index_memory(*address, &heap.live_parts(*address, *size)),
+            };
+        }
+        for (range, binding) in feedback.buffers_mut().iter_mut().zip(&bindings.feedback) {
+            *range = match binding {
+                Some(BufferBinding { location: (BufferOrAddress::Buffer(buffer), offset), size }) => {
+                    buffer.range(*offset, *size)
+                }
+                Some(BufferBinding { location: (BufferOrAddress::Addresses, address), size }) => {
+                    heap.live_prefix(*address, *size).unwrap_or(MemoryRange::NULL)
+                }
+                None => MemoryRange::NULL,
+            };
+        }
+    }
+
+    /// Gives the queue the state of a primary command buffer that has ended.
+    pub(super) fn leave_state(mut self) {
+        if !self.inherits_all() {
+            return;
+        }
+        self.state.points.iter_mut().for_each(|point| point.suspend());
+        self.state.feedback.active = None;
+        *self.queue.inherited.lock() = Some(Box::new(self.state));
+    }
+}

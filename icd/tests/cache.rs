@@ -117,7 +117,8 @@ fn only_cached(c: &Context, cache: vk::PipelineCache, layout: vk::PipelineLayout
 }
 
 /// Performs the action that the environment names in a process of its own: `save`, `find` (its
-/// status says whether the stage came from the data), or `need` (says whether there is code).
+/// status says whether the stage came from the data), `need` (says whether there is code), or `make`
+/// (says whether a pipeline computes the same as without the data).
 #[test]
 fn child() {
     let Ok(what) = std::env::var("GRUS_TEST_CACHE") else { return };
@@ -133,6 +134,13 @@ fn child() {
     } else {
         let data = std::fs::read(&file).unwrap();
         let cache = cache(&c, &data);
+        if what == "make" {
+            let (expected, made) = {
+                let make = |cache| result(&c, &set, compute(&c, cache, set.layout, &words, &[]));
+                (make(vk::PipelineCache::null()), make(cache))
+            };
+            std::process::exit(if made == expected { 42 } else { 43 });
+        }
         if what == "need" {
             std::process::exit(if only_cached(&c, cache, set.layout, &words) { 42 } else { 43 });
         }
@@ -191,6 +199,7 @@ fn data_is_valid_on_processors_with_the_same_features() {
         assert_eq!(child("save", by), 0);
         for (found, other) in levels[..here].iter().enumerate() {
             assert_eq!(child("need", other), if found >= made { 42 } else { 43 }, "made with {by}, for {other}");
+            assert_eq!(child("make", other), 42, "made with {by}, for {other}");
         }
     }
     std::fs::remove_dir_all(&place).unwrap();

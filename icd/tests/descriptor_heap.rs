@@ -1,8 +1,11 @@
 //! Tests of descriptor heaps: every source of a mapping, invalid bytes that are a null descriptor,
 //! and a million unused descriptors.
 
+#[path = "common/binaries.rs"]
+mod binaries;
 mod common;
 use ash::vk::{self, Handle};
+use binaries::{CAPTURE_DATA, Commands, Info};
 use common::{Context, Image, range, spirv};
 use std::ffi::c_void;
 use std::time::{Duration, Instant};
@@ -99,8 +102,9 @@ impl Test {
             .robust_image_access2(true);
         let mut features = vk::PhysicalDeviceFeatures2::default()
             .features(vk::PhysicalDeviceFeatures::default().robust_buffer_access(true));
-        let extensions = [c"VK_EXT_descriptor_heap", c"VK_EXT_robustness2"];
-        let c = Context::with(&[], &extensions, &mut [&mut heap, &mut core, &mut robust, &mut features]);
+        let extensions = [c"VK_EXT_descriptor_heap", c"VK_EXT_robustness2", c"VK_KHR_pipeline_binary"];
+        let mut binaries = binaries::enabled();
+        let c = Context::with(&[], &extensions, &mut [&mut heap, &mut core, &mut robust, &mut features, &mut binaries]);
         Test { c }
     }
 
@@ -189,15 +193,32 @@ impl Test {
                 .module(module)
                 .name(c"main");
             stage.p_next = (&raw const info).cast();
-            // VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT
-            let flags =
-                vk::PipelineCreateFlags2CreateInfoKHR::default().flags(vk::PipelineCreateFlags2KHR::from_raw(1 << 36));
+            let flags = vk::PipelineCreateFlags2CreateInfoKHR::default().flags(DESCRIPTOR_HEAP | CAPTURE_DATA);
             let mut info = vk::ComputePipelineCreateInfo::default().stage(stage);
             info.p_next = (&raw const flags).cast();
             let pipelines = d.create_compute_pipelines(vk::PipelineCache::null(), &[info], None).expect("pipeline");
             d.destroy_shader_module(module, None);
             pipelines[0]
         }
+    }
+
+    /// Makes a pipeline of the stored binary of another one, without module and mappings.
+    fn pipeline_of_binary(&self, pipeline: vk::Pipeline) -> vk::Pipeline {
+        let (d, commands) = (&self.c.device, Commands::new(&self.c));
+        let stored = commands.take(commands.of_pipeline(pipeline).expect("binaries"));
+        // SAFETY: the pipeline is not in use.
+        unsafe { d.destroy_pipeline(pipeline, None) };
+        let stored: Vec<_> = stored.iter().map(|(key, data)| (*key, &data[..])).collect();
+        let (result, list) = commands.of_data(&stored);
+        assert_eq!(result, vk::Result::SUCCESS);
+        let stage = vk::PipelineShaderStageCreateInfo::default().stage(vk::ShaderStageFlags::COMPUTE).name(c"main");
+        let mut flags = vk::PipelineCreateFlags2CreateInfoKHR::default().flags(DESCRIPTOR_HEAP);
+        let mut info = Info::new(&list);
+        let info = vk::ComputePipelineCreateInfo::default().stage(stage).push_next(&mut flags).push_next(&mut info);
+        // SAFETY: valid usage.
+        let made = unsafe { d.create_compute_pipelines(vk::PipelineCache::null(), &[info], None) };
+        list.into_iter().for_each(|binary| commands.destroy(binary));
+        made.expect("pipeline")[0]
     }
 
     fn bind(&self, b: vk::CommandBuffer, name: &std::ffi::CStr, heap: &Memory) {
@@ -240,6 +261,9 @@ impl Test {
             .expect("run");
     }
 }
+
+/// VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT.
+const DESCRIPTOR_HEAP: vk::PipelineCreateFlags2KHR = vk::PipelineCreateFlags2KHR::from_raw(1 << 36);
 
 fn halves(address: u64) -> [u32; 2] {
     [address as u32, (address >> 32) as u32]
@@ -363,8 +387,11 @@ fn every_mapping_source_finds_its_resource() {
         (INDIRECT_ADDRESS, &[8, 32], 1024 + 16 + 2),
     ];
     for (source, block, found) in blocks {
-        for embed in [false, true] {
-            let pipeline = scene.pipeline((source, block), embed);
+        for (embed, by_binary) in [(false, false), (true, false), (false, true), (true, true)] {
+            let mut pipeline = scene.pipeline((source, block), embed);
+            if by_binary {
+                pipeline = scene.test.pipeline_of_binary(pipeline);
+            }
             for (i, own) in (0..).zip(scene.answers(pipeline)) {
                 let (outside, sampled) = (if i < 4 { i } else { 0 }, if embed { 107 } else { 106 });
                 let texel = 512 + (i & 3);
@@ -372,7 +399,7 @@ fn every_mapping_source_finds_its_resource() {
                 assert_eq!(
                     own,
                     [64 * i + 1, 4 + i, outside, found, texel, image, sampled, image - 4],
-                    "{source}, {embed}, {i}"
+                    "{source}, {embed}, {by_binary}, {i}"
                 );
             }
         }

@@ -6,14 +6,16 @@ use crate::registry::{Contents, Member, Registry};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Types without a tag that the driver declares itself, and unions, which it declares as what has
-/// their size.
-const OWN: [(&str, &str); 7] = [
+/// Types that the driver declares itself: handles, types without a tag, and unions, which it
+/// declares as what has their size.
+const OWN: [(&str, &str); 9] = [
     ("VkDescriptorMappingSourceDataEXT", "[u64; 7]"),
     ("VkDeviceAddressRangeEXT", "DeviceAddressRangeKHR"),
     ("VkDeviceAddressRangeKHR", "DeviceAddressRangeKHR"),
     ("VkHostAddressRangeConstEXT", "HostAddressRangeEXT"),
     ("VkHostAddressRangeEXT", "HostAddressRangeEXT"),
+    ("VkPipelineBinaryKHR", "PipelineBinaryKHR"),
+    ("VkPipelineBinaryKeysAndDataKHR", "PipelineBinaryKeysAndDataKHR"),
     ("VkResourceDescriptorDataEXT", "*const c_void"),
     ("VkStridedDeviceAddressRangeKHR", "StridedDeviceAddressRangeKHR"),
 ];
@@ -48,9 +50,12 @@ impl Ash {
             let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
             for (i, line) in text.lines().enumerate() {
                 let start = ["pub struct ", "pub type ", "pub union "].iter().find_map(|s| line.trim().strip_prefix(s));
-                // The first argument of a macro that declares a handle stands in the next line.
-                let handle = line.starts_with("handle_nondispatchable!(") || line.starts_with("define_handle!(");
-                let text = if handle { text.lines().nth(i + 1).map(str::trim) } else { start };
+                // The first argument of a macro that declares a handle stands behind its parenthesis,
+                // or in the next line if the macro has several.
+                let handle = line.starts_with("handle_nondispatchable") || line.starts_with("define_handle");
+                let argument = line.split_once('(').map(|(_, argument)| argument).filter(|a| !a.is_empty());
+                let argument = argument.or_else(|| text.lines().nth(i + 1).map(str::trim));
+                let text = if handle { argument } else { start };
                 let Some(text) = text else { continue };
                 let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
                 ash.names.insert(text[..end].to_owned());
@@ -83,8 +88,10 @@ impl<'a> Writer<'a> {
             let Some(structure) = registry.structures.get(name) else { continue };
             // Structures of features have no fields of their own here (`feature_table`).
             let features = structure.extends.iter().any(|e| e == "VkPhysicalDeviceFeatures2");
-            // An object that `ash` lacks is one that the driver does not have.
-            let foreign = |m: &Member| registry.handles.contains(&m.ty) && !writer.is_in_ash(&m.ty);
+            // An object that neither `ash` nor the driver declares is one that the driver does not
+            // have.
+            let own = |ty: &str| OWN.iter().any(|(own, _)| *own == ty);
+            let foreign = |m: &Member| registry.handles.contains(&m.ty) && !own(&m.ty) && !writer.is_in_ash(&m.ty);
             let foreign = structure.members.iter().any(foreign);
             if structure.tag.is_some() && !features && !foreign && !writer.is_in_ash(name) {
                 writer.structures.insert(name);

@@ -370,6 +370,9 @@ extensions! {
     VK_KHR_extended_flags, YES;
     VK_NV_inherited_viewport_scissor, YES;
     VK_NV_command_buffer_inheritance, YES;
+    VK_EXT_shader_module_identifier, YES;
+    VK_KHR_pipeline_binary, YES;
+    VK_EXT_validation_cache, YES;
 }
 
 include!("generated/extensions.rs");

@@ -309,6 +309,8 @@ features! {
     shaderUntypedPointers, YES;
     shaderSubgroupPartitioned, YES;
     pipelineRobustness, YES;
+    shaderModuleIdentifier, YES;
+    pipelineBinaries, YES;
     customBorderColors, YES;
     customBorderColorWithoutFormat, YES;
     depthClipEnable, YES;

@@ -190,6 +190,49 @@ macro_rules! pointers {
     )*};
 }
 
+/// Declares handles of objects that are not dispatchable.
+macro_rules! handles {
+    ($($name:ident)*) => {$(
+        #[repr(transparent)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name(u64);
+        impl Handle for $name {
+            // `ash` has no number for these objects.
+            const TYPE: ObjectType = ObjectType::UNKNOWN;
+            fn as_raw(self) -> u64 {
+                self.0
+            }
+            fn from_raw(raw: u64) -> $name {
+                $name(raw)
+            }
+        }
+    )*};
+}
+handles! { PipelineBinaryKHR }
+
+/// Data of a pipeline binary.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct PipelineBinaryDataKHR {
+    pub data_size: usize,
+    pub p_data: *mut c_void,
+}
+/// Data of pipeline binaries, and their keys.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct PipelineBinaryKeysAndDataKHR {
+    pub binary_count: u32,
+    pub p_pipeline_binary_keys: *const PipelineBinaryKeyKHR<'static>,
+    pub p_pipeline_binary_data: *const PipelineBinaryDataKHR,
+}
+
+/// Number of bytes of the key of a pipeline or of a pipeline binary.
+pub const MAX_PIPELINE_BINARY_KEY_SIZE_KHR: usize = 32;
+/// The result VK_PIPELINE_BINARY_MISSING_KHR.
+pub const PIPELINE_BINARY_MISSING: Result = Result::from_raw(1_000_483_000);
+/// The result VK_ERROR_NOT_ENOUGH_SPACE_KHR.
+pub const ERROR_NOT_ENOUGH_SPACE: Result = Result::from_raw(-1_000_483_000);
+
 include!("generated/structures.rs");
 
 /// Structures without a tag, which hold the data of mappings.

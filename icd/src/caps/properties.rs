@@ -646,9 +646,23 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.cooperative_matrix_flexible_dimensions_max_dimension = 0;
             p.cooperative_matrix_workgroup_scope_reserved_shared_memory = 0;
         };
+        PhysicalDeviceShaderModuleIdentifierPropertiesEXT => |p| p.shader_module_identifier_algorithm_uuid = MODULE_IDENTIFIER_ALGORITHM;
+        PhysicalDevicePipelineBinaryPropertiesKHR => |p| {
+            // The stages of living pipelines are found by the info that creates them. They are not
+            // on any disk, so that the application's own cache is worth having.
+            p.pipeline_binary_internal_cache = vk::TRUE;
+            p.pipeline_binary_internal_cache_control = vk::TRUE;
+            p.pipeline_binary_prefers_internal_cache = vk::FALSE;
+            p.pipeline_binary_precompiled_internal_cache = vk::FALSE;
+            p.pipeline_binary_compressed_data = vk::FALSE;
+        };
         PhysicalDeviceComputeShaderDerivativesPropertiesKHR => |p| p.mesh_and_task_shader_derivatives = vk::TRUE;
     }
 }
+
+/// `shaderModuleIdentifierAlgorithmUUID`: the name of the algorithm
+/// (`shader_compiler::identifier`), which changes when equal words get another identifier.
+const MODULE_IDENTIFIER_ALGORITHM: [u8; vk::UUID_SIZE] = *b"BLAKE3 of words1";
 
 /// Sample counts whose samples can be at locations of the application's choice: a single sample
 /// stays at the centre.

@@ -3,6 +3,7 @@
 use super::memory_of;
 use super::table;
 use crate::caps::features::{Feature, FeatureSet};
+use crate::caps::newer as vk;
 use crate::caps::newer::DEVICE_QUEUE_CREATE_INTERNALLY_SYNCHRONIZED;
 use crate::device::instance::{Instance, PhysicalDevice};
 use crate::device::{Device, QueueRequest};
@@ -10,10 +11,9 @@ use crate::fallible;
 use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle::{self, dispatchable};
 use crate::ffi::object_data::{self, PrivateDataSlot};
-use crate::ffi::pointer::{c_string, slice, string, write_array};
+use crate::ffi::pointer::{c_string, find, slice, string, write_array};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, DispatchLevel, Requirement, V1_0, V1_1, V1_3, ext, row};
-use ash::vk;
 use core::ffi::{CStr, c_char};
 use std::sync::Arc;
 
@@ -213,7 +213,12 @@ shims! {
             return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
         }
         let memory = handle::memory::<PhysicalDevice>(physical_device, allocator);
-        *device = handle::create_dispatchable(Device::new(instance, physical, extensions, &queues)?, memory)?;
+        let made = Device::new(instance, physical, extensions, &queues)?;
+        let control = find::<vk::DevicePipelineBinaryInternalCacheControlKHR<'_>>(info.p_next);
+        if control.is_some_and(|control| control.disable_internal_cache != 0) {
+            made.compiler.disable_sharing();
+        }
+        *device = handle::create_dispatchable(made, memory)?;
         Ok(())
     }
 

@@ -24,6 +24,7 @@ pub mod host_image_copy;
 pub mod instance;
 pub mod physical_device;
 pub mod pipeline;
+pub mod pipeline_binary;
 pub mod pipeline_executable;
 mod pipeline_info;
 mod pipeline_state;
@@ -33,8 +34,10 @@ pub mod resource;
 mod sampler;
 pub mod shader_object;
 pub mod sparse;
+pub mod stage_source;
 pub mod sync;
 pub mod table;
+pub mod validation_cache;
 
 use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle;

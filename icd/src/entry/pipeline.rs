@@ -2,6 +2,8 @@
 
 use super::memory_of;
 use super::pipeline_info;
+use super::stage_source::{StageSources, words_of};
+use super::validation_cache::is_validated;
 use crate::device::Device;
 use crate::fallible;
 use crate::ffi::allocator::Callbacks;
@@ -119,8 +121,9 @@ shims! {
     ) -> VkResult {
         dispatchable::<Device>(device).compiler.expect_stages();
         let info = &*info;
-        let words = fallible::shared(slice(info.p_code, (info.code_size / 4) as u32))?;
-        *module = handle::create(Arc::new(ShaderModule { words }), memory_of(device, allocator))?;
+        let words = words_of(info)?;
+        let is_validated = is_validated(info.p_next, &words);
+        *module = handle::create(Arc::new(ShaderModule { words, is_validated }), memory_of(device, allocator))?;
         Ok(())
     }
 
@@ -179,7 +182,8 @@ shims! {
         let memory = memory_of(device, allocator);
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
         let create = |maker: PipelineBuilder<'_>, i: &vk::GraphicsPipelineCreateInfo<'_>| {
-            maker.graphics(pipeline_info::graphics(i, maker.flags, device.heaps.is_some())?)
+            let sources = StageSources::new(device, cache.as_deref(), i.p_next);
+            maker.graphics(pipeline_info::graphics(i, maker.flags, device.heaps.is_some(), &sources)?)
         };
         create_all((device, cache.as_deref(), memory), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)
     }
@@ -195,7 +199,8 @@ shims! {
         let memory = memory_of(device, allocator);
         let (device, cache) = (dispatchable::<Device>(device), optional::<PipelineCache>(cache));
         let create = |maker: PipelineBuilder<'_>, i: &vk::ComputePipelineCreateInfo<'_>| {
-            let (stage, layout) = pipeline_info::compute(i, maker.flags, device.heaps.is_some())?;
+            let sources = StageSources::new(device, cache.as_deref(), i.p_next);
+            let (stage, layout) = pipeline_info::compute(i, maker.flags, device.heaps.is_some(), &sources)?;
             maker.compute(stage, layout)
         };
         create_all((device, cache.as_deref(), memory), slice(infos, count), pipelines, |i| (i.flags, i.p_next), create)

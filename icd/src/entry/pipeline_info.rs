@@ -3,13 +3,13 @@
 
 use super::descriptor_heap::{self, DESCRIPTOR_HEAP_BIT};
 use super::pipeline_state;
+use super::stage_source::{StageModule, StageSources};
 use crate::caps::properties::{SIZED_STAGES, SUBGROUP_SIZE};
 use crate::fallible;
 use crate::ffi::handle;
 use crate::ffi::pointer::{find, slice, string};
-use crate::object::pipeline::{GraphicsCreateInfo, PipelineError, StageCreateInfo};
+use crate::object::pipeline::{GraphicsCreateInfo, PipelineError, StageCreateInfo, StageOrigin};
 use crate::object::pipeline_layout::PipelineLayout;
-use crate::object::shader_module::ShaderModule;
 use ash::vk;
 use base::limits::SUBGROUP_SIZES;
 use base::shader::{PipelineType, Stage, StageIoKind};
@@ -36,6 +36,7 @@ pub unsafe fn graphics(
     info: &vk::GraphicsPipelineCreateInfo<'_>,
     flags: vk::PipelineCreateFlags2KHR,
     heaps: bool,
+    sources: &StageSources<'_>,
 ) -> Result<GraphicsCreateInfo, PipelineError> {
     let refuse = |message: &str| PipelineError::unsupported("graphics pipeline", message);
     let of_heap = heaps && flags.contains(DESCRIPTOR_HEAP_BIT);
@@ -50,7 +51,7 @@ pub unsafe fn graphics(
             return Ok(None);
         }
         // SAFETY: each stage of `info` is valid with its chain and handle.
-        unsafe { stage_of(stage, kind) }.map(Some)
+        unsafe { stage_of(stage, kind, sources) }.map(Some)
     });
     let mut stages: Vec<Option<StageCreateInfo>> = stages.collect::<Result<_, _>>()?;
     // SAFETY: the stages are valid with their chains, and the layout is null or live.
@@ -66,10 +67,11 @@ pub unsafe fn compute(
     info: &vk::ComputePipelineCreateInfo<'_>,
     flags: vk::PipelineCreateFlags2KHR,
     heaps: bool,
+    sources: &StageSources<'_>,
 ) -> Result<(StageCreateInfo, Arc<PipelineLayout>), PipelineError> {
     // SAFETY: `info` is valid with its chains and handles, as the `# Safety` section demands.
     unsafe {
-        let mut stage = [Some(stage_of(&info.stage, Stage::Compute)?)];
+        let mut stage = [Some(stage_of(&info.stage, Stage::Compute, sources)?)];
         let layout = match heaps && flags.contains(DESCRIPTOR_HEAP_BIT) {
             true => heap_layout(std::slice::from_ref(&info.stage), &mut stage)?,
             false => layout(info.layout),
@@ -91,8 +93,11 @@ unsafe fn heap_layout(
     let mut all = Vec::new();
     for (info, stage) in infos.iter().zip(stages.iter_mut()) {
         let Some(stage) = stage else { continue };
-        // SAFETY: `infos` are valid with their chains, as the `# Safety` section demands.
-        let (mappings, samplers) = unsafe { descriptor_heap::mappings(info.p_next, stage.stage) };
+        let (mappings, samplers) = match &stage.origin {
+            StageOrigin::Binary(binary) => binary.heap().map(|heap| (heap.mappings, heap.samplers)).unwrap_or_default(),
+            // SAFETY: `infos` are valid with their chains, as the `# Safety` section demands.
+            _ => unsafe { descriptor_heap::mappings(info.p_next, stage.stage) },
+        };
         stage.heap = Some(mappings);
         all.push((stage.stage, samplers));
     }
@@ -115,23 +120,10 @@ unsafe fn layout(layout: vk::PipelineLayout) -> Arc<PipelineLayout> {
 unsafe fn stage_of(
     info: &vk::PipelineShaderStageCreateInfo<'_>,
     stage: Stage,
+    sources: &StageSources<'_>,
 ) -> Result<StageCreateInfo, PipelineError> {
-    // SAFETY: the module is null or live, as the `# Safety` section demands.
-    let module = unsafe { handle::optional::<ShaderModule>(info.module) };
-    let words: Arc<[u32]> = match &module {
-        Some(module) => module.words.clone(),
-        None => {
-            // Without a module the code is in the chain (VK_KHR_maintenance5, graphics pipeline
-            // library).
-            // SAFETY: the chain is valid, as the `# Safety` section demands.
-            let inline = unsafe { find::<vk::ShaderModuleCreateInfo<'_>>(info.p_next) };
-            let inline =
-                inline.ok_or_else(|| PipelineError::unsupported("pipeline", "a stage has no shader module"))?;
-            // SAFETY: the structure is an element of the valid chain, so that its code has this
-            // size.
-            fallible::shared(unsafe { slice(inline.p_code, (inline.code_size / 4) as u32) })?
-        }
-    };
+    // SAFETY: `info` is valid with its chain and handle, as the `# Safety` section demands.
+    let StageModule { words, handle: module, origin } = unsafe { sources.module(info, stage) }?;
     // SAFETY: `info` is valid, so its name is a C string.
     let entry = unsafe { string(info.p_name) }.unwrap_or_default();
     // SAFETY: the chain is valid, as the `# Safety` section demands.
@@ -139,14 +131,7 @@ unsafe fn stage_of(
     // SAFETY: `info` is valid, so its specialisation is null or valid.
     let entries = unsafe { specialization(info.p_specialization_info) }?;
     let specialization = Specialization { entries, subgroup_size, ..Specialization::default() };
-    Ok(StageCreateInfo {
-        stage,
-        words,
-        module: module.as_ref().map_or(0, handle::raw),
-        entry,
-        specialization,
-        heap: None,
-    })
+    Ok(StageCreateInfo { stage, words, module, entry, specialization, heap: None, origin })
 }
 
 /// Returns the size of subgroups that a stage requires, or the usual one.

@@ -13,7 +13,7 @@ use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, ext, row};
 use crate::object::bind_point::BindPoint;
 use crate::object::descriptor::SetLayout;
-use crate::object::pipeline::{PipelineError, StageCreateInfo};
+use crate::object::pipeline::{PipelineError, StageCreateInfo, StageOrigin};
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::shader_object::{ShaderBuilder, ShaderCreateInfo, ShaderObject, ShaderSource, join_linked};
 use crate::shader_compiler::shader_binary::ShaderBinary;
@@ -134,7 +134,8 @@ unsafe fn spirv(
             subgroup_size: subgroup_size(info.p_next, info.stage)?,
             ..Specialization::default()
         };
-        Ok(StageCreateInfo { stage, words, module: 0, entry, specialization, heap })
+        let origin = StageOrigin::Application;
+        Ok(StageCreateInfo { stage, words, module: 0, entry, specialization, heap, origin })
     }
 }
 

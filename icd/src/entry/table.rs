@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Requirement};
 
 /// Tables of all families.
-pub static TABLES: [&[CommandRow]; 26] = [
+pub static TABLES: [&[CommandRow]; 29] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -17,8 +17,11 @@ pub static TABLES: [&[CommandRow]; 26] = [
     descriptor_buffer::COMMANDS,
     descriptor_heap::COMMANDS,
     pipeline::COMMANDS,
+    pipeline_binary::COMMANDS,
     pipeline_executable::COMMANDS,
     shader_object::COMMANDS,
+    stage_source::COMMANDS,
+    validation_cache::COMMANDS,
     render_pass::COMMANDS,
     sync::COMMANDS,
     command_buffer::COMMANDS,

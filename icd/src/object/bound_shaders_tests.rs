@@ -2,7 +2,7 @@
 
 use super::bound_shaders::{BoundShaders, ProgramError, SWEEP, SharedLayouts};
 use super::descriptor::{BindingInfo, SetLayout};
-use super::pipeline::StageCreateInfo;
+use super::pipeline::{StageCreateInfo, StageOrigin};
 use super::pipeline_layout::PipelineLayout;
 use super::program::{BoundProgram, Linker};
 use super::shader_object::{ShaderBuilder, ShaderCreateInfo, ShaderObject, ShaderSource};
@@ -41,7 +41,15 @@ impl Setup {
         let words = bytes.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
         let entries = vec![(1000 + number, vec![0; 4])];
         let specialization = Specialization { entries, ..Specialization::default() };
-        let stage = StageCreateInfo { stage, words, module: 0, entry: "main".into(), specialization, heap: None };
+        let stage = StageCreateInfo {
+            stage,
+            words,
+            module: 0,
+            entry: "main".into(),
+            specialization,
+            heap: None,
+            origin: StageOrigin::default(),
+        };
         let layout = PipelineLayout::new(sets.to_vec()).expect("small");
         let builder = ShaderBuilder { compiler: &self.compiler, linker: &self.linker, layouts: &self.layouts };
         let info = ShaderCreateInfo { source: ShaderSource::Spirv(stage), layout, is_linked: false };

@@ -23,6 +23,7 @@ pub mod implicit;
 pub mod memory;
 pub mod payload;
 pub mod pipeline;
+pub mod pipeline_binary;
 pub mod pipeline_layout;
 pub mod pipeline_state;
 pub mod program;
@@ -61,4 +62,10 @@ crate::ffi::handle::objects! { Object:
     sync::Event => Event,
     semaphore::Fence => Fence,
     semaphore::Semaphore => Semaphore,
+    crate::shader_compiler::validation_cache::ValidationCache => ValidationCacheEXT in CACHE,
+}
+
+// `ash` does not have these handles.
+impl crate::ffi::handle::Object for pipeline_binary::PipelineBinary {
+    type Handle = crate::caps::newer::PipelineBinaryKHR;
 }

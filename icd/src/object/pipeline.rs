@@ -2,6 +2,7 @@
 //! refuses a pipeline with a message if a shader or a state is not supported; the code is made in
 //! the background ([`Compiler`](crate::shader_compiler::compiler::Compiler)).
 
+use super::pipeline_binary::PipelineBinary;
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::GraphicsState;
 use super::program::{BoundProgram, Linker, NamedObject, ProgramParts};
@@ -14,6 +15,7 @@ use ash::vk;
 use base::shader::{HeapMapping, Stage};
 use jit::error::ErrorKind;
 use jit::spirv::{Specialization, output_vertices};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::Instant;
 
@@ -23,6 +25,23 @@ pub struct Pipeline {
     pub program: Arc<BoundProgram>,
     /// Flags with which the pipeline was created.
     pub flags: vk::PipelineCreateFlags2KHR,
+    /// True if binaries may be made of the pipeline.
+    captures_data: AtomicBool,
+}
+
+/// The flag VK_PIPELINE_CREATE_2_CAPTURE_DATA_BIT_KHR.
+const CAPTURE_DATA: vk::PipelineCreateFlags2KHR = vk::PipelineCreateFlags2KHR::from_raw(1 << 31);
+
+impl Pipeline {
+    /// Returns true if binaries may be made of the pipeline.
+    pub fn captures_data(&self) -> bool {
+        self.captures_data.load(Ordering::Relaxed)
+    }
+
+    /// Ends the capture. No more memory is held for it than the pipeline needs itself.
+    pub fn release_captured_data(&self) {
+        self.captures_data.store(false, Ordering::Relaxed);
+    }
 }
 
 /// A pipeline and the answers for `VkPipelineCreationFeedbackCreateInfo` about its stages, in their
@@ -48,6 +67,34 @@ pub struct StageCreateInfo {
     pub specialization: Specialization,
     /// Mappings of its resources to descriptor heaps, if it uses those.
     pub heap: Option<Vec<HeapMapping>>,
+    /// Origin of its words.
+    pub origin: StageOrigin,
+}
+
+/// Origin of the words of a stage, which determines what remains to be done with them.
+#[derive(Default)]
+pub enum StageOrigin {
+    /// The words are of the application.
+    #[default]
+    Application,
+    /// The words are of the application, and a validation cache has the verdict that they are a
+    /// valid module.
+    Validated,
+    /// A cache has the words of a module of which only the identifier is known. Only stages that
+    /// exist are made of them.
+    Identifier,
+    /// The words are in a pipeline binary, together with the code.
+    Binary(Arc<PipelineBinary>),
+}
+
+impl StageCreateInfo {
+    /// Returns the request for the stage's code with this layout.
+    fn request(self, layout: &PipelineLayout) -> StageRequest {
+        let StageCreateInfo { stage, words, module: _, entry, specialization, heap, origin } = self;
+        let layout = layout.stage_info(heap);
+        let is_validated = matches!(origin, StageOrigin::Validated);
+        StageRequest { words, stage, entry, specialization, layout, is_validated }
+    }
 }
 
 /// Parameters of a graphics pipeline.
@@ -150,7 +197,8 @@ impl PipelineBuilder<'_> {
     fn pipeline(&self, parts: ProgramParts) -> Arc<Pipeline> {
         Arc::new_cyclic(|this: &Weak<Pipeline>| {
             let program = Arc::new(BoundProgram::new(parts, NamedObject::new("pipeline", this.clone())));
-            Pipeline { program, flags: self.flags }
+            let captures_data = AtomicBool::new(self.flags.contains(CAPTURE_DATA));
+            Pipeline { program, flags: self.flags, captures_data }
         })
     }
 
@@ -161,11 +209,16 @@ impl PipelineBuilder<'_> {
         layout: &PipelineLayout,
     ) -> Result<(Arc<TieredCode>, vk::PipelineCreationFeedback), PipelineError> {
         let began = Instant::now();
-        let StageCreateInfo { stage, words, module, entry, specialization, heap } = info;
-        let layout = layout.stage_info(heap);
-        let request = StageRequest { words, stage, entry: entry.clone(), specialization, layout };
-        let only_cached = self.flags.contains(vk::PipelineCreateFlags2KHR::FAIL_ON_PIPELINE_COMPILE_REQUIRED);
-        let made = self.compiler.stage(request, self.cache, only_cached);
+        if let StageOrigin::Binary(binary) = &info.origin {
+            let code = self.binary_stage(&binary.clone(), info, layout)?;
+            let duration = began.elapsed().as_nanos() as u64;
+            let flags = vk::PipelineCreationFeedbackFlags::VALID;
+            return Ok((code, vk::PipelineCreationFeedback { flags, duration }));
+        }
+        let (stage, module, entry) = (info.stage, info.module, info.entry.clone());
+        let only_cached = self.flags.contains(vk::PipelineCreateFlags2KHR::FAIL_ON_PIPELINE_COMPILE_REQUIRED)
+            || matches!(info.origin, StageOrigin::Identifier);
+        let made = self.compiler.stage(info.request(layout), self.cache, only_cached);
         let (code, origin) = made.map_err(|refusal| match refusal {
             CompileError::CompileRequired => vk::Result::PIPELINE_COMPILE_REQUIRED.into(),
             CompileError::OutOfMemory => vk::Result::ERROR_OUT_OF_HOST_MEMORY.into(),
@@ -187,5 +240,32 @@ impl PipelineBuilder<'_> {
         };
         let flags = vk::PipelineCreationFeedbackFlags::VALID | hit;
         Ok((code, vk::PipelineCreationFeedback { flags, duration: began.elapsed().as_nanos() as u64 }))
+    }
+
+    /// Returns the stage that a pipeline binary contains.
+    fn binary_stage(
+        &self,
+        binary: &PipelineBinary,
+        info: StageCreateInfo,
+        layout: &PipelineLayout,
+    ) -> Result<Arc<TieredCode>, PipelineError> {
+        let what = format!("{:?} stage, entry point \"{}\"", info.stage, info.entry);
+        let code = binary.code(self.compiler, info.request(layout));
+        code.ok_or_else(|| PipelineError::unsupported(&what, "its pipeline binary is that of another pipeline"))
+    }
+
+    /// Returns the stages of a pipeline that are in use, in the order in which
+    /// [`LinkedStages::code`](super::program::LinkedStages::code) has those of the pipeline. `None`
+    /// means that one of them would have to be made.
+    pub fn live_stages(
+        &self,
+        mut stages: Vec<Option<StageCreateInfo>>,
+        layout: &PipelineLayout,
+    ) -> Option<Vec<Arc<TieredCode>>> {
+        join_patches(stages.iter_mut().flatten());
+        let requests = stages.into_iter().flatten().map(|stage| stage.request(layout));
+        let mut code: Vec<_> = requests.map(|r| self.compiler.live_stage(&r.key())).collect::<Option<_>>()?;
+        code.sort_by_key(|code| code.request().stage);
+        Some(code)
     }
 }

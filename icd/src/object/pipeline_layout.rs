@@ -122,6 +122,12 @@ impl PipelineLayout {
         }
     }
 
+    /// Returns the embedded samplers of a stage, if the pipeline uses descriptor heaps.
+    pub fn embedded_samplers(&self, stage: Stage) -> &[Arc<Sampler>] {
+        let set = self.sets.get(stage as usize).filter(|_| self.uses_heap).and_then(Option::as_ref);
+        set.and_then(|set| set.bindings.first()).map_or(&[], |binding| &binding.immutable_samplers)
+    }
+
     /// Returns a set of null descriptors, for a set number to which nothing compatible is bound.
     /// Unwinds the thread, which is the queue's worker, if there is no memory.
     pub fn null_set(&self, number: usize) -> &DescriptorSet {

@@ -1,7 +1,7 @@
 //! Tests of programs: their identity, link errors, names, and the table of links.
 
 use super::descriptor::{BindingInfo, SetLayout};
-use super::pipeline::{GraphicsCreateInfo, Pipeline, PipelineBuilder, StageCreateInfo};
+use super::pipeline::{GraphicsCreateInfo, Pipeline, PipelineBuilder, StageCreateInfo, StageOrigin};
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::{CreateInfo, GraphicsState, StateMask};
 use super::program::{ExecutableStages, LinkedStages, Linker, SWEEP};
@@ -93,6 +93,7 @@ fn info(stage: Stage, number: u32) -> StageCreateInfo {
         entry: "main".into(),
         specialization: Specialization { entries: vec![(1000 + number, vec![0; 4])], ..Specialization::default() },
         heap: None,
+        origin: StageOrigin::default(),
     }
 }
 

@@ -6,4 +6,6 @@ use std::sync::Arc;
 pub struct ShaderModule {
     /// SPIR-V words.
     pub words: Arc<[u32]>,
+    /// True if a validation cache has the verdict that the module is valid.
+    pub is_validated: bool,
 }

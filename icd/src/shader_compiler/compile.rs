@@ -37,7 +37,7 @@ impl StageKey {
     }
 
     /// Returns the SPIR-V words.
-    pub fn words(&self) -> &[u32] {
+    pub fn words(&self) -> &Arc<[u32]> {
         &self.words
     }
 
@@ -84,6 +84,8 @@ pub struct StageRequest {
     pub specialization: Specialization,
     /// Locations of its descriptors.
     pub layout: Arc<PipelineLayoutInfo>,
+    /// True if the module is known to be valid SPIR-V, so that it is not validated again.
+    pub is_validated: bool,
 }
 
 impl StageRequest {
@@ -103,7 +105,16 @@ impl StageRequest {
     /// The errors are for the application, as those of [`jit::prepare`]. More workgroup memory than
     /// the device reports is invalid.
     pub fn prepare(&self) -> Result<Prepared, jit::error::Error> {
-        self.prepare_module(&Module::parse(&self.words)?)
+        let module = if self.is_validated { Module::parse_again(&self.words) } else { Module::parse(&self.words) };
+        self.prepare_module(&module?)
+    }
+
+    /// Prepares a stage that has been prepared before.
+    ///
+    /// # Errors
+    /// Only internal errors are possible, and `Memory` without a stack.
+    pub fn prepare_again(&self) -> Result<Prepared, jit::error::Error> {
+        self.prepare_module(&Module::parse_again(&self.words)?)
     }
 
     /// Prepares a stage that has been prepared before, again and with texts.
@@ -157,8 +168,7 @@ impl StageRequest {
         scratch_limit: u32,
         is_needed: &dyn Fn() -> bool,
     ) -> Result<Option<CodeBlob>, jit::error::Error> {
-        // Code exists, so the module has been checked.
-        let prepared = self.prepare_module(&Module::parse_again(&self.words)?)?;
+        let prepared = self.prepare_again()?;
         if is_needed() { prepared.tier_up(than, scratch_limit, is_needed) } else { Ok(None) }
     }
 }
@@ -226,6 +236,7 @@ mod tests {
                 ..Specialization::default()
             },
             layout: Arc::default(),
+            is_validated: false,
         };
         let all = || {
             [

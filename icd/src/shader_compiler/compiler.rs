@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 use super::compile::{StageKey, StageRequest};
+use super::identifier::{Identifier, IdentifierIndex};
 use super::pipeline_cache::PipelineCache;
 use super::tiered::{Policy, StageOwner, TieredCode};
 use super::warm_up;
@@ -73,11 +74,26 @@ pub struct Compiler {
     messages: Arc<Messages>,
     engine: Arc<Engine>,
     policy: Policy,
-    live_stages: Mutex<HashMap<StageKey, Weak<TieredCode>>>,
+    live_stages: Mutex<LiveStages>,
     jobs: Mutex<Jobs>,
     finished: Condvar,
     /// True if there is a cache with stages.
     stored: AtomicBool,
+    /// True if requests do not share the stages of the device.
+    is_unshared: AtomicBool,
+}
+
+/// Stages of the device that are in use.
+#[derive(Default)]
+struct LiveStages {
+    by_key: HashMap<StageKey, Weak<TieredCode>>,
+    identifiers: IdentifierIndex,
+}
+
+impl LiveStages {
+    fn get(&self, key: &StageKey) -> Option<Arc<TieredCode>> {
+        self.by_key.get(key).and_then(Weak::upgrade)
+    }
 }
 
 #[derive(Default)]
@@ -103,6 +119,7 @@ impl Compiler {
             jobs: Mutex::default(),
             finished: Condvar::new(),
             stored: AtomicBool::new(false),
+            is_unshared: AtomicBool::new(false),
         })
     }
 
@@ -129,13 +146,14 @@ impl Compiler {
         let key = request.key();
         let mut request = Some(request);
         let load = |bytes: &[u8]| {
-            TieredCode::stored(self.owner(), key.clone(), request.take()?, bytes).map(|code| self.register(code))
+            // Code of another processor leaves the request, which is then compiled.
+            let blob = jit::load_stored(bytes)?;
+            TieredCode::stored(self.owner(), key.clone(), request.take()?, &blob).map(|code| self.register(code))
         };
         if let Some(code) = cache.and_then(|c| c.find(&key, load)) {
             return Ok((code, CodeOrigin::Cache));
         }
-        let live_stages = self.live_stages.lock().get(&key).and_then(Weak::upgrade);
-        let (code, origin) = match live_stages {
+        let (code, origin) = match self.live_stage(&key) {
             Some(code) => (code, CodeOrigin::Shared),
             None if only_cached => return Err(CompileError::CompileRequired),
             None => {
@@ -164,24 +182,49 @@ impl Compiler {
         Ok((code, origin))
     }
 
-    /// Returns the stage for a request whose code is stored; `None` if there is no memory, or if
-    /// the code is damaged or not for this build and processor.
-    pub fn stored_stage(self: &Arc<Self>, request: StageRequest, bytes: &[u8]) -> Option<Arc<TieredCode>> {
+    /// Returns the stage with this key, if it is in use and may be shared.
+    pub fn live_stage(&self, key: &StageKey) -> Option<Arc<TieredCode>> {
+        if self.is_unshared.load(Ordering::Relaxed) { None } else { self.live_stages.lock().get(key) }
+    }
+
+    /// Returns the stage of a request with this stored code, which belongs to its key. `None` means
+    /// that the code is damaged or of another processor, or that there is no executable memory.
+    pub fn stored_stage(self: &Arc<Self>, request: StageRequest, code: &[u8]) -> Option<Arc<TieredCode>> {
         let key = request.key();
-        if let Some(code) = self.live_stages.lock().get(&key).and_then(Weak::upgrade) {
+        if let Some(code) = self.live_stage(&key) {
             return Some(code);
         }
-        TieredCode::stored(self.owner(), key, request, bytes).map(|code| self.register(code))
+        let code = TieredCode::stored(self.owner(), key, request, &jit::load_stored(code)?)?;
+        Some(self.register(code))
+    }
+
+    /// Makes every request have a stage of its own (`disableInternalCache`).
+    pub fn disable_sharing(&self) {
+        self.is_unshared.store(true, Ordering::Relaxed);
+    }
+
+    /// Returns the words of the module with this identifier, if a stage of it is in use and may be
+    /// shared.
+    pub fn words(&self, identifier: &Identifier) -> Option<Arc<[u32]>> {
+        if self.is_unshared.load(Ordering::Relaxed) {
+            return None;
+        }
+        let LiveStages { by_key, identifiers } = &mut *self.live_stages.lock();
+        identifiers.find(identifier, by_key.keys().map(StageKey::words))
     }
 
     /// Registers a stage and returns it, or returns the stage of another thread that was faster.
     fn register(&self, code: Arc<TieredCode>) -> Arc<TieredCode> {
+        if self.is_unshared.load(Ordering::Relaxed) {
+            return code;
+        }
         let mut live_stages = self.live_stages.lock();
-        if let Some(first) = live_stages.get(code.key()).and_then(Weak::upgrade) {
+        if let Some(first) = live_stages.get(code.key()) {
             drop(live_stages);
             return first;
         }
-        live_stages.insert(code.key().clone(), Arc::downgrade(&code));
+        live_stages.identifiers.insert(code.key().words());
+        live_stages.by_key.insert(code.key().clone(), Arc::downgrade(&code));
         code
     }
 
@@ -311,9 +354,9 @@ impl StageOwner for Compiler {
     }
 
     fn remove_dropped_stage(&self, key: &StageKey) {
-        let mut live_stages = self.live_stages.lock();
-        if live_stages.get(key).is_some_and(|code| code.strong_count() == 0) {
-            live_stages.remove(key);
+        let by_key = &mut self.live_stages.lock().by_key;
+        if by_key.get(key).is_some_and(|code| code.strong_count() == 0) {
+            by_key.remove(key);
         }
     }
 }

@@ -6,12 +6,15 @@ pub mod compile;
 pub mod compiler;
 pub mod heap_table;
 pub mod helpers;
+pub mod identifier;
 pub mod inspect;
 pub mod pipeline_cache;
 pub mod sealed;
 pub mod set_memory;
 pub mod shader_binary;
+pub mod stage_entry;
 pub mod tiered;
+pub mod validation_cache;
 mod warm_up;
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! Pipeline caches, which map the keys of stages to their bytes.
 //!
 //! The blob is authenticated ([`sealed`]): it is `VkPipelineCacheHeaderVersionOne`, then a tag, then
-//! entries. An entry has the lengths of its SPIR-V, of the rest of the key, and of the code,
-//! followed by these three. Machine code is thus taken from a blob only if this user's driver put
+//! entries ([`stage_entry`]). Machine code is thus taken from a blob only if this user's driver put
 //! it there. A blob whose header, lengths or tag do not match is ignored as a whole.
 //!
 //! `vkGetPipelineCacheData` is called for the size and then for the data, while code may be
@@ -13,15 +12,14 @@
 
 use super::cache_key::{self, cache_key};
 use super::compile::{ForwardingHasher, StageKey};
+use super::identifier::{Identifier, IdentifierIndex};
 use super::sealed::{self, Authenticator, PAYLOAD, Purpose};
+use super::stage_entry::{self, StageEntry};
 use super::tiered::TieredCode;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::Arc;
-
-/// Bytes of an entry's lengths.
-const ENTRY_HEADER: usize = 24;
 
 #[derive(Clone)]
 enum CacheEntry {
@@ -37,6 +35,7 @@ type StoredStage = (StageKey, Arc<[u8]>);
 #[derive(Default)]
 struct Entries {
     by_key: HashMap<StageKey, CacheEntry>,
+    identifiers: IdentifierIndex,
     /// Counter that changes with the set of keys.
     generation: u64,
 }
@@ -59,7 +58,7 @@ impl PipelineCache {
 
     fn with_key(data: &[u8], key: Option<&cache_key::SecretKey>) -> PipelineCache {
         let by_key = key.and_then(|key| parse(data, key)).unwrap_or_default();
-        PipelineCache { entries: Mutex::new(Entries { by_key, generation: 0 }), announced: Mutex::default() }
+        PipelineCache { entries: Mutex::new(Entries { by_key, ..Entries::default() }), announced: Mutex::default() }
     }
 
     /// Returns true if the cache has no stages.
@@ -80,9 +79,16 @@ impl PipelineCache {
         }
     }
 
+    /// Returns the words of the module with this identifier, if the cache has a stage of it.
+    pub fn words(&self, identifier: &Identifier) -> Option<Arc<[u32]>> {
+        let Entries { by_key, identifiers, .. } = &mut *self.entries.lock();
+        identifiers.find(identifier, by_key.keys().map(StageKey::words))
+    }
+
     /// Adds a stage.
     pub fn insert(&self, code: &Arc<TieredCode>) {
         let mut entries = self.entries.lock();
+        entries.identifiers.insert(code.key().words());
         entries.by_key.insert(code.key().clone(), CacheEntry::Live(code.clone()));
         entries.generation += 1;
     }
@@ -96,6 +102,7 @@ impl PipelineCache {
             from.entries.lock().by_key.iter().map(|(k, e)| (k.clone(), e.clone())).collect();
         let mut entries = self.entries.lock();
         for (key, entry) in others {
+            entries.identifiers.insert(key.words());
             entries.by_key.entry(key).or_insert(entry);
         }
         entries.generation += 1;
@@ -149,15 +156,11 @@ impl PipelineCache {
         let (mut data, mut complete) = (sealed::header(Purpose::PipelineCache).to_vec(), true);
         data.resize(PAYLOAD, 0);
         for (stage, bytes) in list {
-            let lengths = [size_of_val(stage.words()), stage.parameters().len(), bytes.len()];
-            if key.is_none() || data.len() + ENTRY_HEADER + lengths.iter().sum::<usize>() > limit {
+            if key.is_none() || data.len() + stage_entry::size(&stage, &bytes) > limit {
                 complete = false;
                 break;
             }
-            data.extend(lengths.iter().flat_map(|length| (*length as u64).to_le_bytes()));
-            u32::hash_slice(stage.words(), &mut ForwardingHasher::into_bytes(&mut data));
-            data.extend_from_slice(stage.parameters());
-            data.extend_from_slice(&bytes);
+            stage_entry::append(&stage, &bytes, &mut data);
         }
         if let Some(key) = key {
             let tag = Authenticator::new(Purpose::PipelineCache, key).update(&data[PAYLOAD..]).tag();
@@ -173,17 +176,10 @@ fn parse(data: &[u8], key: &cache_key::SecretKey) -> Option<HashMap<StageKey, Ca
     let mut authenticator = Authenticator::new(Purpose::PipelineCache, key);
     let mut entries = HashMap::new();
     while !rest.is_empty() {
-        let (lengths, tail) = rest.split_first_chunk::<ENTRY_HEADER>()?;
-        let lengths = *lengths;
-        let length = |bytes: [u8; 8]| usize::try_from(u64::from_le_bytes(bytes)).ok();
-        let ([words, others, blob], _) = lengths.as_chunks::<8>() else { return None };
-        let (words, tail) = tail.split_at_checked(length(*words)?)?;
-        let (others, tail) = tail.split_at_checked(length(*others)?)?;
-        let (blob, tail) = tail.split_at_checked(length(*blob)?)?;
-        let (words, []) = words.as_chunks::<4>() else { return None };
-        let words: Arc<[u32]> = words.iter().map(|word| u32::from_ne_bytes(*word)).collect();
-        let (others, blob): (Arc<[u8]>, Arc<[u8]>) = (others.into(), blob.into());
-        authenticator.update(&lengths);
+        let (entry, tail) = StageEntry::split(rest)?;
+        let words = entry.copy_words();
+        let (others, blob): (Arc<[u8]>, Arc<[u8]>) = (entry.parameters.into(), entry.code.into());
+        authenticator.update(&entry.lengths);
         u32::hash_slice(
             &words,
             &mut ForwardingHasher(&mut authenticator, |authenticator, words| {
@@ -200,6 +196,7 @@ fn parse(data: &[u8], key: &cache_key::SecretKey) -> Option<HashMap<StageKey, Ca
 #[cfg(test)]
 mod tests {
     use super::sealed::{HEADER, TAG};
+    use super::stage_entry::LENGTHS;
     use super::*;
 
     fn key(i: u8) -> StageKey {
@@ -221,7 +218,7 @@ mod tests {
 
     /// Returns the offset of entry `i` of [`filled`].
     fn entry_at(i: usize) -> usize {
-        PAYLOAD + (0..i).map(|i| ENTRY_HEADER + 32 + 10 + i).sum::<usize>()
+        PAYLOAD + (0..i).map(|i| LENGTHS + 32 + 10 + i).sum::<usize>()
     }
 
     #[test]
@@ -264,7 +261,7 @@ mod tests {
         nothing("more entries", &[&other[..], &data[entry_at(3)..]].concat());
         let mut keys = data.to_vec();
         let (first, second) = keys.split_at_mut(entry_at(1));
-        first[entry_at(0) + ENTRY_HEADER..][..32].swap_with_slice(&mut second[ENTRY_HEADER..][..32]);
+        first[entry_at(0) + LENGTHS..][..32].swap_with_slice(&mut second[LENGTHS..][..32]);
         nothing("exchanged keys", &keys);
         let unkeyed = {
             let mut hasher = blake3::Hasher::new();
@@ -329,6 +326,6 @@ mod tests {
         more.entries.lock().by_key.insert(key(77), CacheEntry::Stored(vec![7; 10].into()));
         cache.merge(&more);
         assert!(!cache.data(Some(announced.len())).1);
-        assert!(cache.data(Some(announced.len() + ENTRY_HEADER + 32 + 10)).1);
+        assert!(cache.data(Some(announced.len() + LENGTHS + 32 + 10)).1);
     }
 }

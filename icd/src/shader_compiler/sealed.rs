@@ -7,7 +7,6 @@
 //! copy, because the application's memory may be a file that another process writes to.
 
 #![forbid(unsafe_code)]
-#![allow(dead_code, reason = "pipeline binaries and shader objects, which use all of it, come next")]
 
 use super::cache_key::{SecretKey, cache_key};
 use crate::fallible;
@@ -94,6 +93,14 @@ pub fn open(purpose: Purpose, data: &[u8]) -> Option<Vec<u8>> {
     // The key is not read if the header refuses the data.
     split(purpose, data)?;
     open_with(cache_key()?, purpose, data)
+}
+
+/// Returns a hash that changes with the key of user and build, as well as with the given bytes.
+pub fn fingerprint(bytes: &[u8]) -> [u8; TAG] {
+    // Without a key no blob is authentic, and none is made.
+    let key = cache_key().copied().unwrap_or_default();
+    // No purpose has this number, so that the hash is no tag.
+    *blake3::Hasher::new_keyed(&key).update(&u32::MAX.to_le_bytes()).update(bytes).finalize().as_bytes()
 }
 
 /// Copies the header and the tag of a blob. Returns the tag and the rest of the data if the header

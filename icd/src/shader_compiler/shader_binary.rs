@@ -55,7 +55,7 @@ impl ShaderBinary {
     /// another stage, or of another layout.
     pub fn into_request(self, stage: Stage, layout: Arc<PipelineLayoutInfo>) -> Option<(StageRequest, Vec<u8>)> {
         let ShaderBinary { words, entry, specialization, parameters, code } = self;
-        let request = StageRequest { words, stage, entry, specialization, layout };
+        let request = StageRequest { words, stage, entry, specialization, layout, is_validated: true };
         (request.key().parameters() == parameters).then_some((request, code))
     }
 
@@ -185,7 +185,8 @@ mod tests {
         let other = Arc::new(PipelineLayoutInfo { sets: vec![Vec::new()], heap: None });
         let of = |stage, layout: &Arc<PipelineLayoutInfo>| {
             let ShaderBinary { words, entry, specialization, .. } = binary();
-            let request = StageRequest { words, stage, entry, specialization, layout: layout.clone() };
+            let layout = layout.clone();
+            let request = StageRequest { words, stage, entry, specialization, layout, is_validated: true };
             ShaderBinary { parameters: request.key().parameters().to_vec(), ..binary() }
         };
         let usable = |stage, layout: &Arc<PipelineLayoutInfo>| {

@@ -140,17 +140,15 @@ impl TieredCode {
         Self::with_phase(owner, key, request, info, Phase::Waiting(Box::new(prepared)))
     }
 
-    /// Makes a stage from a pipeline cache's bytes; `None` unless they are intact and of this build
-    /// and processor.
+    /// Makes a stage from stored code; `None` if there is no executable memory.
     pub fn stored(
         owner: Weak<dyn StageOwner>,
         key: StageKey,
         request: StageRequest,
-        bytes: &[u8],
+        blob: &CodeBlob,
     ) -> Option<Arc<TieredCode>> {
-        let blob = jit::load_stored(bytes)?;
         let code = Self::with_phase(owner, key, request, blob.info.clone(), Phase::Running);
-        code.install(&blob).ok()?;
+        code.install(blob).ok()?;
         Some(code)
     }
 
@@ -316,13 +314,17 @@ impl TieredCode {
         Some(CodeBlob::from_loaded(self.info.clone(), code).to_bytes())
     }
 
-    /// Returns the stored form of the code of the first tier, or of the first that there is code
-    /// of; waits for it. `None` means that there will be no code.
+    /// Returns the stored form of the code that is made first, which is the same for all equal
+    /// requests; waits for it. `None` means that there will be no code.
     pub fn first_bytes(&self) -> Option<Vec<u8>> {
         self.ready().ok()?;
-        let state = self.state.lock();
-        let code = state.codes.iter().flatten().next()?;
-        Some(CodeBlob::from_loaded(self.info.clone(), code).to_bytes())
+        let first = self.policy().first();
+        if let Some(code) = &self.state.lock().codes[first as usize] {
+            return Some(CodeBlob::from_loaded(self.info.clone(), code).to_bytes());
+        }
+        // The stage came from stored code of another tier.
+        let blob = self.request.prepare_again().and_then(|prepared| prepared.generate(first)).ok()?;
+        Some(blob.to_bytes())
     }
 
     /// Returns the tier of the code that runs; `None` while there is no code.

@@ -28,6 +28,7 @@ fn request() -> StageRequest {
         entry: "main".into(),
         specialization: Specialization::default(),
         layout: Arc::default(),
+        is_validated: false,
     }
 }
 

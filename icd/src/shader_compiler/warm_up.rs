@@ -51,6 +51,7 @@ fn compile_sample_stage(tier: Tier, is_needed: &dyn Fn() -> bool) -> Result<Opti
         entry: "main".into(),
         specialization: Default::default(),
         layout: Arc::new(PipelineLayoutInfo { sets: vec![vec![uniforms]], heap: None }),
+        is_validated: false,
     };
     let prepared = request.prepare()?;
     if is_needed() { prepared.generate(tier).map(Some) } else { Ok(None) }

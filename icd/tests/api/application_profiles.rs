@@ -210,7 +210,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_KHR_deferred_host_operations", RAYS),
     ("VK_EXT_graphics_pipeline_library", LIBRARIES),
     ("VK_KHR_pipeline_library", LIBRARIES),
-    ("VK_EXT_shader_module_identifier", LIBRARIES),
     ("VK_KHR_fragment_shading_rate", RATE),
     ("VK_EXT_physical_device_drm", "a CPU has no device node"),
     ("VK_EXT_image_compression_control", "images are not compressed"),

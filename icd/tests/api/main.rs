@@ -3,6 +3,8 @@
 //! variables, limits, memory and the reuse of addresses, threads. Each of those is a program of its
 //! own beside this folder.
 
+#[path = "../common/binaries.rs"]
+mod binaries;
 #[path = "../common/mod.rs"]
 mod common;
 #[path = "../common/pipeline.rs"]
@@ -35,7 +37,9 @@ mod long_texels;
 mod maintenance;
 mod memory_release;
 mod modifiers;
+mod module_identifiers;
 mod mutable_descriptors;
+mod pipeline_binaries;
 mod primitive_order;
 mod provoking_vertex;
 mod raw_access_chains;

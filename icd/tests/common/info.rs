@@ -112,6 +112,11 @@ impl Triangles<'_> {
     }
 
     pub fn create(&self, d: &ash::Device) -> Result<vk::Pipeline, vk::Result> {
+        self.create_with(d, std::ptr::null())
+    }
+
+    /// Creates the pipeline with this chain of structures, which is valid.
+    pub fn create_with(&self, d: &ash::Device, chain: *const std::ffi::c_void) -> Result<vk::Pipeline, vk::Result> {
         let stage =
             |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
         let first = match self.mesh {
@@ -181,6 +186,7 @@ impl Triangles<'_> {
             .layout(self.layout)
             .render_pass(self.pass)
             .subpass(self.subpass);
+        info.p_next = chain;
         if self.pass == vk::RenderPass::null() {
             info = info.push_next(&mut rendering);
         }

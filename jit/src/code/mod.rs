@@ -10,7 +10,7 @@ pub mod bytes;
 mod call;
 mod coherence;
 pub mod memory;
-mod serialize;
+pub mod serialize;
 
 pub use blob::{CodeBlob, LoadedCode};
 pub use bytes::CodeBytes;

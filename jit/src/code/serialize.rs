@@ -2,10 +2,12 @@
 
 #![forbid(unsafe_code)]
 
+use base::abi::Sampler;
 use base::shader::{
-    BuiltinSlot, Capture, Captured, Domain, FragmentInfo, GeometryInfo, InputPrimitive, Interpolation, MeshInfo,
-    MeshPrimitive, OutputPlacement, OutputPrimitive, Records, ShaderInfo, Slot, SlotKind, SlotType, Spacing,
-    StageInterface, StageSpecificInfo, TaskInfo, TessellationControlInfo, TessellationInfo, VertexOrder, WorkgroupInfo,
+    BuiltinSlot, Capture, Captured, Domain, EmbeddedSampler, FragmentInfo, GeometryInfo, HeapIndex, HeapMapping,
+    HeapPlace, InputPrimitive, Interpolation, MappingSource, MeshInfo, MeshPrimitive, OutputPlacement, OutputPrimitive,
+    Records, ShaderInfo, Slot, SlotKind, SlotType, Spacing, StageInterface, StageSpecificInfo, TaskInfo,
+    TessellationControlInfo, TessellationInfo, VertexOrder, WorkgroupInfo,
 };
 use std::sync::Arc;
 
@@ -75,7 +77,7 @@ macro_rules! variants {
     };
 }
 
-numbers! { u8 u32 u64 }
+numbers! { u8 u32 u64 f32 }
 
 fields! {
     ShaderInfo { stage_info, lanes, interface, capture, side_effects, has_loops, draw_parameters }
@@ -107,6 +109,27 @@ fields! {
     Capture { strides, streams, outputs }
     Captured { buffer, offset, slot, words }
     Slot { kind, ty, interpolation }
+    HeapMapping { set, first_binding, binding_count, resource_mask, source }
+    HeapPlace { offset, array_stride, index, index_stride }
+    EmbeddedSampler { set, index }
+    Sampler {
+        class,
+        mag_filter,
+        min_filter,
+        mipmap_mode,
+        address_mode,
+        lod_bias,
+        min_lod,
+        max_lod,
+        max_anisotropy,
+        compare_enable,
+        compare_op,
+        border_color,
+        border_is_int,
+        unnormalized,
+        reduction,
+        non_seamless,
+    }
 }
 
 variants! {
@@ -129,6 +152,14 @@ variants! {
     SlotKind { 0 User { location, component, index } 1 Builtin(slot) }
     SlotType { 0 Float 1 Sint 2 Uint }
     Interpolation { 0 Smooth 1 Linear 2 Flat }
+    MappingSource {
+        0 Heap { resource, embedded, sampler, combined }
+        1 HeapData { offset, push }
+        2 PushData(offset)
+        3 PushAddress(offset)
+        4 IndirectAddress { push, offset }
+    }
+    HeapIndex { 0 None 1 Push(offset) 2 Indirect { push, offset } 3 IndirectArray { push, offset } }
     BuiltinSlot {
         0 Position(component)
         1 PointSize

@@ -73,6 +73,8 @@ commands! {
         vkDestroySamplerYcbcrConversionKHR;
     [Ext(E::VK_KHR_bind_memory2)]: vkBindBufferMemory2KHR vkBindImageMemory2KHR;
     [Ext(E::VK_EXT_image_drm_format_modifier)]: vkGetImageDrmFormatModifierPropertiesEXT;
+    [Ext(E::VK_EXT_validation_cache)]: vkCreateValidationCacheEXT vkDestroyValidationCacheEXT
+        vkMergeValidationCachesEXT vkGetValidationCacheDataEXT;
     [Ext(E::VK_KHR_maintenance3)]: vkGetDescriptorSetLayoutSupportKHR;
     [Ext(E::VK_KHR_draw_indirect_count)]: vkCmdDrawIndirectCountKHR
         vkCmdDrawIndexedIndirectCountKHR;
@@ -148,6 +150,8 @@ commands! {
         vkCmdSetLineRasterizationModeEXT vkCmdSetLineStippleEnableEXT;
     [Ext(E::VK_EXT_extended_dynamic_state3), Ext(E::VK_EXT_depth_clip_control)]:
         vkCmdSetDepthClipNegativeOneToOneEXT;
+    [Ext(E::VK_EXT_shader_module_identifier)]: vkGetShaderModuleIdentifierEXT
+        vkGetShaderModuleCreateInfoIdentifierEXT;
     [Ext(E::VK_KHR_maintenance5)]: vkCmdBindIndexBuffer2KHR vkGetRenderingAreaGranularityKHR
         vkGetDeviceImageSubresourceLayoutKHR vkGetImageSubresourceLayout2KHR;
     [Ext(E::VK_KHR_present_wait2)]: vkWaitForPresent2KHR;
@@ -174,6 +178,8 @@ commands! {
         vkCmdSetLineRasterizationModeEXT vkCmdSetLineStippleEnableEXT;
     [Ext(E::VK_EXT_shader_object), Ext(E::VK_EXT_depth_clip_control)]:
         vkCmdSetDepthClipNegativeOneToOneEXT;
+    [Ext(E::VK_KHR_pipeline_binary)]: vkCreatePipelineBinariesKHR vkDestroyPipelineBinaryKHR
+        vkGetPipelineKeyKHR vkGetPipelineBinaryDataKHR vkReleaseCapturedPipelineDataKHR;
     [Ext(E::VK_KHR_swapchain_maintenance1)]: vkReleaseSwapchainImagesKHR;
     [Ext(E::VK_KHR_cooperative_matrix)]: vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR;
     [Ext(E::VK_EXT_attachment_feedback_loop_dynamic_state)]:

@@ -405,4 +405,10 @@ registry_facts! {
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_NV_command_buffer_inheritance 1 Device None
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
+    VK_EXT_shader_module_identifier 1 Device None
+        [Dependency::Any(&[Dependency::All(&[Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2),
+        Core(V1_1)]), Ext(E::VK_EXT_pipeline_creation_cache_control)]), Core(V1_3)])];
+    VK_KHR_pipeline_binary 1 Device None [Dependency::Any(&[Ext(E::VK_KHR_maintenance5),
+        Core(V1_4)])];
+    VK_EXT_validation_cache 1 Device None [];
 }

@@ -189,6 +189,8 @@ structures! {
         nonSeamlessCubeMap;
     PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT 1000412000
         [Ext(E::VK_EXT_pageable_device_local_memory)]: pageableDeviceLocalMemory;
+    PhysicalDevicePipelineBinaryFeaturesKHR 1000483000 [Ext(E::VK_KHR_pipeline_binary)]:
+        pipelineBinaries;
     PhysicalDevicePipelineCreationCacheControlFeatures 1000297000
         [Ext(E::VK_EXT_pipeline_creation_cache_control), Core(V1_3)]: pipelineCreationCacheControl;
     PhysicalDevicePipelineExecutablePropertiesFeaturesKHR 1000269000
@@ -274,6 +276,8 @@ structures! {
         [Ext(E::VK_VALVE_shader_mixed_float_dot_product)]:
         shaderMixedFloatDotProductFloat16AccFloat32 shaderMixedFloatDotProductFloat16AccFloat16
         shaderMixedFloatDotProductBFloat16Acc shaderMixedFloatDotProductFloat8AccFloat32;
+    PhysicalDeviceShaderModuleIdentifierFeaturesEXT 1000462000
+        [Ext(E::VK_EXT_shader_module_identifier)]: shaderModuleIdentifier;
     PhysicalDeviceShaderObjectFeaturesEXT 1000482000 [Ext(E::VK_EXT_shader_object)]: shaderObject;
     PhysicalDeviceShaderQuadControlFeaturesKHR 1000235000 [Ext(E::VK_KHR_shader_quad_control)]:
         shaderQuadControl;
@@ -498,11 +502,13 @@ mandatory! {
     [Ext(E::VK_EXT_non_seamless_cube_map)]: nonSeamlessCubeMap;
     [Ext(E::VK_KHR_shader_maximal_reconvergence)]: shaderMaximalReconvergence;
     [Ext(E::VK_EXT_nested_command_buffer)]: nestedCommandBuffer;
+    [Ext(E::VK_EXT_shader_module_identifier)]: shaderModuleIdentifier;
     [Ext(E::VK_EXT_pipeline_protected_access)]: pipelineProtectedAccess;
     [Ext(E::VK_KHR_maintenance5)]: maintenance5;
     [Ext(E::VK_KHR_present_id2)]: presentId2;
     [Ext(E::VK_KHR_present_wait2)]: presentWait2;
     [Ext(E::VK_EXT_shader_object)]: shaderObject;
+    [Ext(E::VK_KHR_pipeline_binary)]: pipelineBinaries;
     [Ext(E::VK_KHR_swapchain_maintenance1)]: swapchainMaintenance1;
     [Ext(E::VK_EXT_mutable_descriptor_type)]: mutableDescriptorType;
     [Ext(E::VK_EXT_legacy_vertex_attributes)]: legacyVertexAttributes;

@@ -19,6 +19,7 @@ structures! {
         dst_image_layout: ImageLayout, p_image_subresources: *const ImageSubresourceLayers, }
     DescriptorSetAndBindingMappingEXT = 1000135005 { descriptor_set: u32, first_binding: u32,
         binding_count: u32, resource_mask: u32, source: i32, source_data: [u64; 7], }
+    DevicePipelineBinaryInternalCacheControlKHR = 1000483008 { disable_internal_cache, }
     ImageDescriptorInfoEXT = 1000135001 { p_view: *const ImageViewCreateInfo<'a>,
         layout: ImageLayout, }
     MemoryBarrierAccessFlags3KHR = 1000574002 { src_access_mask3: u64, dst_access_mask3: u64, }
@@ -59,6 +60,9 @@ structures! {
         max_descriptor_set_update_after_bind_total_buffers_dynamic: u32, }
     PhysicalDeviceMaintenance9PropertiesKHR = 1000584001 { image2_d_view_of3_d_sparse,
         default_vertex_attribute_value: i32, }
+    PhysicalDevicePipelineBinaryPropertiesKHR = 1000483004 { pipeline_binary_internal_cache,
+        pipeline_binary_internal_cache_control, pipeline_binary_prefers_internal_cache,
+        pipeline_binary_precompiled_internal_cache, pipeline_binary_compressed_data, }
     PhysicalDeviceVulkan14Properties = 56 { line_sub_pixel_precision_bits: u32,
         max_vertex_attrib_divisor: u32, supports_non_zero_first_instance, max_push_descriptors: u32,
         dynamic_rendering_local_read_depth_stencil_attachments,
@@ -76,11 +80,23 @@ structures! {
         p_copy_src_layouts: *mut ImageLayout, copy_dst_layout_count: u32,
         p_copy_dst_layouts: *mut ImageLayout, optimal_tiling_layout_uuid: [u8; UUID_SIZE],
         identical_memory_type_requirements, }
+    PipelineBinaryCreateInfoKHR = 1000483001 {
+        p_keys_and_data_info: *const PipelineBinaryKeysAndDataKHR, pipeline: Pipeline,
+        p_pipeline_create_info: *const PipelineCreateInfoKHR<'a>, }
+    PipelineBinaryDataInfoKHR = 1000483006 { pipeline_binary: PipelineBinaryKHR, }
+    PipelineBinaryHandlesInfoKHR = 1000483009 { pipeline_binary_count: u32,
+        p_pipeline_binaries: *mut PipelineBinaryKHR, }
+    PipelineBinaryInfoKHR = 1000483002 { binary_count: u32,
+        p_pipeline_binaries: *const PipelineBinaryKHR, }
+    PipelineBinaryKeyKHR = 1000483003 { key_size: u32, key: [u8; MAX_PIPELINE_BINARY_KEY_SIZE_KHR],
+        }
+    PipelineCreateInfoKHR = 1000483007 { }
     PresentId2KHR = 1000479001 { swapchain_count: u32, p_present_ids: *const u64, }
     PresentWait2InfoKHR = 1000480002 { present_id: u64, timeout: u64, }
     PushDataInfoEXT = 1000135004 { offset: u32, data: HostAddressRangeEXT, }
     QueueFamilyOwnershipTransferPropertiesKHR = 1000584002 {
         optimal_image_transfer_to_queue_families: u32, }
+    ReleaseCapturedPipelineDataInfoKHR = 1000483005 { pipeline: Pipeline, }
     RenderingAttachmentFlagsInfoKHR = 1000630002 { flags: u32, }
     RenderingEndInfoKHR = 1000619003 { }
     ResolveImageModeInfoKHR = 1000630004 { flags: u32, resolve_mode: ResolveModeFlags,
@@ -111,6 +127,15 @@ pointers! {
         Bool32, *mut u32) -> Result;
     PFN_vkUnregisterCustomBorderColorEXT: (Device, u32);
     PFN_vkWaitForPresent2KHR: (Device, SwapchainKHR, *const PresentWait2InfoKHR<'_>) -> Result;
+    PFN_vkCreatePipelineBinariesKHR: (Device, *const PipelineBinaryCreateInfoKHR<'_>,
+        *const AllocationCallbacks<'_>, *mut PipelineBinaryHandlesInfoKHR<'_>) -> Result;
+    PFN_vkDestroyPipelineBinaryKHR: (Device, PipelineBinaryKHR, *const AllocationCallbacks<'_>);
+    PFN_vkGetPipelineKeyKHR: (Device, *const PipelineCreateInfoKHR<'_>,
+        *mut PipelineBinaryKeyKHR<'_>) -> Result;
+    PFN_vkGetPipelineBinaryDataKHR: (Device, *const PipelineBinaryDataInfoKHR<'_>,
+        *mut PipelineBinaryKeyKHR<'_>, *mut usize, *mut c_void) -> Result;
+    PFN_vkReleaseCapturedPipelineDataKHR: (Device, *const ReleaseCapturedPipelineDataInfoKHR<'_>,
+        *const AllocationCallbacks<'_>) -> Result;
     PFN_vkCmdCopyMemoryIndirectKHR: (CommandBuffer, *const CopyMemoryIndirectInfoKHR<'_>);
     PFN_vkCmdCopyMemoryToImageIndirectKHR: (CommandBuffer,
         *const CopyMemoryToImageIndirectInfoKHR<'_>);

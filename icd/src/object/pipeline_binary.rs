@@ -1,0 +1,279 @@
+//! Pipeline binaries: the stored code of one stage each, and the keys of pipelines.
+//!
+//! A binary contains everything that the stage depends on: its words, the rest of its key, its
+//! mappings to descriptor heaps with their samplers, and the code that is made first, which is the
+//! same for all equal stages. Outside of the driver it is a sealed blob ([`sealed`]): what another
+//! build, user or driver made, and what was changed since, is refused when a binary is created
+//! from it. The key of a binary is the hash of its contents.
+
+use super::pipeline::StageCreateInfo;
+use super::pipeline_layout::PipelineLayout;
+use super::sampler::Sampler;
+use crate::caps::newer as vk;
+use crate::shader_compiler::compile::{ForwardingHasher, StageRequest};
+use crate::shader_compiler::compiler::Compiler;
+use crate::shader_compiler::identifier::Identifier;
+use crate::shader_compiler::sealed::{self, Purpose};
+use crate::shader_compiler::stage_entry::{self, StageEntry};
+use crate::shader_compiler::tiered::{Policy, TieredCode};
+use base::shader::{HeapMapping, Stage};
+use jit::code::serialize::Serialize;
+use std::hash::Hash;
+use std::sync::Arc;
+
+/// Key of a pipeline or of a binary.
+pub type Key = [u8; vk::MAX_PIPELINE_BINARY_KEY_SIZE_KHR];
+
+/// Object behind a `VkPipelineBinaryKHR`.
+pub struct PipelineBinary {
+    /// The contents in stored form: [`Head`], then the entry of the stage.
+    payload: Vec<u8>,
+    key: Key,
+}
+
+/// Reason why data is no pipeline binary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BadBinary {
+    /// The data is damaged, forged, or of another build or user.
+    NotAuthentic,
+    /// The given key is not that of the data.
+    WrongKey,
+    /// The code is for another processor.
+    OtherProcessor,
+}
+
+impl std::fmt::Display for BadBinary {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            BadBinary::NotAuthentic => "the data is damaged, or of another build or user",
+            BadBinary::WrongKey => "the key is not that of the data",
+            BadBinary::OtherProcessor => "the code is for another processor",
+        })
+    }
+}
+
+/// The part of a binary before the stage's entry.
+struct Head {
+    stage: Stage,
+    heap: Option<HeapResources>,
+}
+
+/// Mappings of a stage's resources to descriptor heaps, and the samplers that they embed.
+pub struct HeapResources {
+    /// The mappings.
+    pub mappings: Vec<HeapMapping>,
+    /// The samplers.
+    pub samplers: Vec<Arc<Sampler>>,
+}
+
+impl Head {
+    fn write(&self, to: &mut Vec<u8>) {
+        self.stage.row().execution_model.write(to);
+        let heap = self.heap.as_ref();
+        heap.map(|heap| heap.mappings.clone()).write(to);
+        heap.map(|heap| heap.samplers.iter().map(|sampler| *sampler.sampler).collect::<Vec<_>>()).write(to);
+    }
+
+    fn read(from: &mut &[u8]) -> Option<Head> {
+        let stage = Stage::from_execution_model(u32::read(from)?)?;
+        let mappings = Option::<Vec<HeapMapping>>::read(from)?;
+        let samplers = Option::<Vec<base::abi::Sampler>>::read(from)?;
+        let heap = mappings.zip(samplers).map(|(mappings, samplers)| HeapResources {
+            mappings,
+            samplers: samplers.into_iter().map(|sampler| Arc::new(Sampler::new(sampler))).collect(),
+        });
+        Some(Head { stage, heap })
+    }
+}
+
+impl PipelineBinary {
+    /// Makes the binary of a stage of a pipeline with this layout; waits for its code. `None` means
+    /// that there will be no code.
+    pub fn of_stage(code: &TieredCode, layout: &PipelineLayout) -> Option<PipelineBinary> {
+        let stage = code.request().stage;
+        let heap = code
+            .request()
+            .layout
+            .heap
+            .clone()
+            .map(|mappings| HeapResources { mappings, samplers: layout.embedded_samplers(stage).to_vec() });
+        let bytes = code.first_bytes()?;
+        let mut payload = Vec::with_capacity(stage_entry::size(code.key(), &bytes) + 64);
+        Head { stage, heap }.write(&mut payload);
+        stage_entry::append(code.key(), &bytes, &mut payload);
+        Some(PipelineBinary::of_payload(payload))
+    }
+
+    fn of_payload(payload: Vec<u8>) -> PipelineBinary {
+        let key = *blake3::hash(&payload).as_bytes();
+        PipelineBinary { payload, key }
+    }
+
+    /// Makes a binary of data that [`PipelineBinary::data`] has returned with this key.
+    ///
+    /// # Errors
+    /// The reasons are those of [`BadBinary`].
+    pub fn of_data(key: &[u8], data: &[u8]) -> Result<PipelineBinary, BadBinary> {
+        let payload = sealed::open(Purpose::PipelineBinary, data).ok_or(BadBinary::NotAuthentic)?;
+        let binary = PipelineBinary::of_payload(payload);
+        if binary.key != key {
+            return Err(BadBinary::WrongKey);
+        }
+        let (_, entry) = binary.parts().ok_or(BadBinary::NotAuthentic)?;
+        jit::load_stored(entry.code).ok_or(BadBinary::OtherProcessor)?;
+        Ok(binary)
+    }
+
+    fn parts(&self) -> Option<(Head, StageEntry<'_>)> {
+        let mut from = &self.payload[..];
+        let head = Head::read(&mut from)?;
+        let (entry, []) = StageEntry::split(from)? else { return None };
+        Some((head, entry))
+    }
+
+    /// Returns the key.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// Returns the number of bytes of [`PipelineBinary::data`].
+    pub fn size(&self) -> usize {
+        sealed::PAYLOAD + self.payload.len()
+    }
+
+    /// Returns the data for the application; `None` if there is no memory or no key of the user.
+    pub fn data(&self) -> Option<Vec<u8>> {
+        sealed::seal(Purpose::PipelineBinary, &self.payload)
+    }
+
+    /// Returns the stage.
+    pub fn stage(&self) -> Option<Stage> {
+        Head::read(&mut &self.payload[..]).map(|head| head.stage)
+    }
+
+    /// Returns the words of the stage's module.
+    pub fn words(&self) -> Option<Arc<[u32]>> {
+        self.parts().map(|(_, entry)| entry.copy_words())
+    }
+
+    /// Returns the stage's mappings to descriptor heaps, if it uses those.
+    pub fn heap(&self) -> Option<HeapResources> {
+        self.parts()?.0.heap
+    }
+
+    /// Returns the stage of a request, which has the words of the binary. `None` means that the
+    /// binary is that of another stage, or that there is no executable memory.
+    pub fn code(&self, compiler: &Arc<Compiler>, request: StageRequest) -> Option<Arc<TieredCode>> {
+        let (_, entry) = self.parts()?;
+        if request.key().parameters() != entry.parameters {
+            return None;
+        }
+        compiler.stored_stage(request, entry.code)
+    }
+}
+
+/// Returns the key that applies to all pipelines: data of a device with another one is refused. It
+/// depends on the key of user and build, on the processor, and on the tier that is used.
+pub fn global_key(policy: Policy) -> Key {
+    let mut bytes = Vec::new();
+    jit::host::cpu_features().write(&mut bytes);
+    (policy.first() as u32).write(&mut bytes);
+    sealed::fingerprint(&bytes)
+}
+
+/// Returns the key of a pipeline: equal keys are those of pipelines with equal binaries. The words
+/// of a stage are those of its module's identifier ([`identifier_words`]).
+pub fn pipeline_key<'a>(
+    policy: Policy,
+    stages: impl Iterator<Item = &'a StageCreateInfo>,
+    layout: &PipelineLayout,
+) -> Key {
+    let mut bytes = global_key(policy).to_vec();
+    for info in stages {
+        let StageCreateInfo { stage, words, module: _, entry, specialization, heap, origin: _ } = info;
+        (stage, words, entry, specialization, &layout.info.sets, heap)
+            .hash(&mut ForwardingHasher::into_bytes(&mut bytes));
+        if heap.is_some() {
+            let samplers: Vec<_> = layout.embedded_samplers(*stage).iter().map(|s| *s.sampler).collect();
+            samplers.write(&mut bytes);
+        }
+    }
+    *blake3::hash(&bytes).as_bytes()
+}
+
+/// Returns the bytes of an identifier as words, which take the place of a module's words in the
+/// description of a stage from which only a key is made.
+pub fn identifier_words(identifier: &Identifier) -> Arc<[u32]> {
+    identifier.0.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shader_compiler::compile::StageKey;
+    use base::random::XorshiftStar;
+    use base::shader::{EmbeddedSampler, HeapIndex, HeapPlace, MappingSource};
+
+    /// Returns the contents of a binary with mappings of all kinds.
+    fn payload() -> Vec<u8> {
+        let place = |index| HeapPlace { offset: 1, array_stride: 2, index, index_stride: 3 };
+        let heap = |resource, sampler| MappingSource::Heap {
+            resource: place(resource),
+            embedded: Some(EmbeddedSampler { set: 4, index: 5 }),
+            sampler: place(sampler),
+            combined: true,
+        };
+        let sources = [
+            heap(HeapIndex::None, HeapIndex::Push(6)),
+            heap(HeapIndex::Indirect { push: 7, offset: 8 }, HeapIndex::IndirectArray { push: 9, offset: 10 }),
+            MappingSource::HeapData { offset: 11, push: 12 },
+            MappingSource::PushData(13),
+            MappingSource::PushAddress(14),
+            MappingSource::IndirectAddress { push: 15, offset: 16 },
+        ];
+        let mapping = |source| HeapMapping { set: 1, first_binding: 2, binding_count: 3, resource_mask: 4, source };
+        let sampler = base::abi::Sampler { lod_bias: 0.5, max_lod: 7.25, compare_op: 3, ..*texture::default_sampler() };
+        let heap =
+            HeapResources { mappings: sources.map(mapping).into(), samplers: vec![Arc::new(Sampler::new(sampler))] };
+        let mut payload = Vec::new();
+        Head { stage: Stage::Fragment, heap: Some(heap) }.write(&mut payload);
+        stage_entry::append(&StageKey::new([1, 2].into(), [3; 4].into()), &[5; 6], &mut payload);
+        payload
+    }
+
+    #[test]
+    fn contents_round_trip() {
+        let binary = PipelineBinary::of_payload(payload());
+        assert_eq!((binary.stage(), binary.words().as_deref()), (Some(Stage::Fragment), Some(&[1, 2][..])));
+        let heap = binary.heap().expect("mappings");
+        assert_eq!((heap.mappings.len(), heap.samplers[0].sampler.max_lod), (6, 7.25));
+        let mut again = Vec::new();
+        Head { stage: Stage::Fragment, heap: Some(heap) }.write(&mut again);
+        assert!(payload().starts_with(&again));
+        // Authentic data is that of a binary whose code runs here.
+        let data = binary.data().expect("a key");
+        assert_eq!(data.len(), binary.size());
+        assert_eq!(PipelineBinary::of_data(&binary.key, &data).err(), Some(BadBinary::OtherProcessor));
+        assert_eq!(PipelineBinary::of_data(&[], &data).err(), Some(BadBinary::WrongKey));
+        assert_eq!(PipelineBinary::of_data(&binary.key, &data[1..]).err(), Some(BadBinary::NotAuthentic));
+    }
+
+    /// Checks that reading is total, although authentic contents are well formed.
+    #[test]
+    fn malformed_contents_are_refused() {
+        let good = payload();
+        for length in 0..good.len() {
+            assert!(PipelineBinary::of_payload(good[..length].to_vec()).words().is_none(), "{length}");
+        }
+        let mut rng = XorshiftStar::new(1);
+        for _ in 0..20_000 {
+            let mut bad = good.clone();
+            for _ in 0..1 + rng.below(3) {
+                let at = rng.below(bad.len());
+                bad[at] = rng.next() as u8;
+            }
+            let binary = PipelineBinary::of_payload(bad);
+            let _ = (binary.stage(), binary.words(), binary.heap());
+        }
+    }
+}

@@ -212,6 +212,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::device",
             "entry::device_fault",
             "entry::external",
+            "entry::generated_commands",
             "entry::host_image_copy",
             "entry::instance",
             "entry::physical_device",

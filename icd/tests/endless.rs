@@ -2,10 +2,13 @@
 //! the pipeline, and the process continues.
 
 mod common;
+#[path = "common/generated.rs"]
+mod generated;
 #[path = "common/pipeline.rs"]
 mod pipeline;
 use ash::vk;
 use common::{Buffer, Context, spirv};
+use generated::{Functions, Sequences, Type};
 use pipeline::{
     AREA, Between, Messenger, RGBA8, Set, compute, graphics, graphics_of_meshes, graphics_with, record_dispatch,
     render, render_context,
@@ -288,6 +291,44 @@ fn an_endless_loop_with_barriers() {
     let start = Instant::now();
     let result = c.run(|b| record_dispatch(&c, b, &set, endless, &[], 3));
     expect_lost(c, messenger, "barrier top", start, result);
+}
+
+/// Checks sequences of generated commands: one that runs an endless pipeline of the execution set, and
+/// a million that together take too long.
+#[test]
+fn generated_dispatches() {
+    for (endless, groups) in [(true, [1, 1, 1]), (false, [1 << 15, 1, 1])] {
+        let (c, messenger) = context_of(generated::context);
+        let functions = Functions::new(&c);
+        let (set, _zero) = stop_set(&c);
+        let short = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("generated.comp"), &[]);
+        let spin = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("spin.comp"), &[]);
+        let names = if endless { [c"bystander", c"endless sequence"] } else { [c"many sequences", c"bystander"] };
+        [short, spin].into_iter().zip(names).for_each(|(pipeline, name)| pipeline::name(&c, pipeline, name));
+        let stages = vk::ShaderStageFlags::COMPUTE;
+        let tokens = [(Type::EXECUTION_SET, [0, stages.as_raw()], 0), (Type::DISPATCH, [0; 2], 4)];
+        // All sequences but the third are short ones; without a stride they are the same.
+        let mut data = c.buffer(256);
+        let [x, y, z] = groups;
+        data.fill_words(|i| [u32::from(endless && i == 8), x, y, z][i as usize % 4]);
+        let stride = if endless { 16 } else { 0 };
+        let s = Sequences {
+            layout: functions.layout((set.layout, stages), &tokens, stride, 0).expect("a layout"),
+            set: functions.set(&[short, spin], 2),
+            address: functions.address(&data),
+            size: 256,
+            count: if endless { 16 } else { 1 << 20 },
+            stages,
+            ..Sequences::default()
+        };
+        let start = Instant::now();
+        let result = c.run(|b| {
+            record_dispatch(&c, b, &set, short, &[], 0);
+            functions.execute(b, &s);
+        });
+        let name = if endless { "endless sequence" } else { "many sequences" };
+        expect_lost(c, messenger, name, start, result);
+    }
 }
 
 #[test]

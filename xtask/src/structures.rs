@@ -8,12 +8,16 @@ use std::path::Path;
 
 /// Types that the driver declares itself: handles, types without a tag, and unions, which it
 /// declares as what has their size.
-const OWN: [(&str, &str); 9] = [
+const OWN: [(&str, &str); 13] = [
     ("VkDescriptorMappingSourceDataEXT", "[u64; 7]"),
     ("VkDeviceAddressRangeEXT", "DeviceAddressRangeKHR"),
     ("VkDeviceAddressRangeKHR", "DeviceAddressRangeKHR"),
     ("VkHostAddressRangeConstEXT", "HostAddressRangeEXT"),
     ("VkHostAddressRangeEXT", "HostAddressRangeEXT"),
+    ("VkIndirectCommandsLayoutEXT", "IndirectCommandsLayoutEXT"),
+    ("VkIndirectCommandsTokenDataEXT", "*const c_void"),
+    ("VkIndirectExecutionSetEXT", "IndirectExecutionSetEXT"),
+    ("VkIndirectExecutionSetInfoEXT", "*const c_void"),
     ("VkPipelineBinaryKHR", "PipelineBinaryKHR"),
     ("VkPipelineBinaryKeysAndDataKHR", "PipelineBinaryKeysAndDataKHR"),
     ("VkResourceDescriptorDataEXT", "*const c_void"),
@@ -83,7 +87,11 @@ impl<'a> Writer<'a> {
         let contents = published.provided()?.iter().map(|p| p.contents).filter(|c| !c.needs_feature()).collect();
         let ash = Ash::read(&published.ash)?;
         let mut writer = Writer { registry, ash, contents, structures: BTreeSet::new() };
-        for name in writer.contents.iter().flat_map(|c| &c.types) {
+        let types = writer.contents.iter().flat_map(|c| &c.types);
+        // A command may be provided without another extension that its parameters belong to.
+        let commands = writer.contents.iter().flat_map(|c| &c.commands).filter_map(|name| registry.commands.get(name));
+        let parameters = commands.flat_map(|command| &command.parameters).map(|parameter| &parameter.ty);
+        for name in types.chain(parameters) {
             let name = registry.resolved(name);
             let Some(structure) = registry.structures.get(name) else { continue };
             // Structures of features have no fields of their own here (`feature_table`).

@@ -352,6 +352,7 @@ extensions! {
     VK_EXT_dynamic_rendering_unused_attachments, YES;
     VK_KHR_device_address_commands, YES;
     VK_KHR_copy_memory_indirect, YES;
+    VK_EXT_device_generated_commands, YES;
     VK_EXT_post_depth_coverage, YES;
     VK_EXT_border_color_swizzle, YES;
     VK_EXT_hdr_metadata, YES;

@@ -385,6 +385,8 @@ features! {
     deviceAddressCommands, YES;
     indirectMemoryCopy, YES;
     indirectMemoryToImageCopy, YES;
+    deviceGeneratedCommands, YES;
+    dynamicGeneratedPipelineLayout, YES;
     borderColorSwizzle, YES;
     borderColorSwizzleFromImage, YES;
     primitiveRestartIndex, YES;

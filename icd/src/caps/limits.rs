@@ -27,6 +27,23 @@ pub const MAX_DYNAMIC_BUFFERS: u32 = MAX_DESCRIPTORS;
 /// address space.
 pub const MAX_ALLOCATION_SIZE: u64 = 1 << 46;
 
+/// Largest number of pipelines of an execution set (`maxIndirectPipelineCount`).
+pub const MAX_INDIRECT_PIPELINES: u32 = 1 << 16;
+/// Largest number of shader objects of an execution set (`maxIndirectShaderObjectCount`).
+pub const MAX_INDIRECT_SHADERS: u32 = 1 << 16;
+/// Largest number of sequences of generated commands (`maxIndirectSequenceCount`).
+pub const MAX_INDIRECT_SEQUENCES: u32 = 1 << 20;
+/// Largest number of tokens of a layout of generated commands (`maxIndirectCommandsTokenCount`). A
+/// layout that changes all that tokens can change has fewer.
+pub const MAX_INDIRECT_TOKENS: u32 = 256;
+/// Largest offset of a token in its sequence (`maxIndirectCommandsTokenOffset`).
+pub const MAX_INDIRECT_TOKEN_OFFSET: u32 = 1 << 20;
+/// Largest distance between two sequences (`maxIndirectCommandsIndirectStride`).
+pub const MAX_INDIRECT_STRIDE: u32 = 1 << 20;
+/// Modes of index buffers in sequences, both that there are
+/// (`supportedIndirectCommandsInputModes`).
+pub const INDIRECT_INPUT_MODES: u32 = 0b11;
+
 /// `*CaptureReplayDescriptorDataSize`: the bytes of a number.
 pub const CAPTURED_DATA: usize = 8;
 /// `sparseAddressSpaceSize` of a heap: a part of the arena's addresses (`os::arena`).

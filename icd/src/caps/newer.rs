@@ -208,7 +208,7 @@ macro_rules! handles {
         }
     )*};
 }
-handles! { PipelineBinaryKHR }
+handles! { IndirectCommandsLayoutEXT IndirectExecutionSetEXT PipelineBinaryKHR }
 
 /// Data of a pipeline binary.
 #[repr(C)]
@@ -234,6 +234,32 @@ pub const PIPELINE_BINARY_MISSING: Result = Result::from_raw(1_000_483_000);
 pub const ERROR_NOT_ENOUGH_SPACE: Result = Result::from_raw(-1_000_483_000);
 
 include!("generated/structures.rs");
+
+/// Data of a token of VK_EXT_device_generated_commands that writes push constants.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct IndirectCommandsPushConstantTokenEXT {
+    pub update_range: PushConstantRange,
+}
+/// Data of a token that binds a vertex buffer.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct IndirectCommandsVertexBufferTokenEXT {
+    pub vertex_binding_unit: u32,
+}
+/// Data of a token that binds an index buffer; `mode` is a `VkIndirectCommandsInputModeFlagBitsEXT`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct IndirectCommandsIndexBufferTokenEXT {
+    pub mode: u32,
+}
+/// Data of a token that binds programs; `ty` is a `VkIndirectExecutionSetInfoTypeEXT`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct IndirectCommandsExecutionSetTokenEXT {
+    pub ty: i32,
+    pub shader_stages: ShaderStageFlags,
+}
 
 /// Structures without a tag, which hold the data of mappings.
 macro_rules! mapping_sources {

@@ -42,8 +42,8 @@ pub const SIZED_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
         | vk::ShaderStageFlags::TASK_EXT.as_raw()
         | vk::ShaderStageFlags::MESH_EXT.as_raw(),
 );
-/// Stages with subgroup operations: all stages.
-const SUBGROUP_STAGES: vk::ShaderStageFlags =
+/// All stages, each of which has subgroup operations and can be in generated commands.
+const ALL_STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(SIZED_STAGES.as_raw() | vk::ShaderStageFlags::ALL_GRAPHICS.as_raw());
 /// `shaderDenormPreserveFloat16`, `…32`, `…64`: generated code never sets flush-to-zero.
 pub const DENORM_PRESERVE: bool = true;
@@ -136,7 +136,7 @@ fn vulkan11() -> vk::PhysicalDeviceVulkan11Properties<'static> {
         device_uuid,
         driver_uuid: build_id(),
         subgroup_size: SUBGROUP_SIZE,
-        subgroup_supported_stages: SUBGROUP_STAGES,
+        subgroup_supported_stages: ALL_STAGES,
         subgroup_supported_operations: SUBGROUP_OPERATIONS,
         subgroup_quad_operations_in_all_stages: vk::TRUE,
         point_clipping_behavior: vk::PointClippingBehavior::ALL_CLIP_PLANES,
@@ -589,6 +589,20 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             // Unbound pages have undefined contents, which are not descriptors.
             p.sparse_descriptor_heaps = vk::TRUE;
             p.protected_descriptor_heaps = vk::FALSE;
+        };
+        PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT => |p| {
+            p.max_indirect_pipeline_count = limits::MAX_INDIRECT_PIPELINES;
+            p.max_indirect_shader_object_count = limits::MAX_INDIRECT_SHADERS;
+            p.max_indirect_sequence_count = limits::MAX_INDIRECT_SEQUENCES;
+            p.max_indirect_commands_token_count = limits::MAX_INDIRECT_TOKENS;
+            p.max_indirect_commands_token_offset = limits::MAX_INDIRECT_TOKEN_OFFSET;
+            p.max_indirect_commands_indirect_stride = limits::MAX_INDIRECT_STRIDE;
+            p.supported_indirect_commands_input_modes = limits::INDIRECT_INPUT_MODES;
+            p.supported_indirect_commands_shader_stages = ALL_STAGES;
+            p.supported_indirect_commands_shader_stages_pipeline_binding = ALL_STAGES;
+            p.supported_indirect_commands_shader_stages_shader_binding = ALL_STAGES;
+            p.device_generated_commands_transform_feedback = vk::TRUE;
+            p.device_generated_commands_multi_draw_indirect_count = vk::TRUE;
         };
         PhysicalDeviceFaultPropertiesKHR => |p| p.max_device_fault_count = MAX_FAULT_REPORTS;
         PhysicalDeviceMaintenance10PropertiesKHR => |p| {

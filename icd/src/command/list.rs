@@ -8,7 +8,9 @@ use crate::object::buffer::Buffer;
 use crate::object::descriptor::SetLayout;
 use crate::object::descriptor_heap::HeapKind;
 use crate::object::descriptor_pool::DescriptorSet;
+use crate::object::execution_set::ExecutionSet;
 use crate::object::image::{Image, ImageView};
+use crate::object::indirect_commands::IndirectCommandsLayout;
 use crate::object::pipeline_state::DynamicState;
 use crate::object::program::BoundProgram;
 use crate::object::query::QueryPool;
@@ -20,6 +22,8 @@ use base::pixel::Locations;
 use base::shader::Stage;
 use smallvec::SmallVec;
 use std::sync::Arc;
+
+pub use crate::object::indirect_commands::IndirectKind;
 
 /// Base of an offset. A command that takes buffers and its counterpart that takes
 /// addresses are the same here.
@@ -132,6 +136,7 @@ pub enum Command {
         groups: [u32; 3],
     },
     DispatchIndirect(DeviceLocation),
+    ExecuteGeneratedCommands(Box<GeneratedCommands>),
     ClearAttachments {
         attachments: Vec<vk::ClearAttachment>,
         rects: Vec<vk::ClearRect>,
@@ -308,15 +313,17 @@ pub struct BeginRendering {
     pub stencil: Option<RenderingAttachment>,
 }
 
-/// Structure that an indirect draw reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum IndirectKind {
-    /// A `VkDrawIndirectCommand`.
-    Vertices,
-    /// A `VkDrawIndexedIndirectCommand`.
-    Indexed,
-    /// A `VkDrawMeshTasksIndirectCommandEXT`.
-    MeshTasks,
+/// Parameters of `vkCmdExecuteGeneratedCommandsEXT`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct GeneratedCommands {
+    pub layout: Arc<IndirectCommandsLayout>,
+    pub execution_set: Option<Arc<ExecutionSet>>,
+    pub indirect_address: u64,
+    pub indirect_address_size: u64,
+    pub max_sequence_count: u32,
+    /// Address of the number of sequences, if it is in memory.
+    pub sequence_count_address: Option<u64>,
+    pub max_draw_count: u32,
 }
 
 /// Parameters of `vkCmdDraw[Indexed]Indirect[Count]` and `vkCmdDrawMeshTasksIndirect[Count]EXT`.
@@ -374,7 +381,7 @@ pub struct ConditionalRendering {
 impl Command {
     /// Returns true if conditional rendering can discard the command.
     pub fn is_conditional(&self) -> bool {
-        use Command::{ClearAttachments, Dispatch, DispatchIndirect};
+        use Command::{ClearAttachments, Dispatch, DispatchIndirect, ExecuteGeneratedCommands};
         use Command::{Draw, DrawIndexed, DrawIndirect, DrawIndirectByteCount, DrawMeshTasks, DrawMulti};
         matches!(
             self,
@@ -386,6 +393,7 @@ impl Command {
                 | DrawMeshTasks { .. }
                 | Dispatch { .. }
                 | DispatchIndirect(_)
+                | ExecuteGeneratedCommands(_)
                 | ClearAttachments { .. }
         )
     }

@@ -69,6 +69,11 @@ impl WatchedQueue {
         self.command.store(number, Ordering::Release);
     }
 
+    /// Names the pipeline that the command runs from now on.
+    pub fn set_pipeline(&self, pipeline: u64) {
+        self.pipeline.store(pipeline, Ordering::Relaxed);
+    }
+
     /// Returns the command that has begun, for its draws and dispatches.
     pub fn running(&self) -> RunningCommand {
         RunningCommand {

@@ -77,24 +77,13 @@ fn at(address: u64) -> DeviceLocation {
     (BufferOrAddress::Addresses, address)
 }
 
-impl IndirectKind {
-    /// Returns the size of a command's parameters in bytes.
-    fn bytes(self) -> u64 {
-        match self {
-            IndirectKind::Vertices => 16,
-            IndirectKind::Indexed => 20,
-            IndirectKind::MeshTasks => 12,
-        }
-    }
-}
-
 fn draws(
     range: newer::StridedDeviceAddressRangeKHR,
     draw_count: u32,
     count: Option<newer::DeviceAddressRangeKHR>,
     kind: IndirectKind,
 ) -> Command {
-    let commands = indirect_commands(draw_count, range, kind.bytes());
+    let commands = indirect_commands(draw_count, range, kind.bytes().into());
     Command::DrawIndirect(Box::new(DrawIndirect {
         location: at(commands.address),
         count: count.map(|range| at(range.address)),

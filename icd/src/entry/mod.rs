@@ -20,6 +20,7 @@ mod descriptor_write;
 pub mod device;
 pub mod device_fault;
 mod external;
+pub mod generated_commands;
 pub mod host_image_copy;
 pub mod instance;
 pub mod physical_device;

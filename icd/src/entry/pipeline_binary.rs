@@ -1,4 +1,4 @@
-//! VK_KHR_pipeline_binary: binaries of stages and keys of pipelines (`object::pipeline_binary`).
+//! VK_KHR_pipeline_binary: binaries of stages and keys of pipelines (`object::{pipeline_binary,pipeline_key}`).
 
 use super::memory_of;
 use super::pipeline_info;
@@ -11,7 +11,8 @@ use crate::ffi::pointer::{find, slice, slice_mut};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Requirement, ext, row};
 use crate::object::pipeline::{Pipeline, PipelineBuilder, PipelineError, StageCreateInfo};
-use crate::object::pipeline_binary::{Key, PipelineBinary, global_key, pipeline_key};
+use crate::object::pipeline_binary::{Key, PipelineBinary};
+use crate::object::pipeline_key::{global_key, pipeline_key};
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::shader_compiler::tiered::{StageOwner, TieredCode};
 use core::ffi::c_void;
@@ -92,6 +93,7 @@ impl Source<'_> {
     ) -> Result<Source<'a>, vk::Result> {
         // SAFETY: `info` is valid with its pointers and handles in all blocks of this function.
         if let Some(all) = unsafe { info.p_keys_and_data_info.as_ref() } {
+            device.compiler.expect_stored_stages();
             let count = all.binary_count;
             // SAFETY: the arrays have this number of elements.
             return Ok(unsafe {
@@ -149,10 +151,11 @@ impl Source<'_> {
             }
         };
         fallible::available(2 * data.data_size)?;
-        // SAFETY: the pointer is null or points to as many bytes, as the `# Safety` section demands.
-        let bytes: &[u8] = match data.p_data.is_null() {
-            true => &[],
-            false => unsafe { std::slice::from_raw_parts(data.p_data.cast(), data.data_size) },
+        let bytes: &[u8] = if data.p_data.is_null() {
+            &[]
+        } else {
+            // SAFETY: the pointer is not null, so it points to as many bytes.
+            unsafe { std::slice::from_raw_parts(data.p_data.cast(), data.data_size) }
         };
         let key = keys.key.get(..keys.key_size as usize).unwrap_or_default();
         PipelineBinary::of_data(key, bytes).map_err(|reason| {

@@ -181,6 +181,16 @@ unsafe fn fill_requirements2(out: *mut vk::MemoryRequirements2<'_>, requirements
     }
 }
 
+/// Fills in the requirements of a buffer without bytes, in which generated commands would be
+/// preprocessed.
+///
+/// # Safety
+/// `out` is a valid structure with a valid chain.
+pub(super) unsafe fn fill_generated_requirements(out: *mut vk::MemoryRequirements2<'_>) {
+    // SAFETY: the structure is valid, as the `# Safety` section demands.
+    unsafe { fill_requirements2(out, requirements(0, 64, false)) }
+}
+
 /// Returns the data that `vkGet*OpaqueCaptureDescriptorDataEXT` gave in an earlier run.
 ///
 /// # Safety

@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Requirement};
 
 /// Tables of all families.
-pub static TABLES: [&[CommandRow]; 29] = [
+pub static TABLES: [&[CommandRow]; 30] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -32,6 +32,7 @@ pub static TABLES: [&[CommandRow]; 29] = [
     cmd_transform_feedback::COMMANDS,
     cmd_transfer::COMMANDS,
     cmd_address::COMMANDS,
+    generated_commands::COMMANDS,
     calibration::COMMANDS,
     external::COMMANDS,
     host_image_copy::COMMANDS,

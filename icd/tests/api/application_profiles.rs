@@ -214,7 +214,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_EXT_physical_device_drm", "a CPU has no device node"),
     ("VK_EXT_image_compression_control", "images are not compressed"),
     ("VK_AMD_buffer_marker", "an extension of one vendor's hardware"),
-    ("VK_EXT_device_generated_commands", LATER),
     ("VK_EXT_conservative_rasterization", LATER),
     ("VK_EXT_shader_64bit_indexing", LATER),
     ("VK_KHR_fragment_shader_barycentric", LATER),

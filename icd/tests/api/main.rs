@@ -7,6 +7,8 @@
 mod binaries;
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/generated.rs"]
+mod generated;
 #[path = "../common/pipeline.rs"]
 mod pipeline;
 
@@ -30,6 +32,7 @@ mod device_group;
 mod dynamic_state;
 mod extended_flags;
 mod floats;
+mod generated_commands;
 mod invocation_groups;
 mod layers;
 mod leftover_data;

@@ -135,20 +135,23 @@ pub struct Commands {
     release: Release,
 }
 
-/// Creates a device with pipeline binaries, module identifiers and more.
+/// Creates a device with pipeline binaries, module identifiers, shader objects and more.
 pub fn context(instance: &[&CStr], more: &mut [&mut dyn Chain]) -> (Context, Commands) {
     let mut binaries = enabled();
     let mut identifiers = vk::PhysicalDeviceShaderModuleIdentifierFeaturesEXT::default().shader_module_identifier(true);
     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
+    let mut objects = vk::PhysicalDeviceShaderObjectFeaturesEXT::default().shader_object(true);
     let mut control = vk::PhysicalDevicePipelineCreationCacheControlFeatures::default();
     control.pipeline_creation_cache_control = vk::TRUE;
-    let mut features: Vec<&mut dyn Chain> = vec![&mut binaries, &mut identifiers, &mut rendering, &mut control];
+    let mut features: Vec<&mut dyn Chain> =
+        vec![&mut binaries, &mut identifiers, &mut rendering, &mut objects, &mut control];
     features.extend(more.iter_mut().map(|feature| &mut **feature as &mut dyn Chain));
     let names = [
         c"VK_KHR_dynamic_rendering",
         c"VK_KHR_pipeline_binary",
         c"VK_EXT_shader_module_identifier",
         c"VK_EXT_validation_cache",
+        c"VK_EXT_shader_object",
     ];
     let c = Context::with(instance, &names, &mut features);
     let commands = Commands::new(&c);

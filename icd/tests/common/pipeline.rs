@@ -59,6 +59,10 @@ impl Set {
         }
     }
 
+    pub fn set_layout(&self) -> vk::DescriptorSetLayout {
+        self.set_layout
+    }
+
     fn write(&self, binding: u32, ty: vk::DescriptorType) -> vk::WriteDescriptorSet<'_> {
         vk::WriteDescriptorSet::default().dst_set(self.set).dst_binding(binding).descriptor_type(ty)
     }

@@ -12,8 +12,8 @@ pub const ONE: Coordinate = 1 << 16;
 /// floats.
 pub type Coordinate = u32;
 
-/// Length of the shortest segment. Inside of a triangle a third of it is not 0, so that no inner
-/// vertex lies on an edge of the patch.
+/// Least length of the shortest segment. Inside of a triangle a third of it is not 0, so that no
+/// inner vertex lies on an edge of the patch.
 const MIN_SEGMENT: Coordinate = 2;
 
 /// The division of an edge. Two divisions with the same fields have the same vertices.
@@ -62,9 +62,9 @@ impl Division {
     /// Returns the position of vertex `i` of 0 to `segments`; vertex `segments - i` lies at one
     /// minus that.
     ///
-    /// The first and last segments are the shorter ones: `f` segments of length 1 / `f` would fill
-    /// the edge, `segments - 2` of them exist, and the two share the rest. As the specification
-    /// demands, their length falls as `segments - f` grows, from 1 / `f` to (almost) nothing at 2.
+    /// A division is between that into `segments - 2` equal segments and that into `segments`
+    /// equal ones, by how far its level is from the one to the other. The two additional segments
+    /// begin with no length at a vertex of the former ([`Division::split`]).
     pub fn vertex(self, i: u32) -> Coordinate {
         if 2 * i > self.segments {
             return ONE - self.vertex(self.segments - i);
@@ -72,12 +72,34 @@ impl Division {
         if i == 0 {
             return 0;
         }
-        let (n, f) = (f64::from(self.segments), f64::from(self.level));
-        let first = (1.0 - (n - 2.0) / f) / 2.0;
-        // Rounds to nearest: no value is negative, and a segment that would be too short becomes
-        // the shortest.
-        let place = ((first + f64::from(i - 1) / f) * f64::from(ONE) + 0.5) as Coordinate;
-        if self.level > 1.0 { place.max(MIN_SEGMENT) } else { place }
+        let n = f64::from(self.segments);
+        let fewer = self.segments.saturating_sub(2);
+        // The share of the division into more segments: 1 for equal spacing.
+        let mut share = (f64::from(self.level) - f64::from(fewer)) / 2.0;
+        if share > 0.0 {
+            share = share.max(n * f64::from(MIN_SEGMENT) / f64::from(ONE));
+        }
+        let before = if i > self.split() { i - 1 } else { i };
+        let place = (1.0 - share) * f64::from(before) / f64::from(fewer.max(1)) + share * f64::from(i) / n;
+        // Rounds to nearest: no value is negative.
+        (place * f64::from(ONE) + 0.5) as Coordinate
+    }
+
+    /// Returns the vertex of half of the division into two segments less, at which a segment
+    /// begins. The specification leaves its choice open; this is the one of Direct3D 11, which
+    /// hardware makes and of which the CTS has images. Growing levels insert vertices as evenly as
+    /// binary fractions are spread: behind the last vertex that has not been split since their
+    /// number was a power of two.
+    fn split(self) -> u32 {
+        let fewer = self.segments.saturating_sub(2);
+        // The number of segments of a half, without one in the middle.
+        let half = fewer / 2;
+        match half.checked_ilog2() {
+            // One segment becomes three, which grow from both ends.
+            None if fewer == 1 => 0,
+            None => 1,
+            Some(power) => 2 * (half ^ 1 << power) + 1,
+        }
     }
 
     /// Returns the positions of all vertices.
@@ -133,8 +155,8 @@ mod tests {
         }
     }
 
-    /// Tests that all segments except the first and the last are equally long, and that those two
-    /// are no longer and shrink as the level falls.
+    /// Tests that all segments except two are equally long, and that those two are no longer, lie
+    /// symmetrically, and shrink as the level falls.
     #[test]
     fn two_segments_are_shorter() {
         for spacing in ALL {
@@ -144,14 +166,18 @@ mod tests {
                 let all: Vec<_> = division.vertices().map(f64::from).collect();
                 let lengths: Vec<_> = all.windows(2).map(|w| w[1] - w[0]).collect();
                 let n = lengths.len();
-                assert!((lengths[0] - lengths[n - 1]).abs() <= 1.0, "{spacing:?} {level}");
+                let short = division.split() as usize;
                 if n < 3 {
                     continue;
                 }
-                for length in &lengths[1..n - 1] {
-                    assert!((length - lengths[1]).abs() <= 2.0 && lengths[0] <= length + 2.0, "{spacing:?} {level}");
+                let mirrored = n - 1 - short;
+                assert!(short < mirrored && lengths[short] == lengths[mirrored], "{spacing:?} {level}");
+                let others: Vec<_> = (0..n).filter(|i| ![short, mirrored].contains(i)).map(|i| lengths[i]).collect();
+                for length in &others {
+                    assert!((length - others[0]).abs() <= 2.0, "{spacing:?} {level}");
+                    assert!(lengths[short] <= length + 2.0, "{spacing:?} {level}");
                 }
-                let relative = lengths[0] / lengths[1];
+                let relative = lengths[short] / others[0];
                 if let Some((segments, smaller)) = before.filter(|b| b.0 == division.segments) {
                     assert!(relative >= smaller - 1e-2, "{spacing:?} {level}: {relative} of {segments}");
                 }
@@ -161,5 +187,27 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Tests the vertices that split, and positions between two divisions.
+    #[test]
+    fn segments_begin_where_those_of_direct3d_11_do() {
+        let split = |segments| Division { segments, level: segments as f32 }.split();
+        assert_eq!([4, 6, 8, 10, 12, 14, 16, 18].map(split), [1, 1, 3, 1, 3, 5, 7, 1]);
+        assert_eq!([3, 5, 7, 9, 11, 13, 15, 17].map(split), [0, 1, 1, 3, 1, 3, 5, 7]);
+        // A quarter of the way from 4 to 6 segments, and from 3 to 5.
+        let positions = |level, spacing| -> Vec<f32> {
+            Division::new(level, spacing).vertices().map(|x| x as f32 / ONE as f32).collect()
+        };
+        let near = |found: Vec<f32>, expected: &[f32]| {
+            let is_near = found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-4);
+            assert!(is_near && found.len() == expected.len(), "{found:?} {expected:?}");
+        };
+        let long = 0.75 / 4.0 + 0.25 / 6.0;
+        let short = 0.25 / 6.0;
+        let even = [0.0, long, long + short, 0.5, 1.0 - long - short, 1.0 - long, 1.0];
+        near(positions(4.5, Spacing::FractionalEven), &even);
+        let (long, short) = (0.75 / 3.0 + 0.25 / 5.0, 0.25 / 5.0);
+        near(positions(3.5, Spacing::FractionalOdd), &[0.0, long, long + short, 1.0 - long - short, 1.0 - long, 1.0]);
     }
 }

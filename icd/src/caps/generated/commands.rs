@@ -194,6 +194,11 @@ commands! {
         vkCmdSetDescriptorBufferOffsets2EXT vkCmdBindDescriptorBufferEmbeddedSamplers2EXT;
     [Ext(E::VK_KHR_copy_memory_indirect)]: vkCmdCopyMemoryIndirectKHR
         vkCmdCopyMemoryToImageIndirectKHR;
+    [Ext(E::VK_EXT_device_generated_commands)]: vkGetGeneratedCommandsMemoryRequirementsEXT
+        vkCmdPreprocessGeneratedCommandsEXT vkCmdExecuteGeneratedCommandsEXT
+        vkCreateIndirectCommandsLayoutEXT vkDestroyIndirectCommandsLayoutEXT
+        vkCreateIndirectExecutionSetEXT vkDestroyIndirectExecutionSetEXT
+        vkUpdateIndirectExecutionSetPipelineEXT vkUpdateIndirectExecutionSetShaderEXT;
     [Ext(E::VK_NV_cooperative_matrix2)]:
         vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV;
     [Ext(E::VK_KHR_maintenance10)]: vkCmdEndRendering2KHR;

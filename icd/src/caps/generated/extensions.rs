@@ -373,6 +373,9 @@ registry_facts! {
     VK_KHR_copy_memory_indirect 1 Device None
         [Dependency::Any(&[Dependency::All(&[Ext(E::VK_KHR_get_physical_device_properties2),
         Ext(E::VK_KHR_buffer_device_address)]), Core(V1_2)])];
+    VK_EXT_device_generated_commands 1 Device None
+        [Dependency::Any(&[Dependency::All(&[Dependency::Any(&[Ext(E::VK_KHR_buffer_device_address),
+        Core(V1_2)]), Ext(E::VK_KHR_maintenance5)]), Core(V1_3)])];
     VK_EXT_post_depth_coverage 1 Device None [];
     VK_EXT_border_color_swizzle 1 Device None [Ext(E::VK_EXT_custom_border_color)];
     VK_EXT_hdr_metadata 3 Device None [Ext(E::VK_KHR_swapchain)];

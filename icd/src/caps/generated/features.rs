@@ -92,6 +92,9 @@ structures! {
         runtimeDescriptorArray;
     PhysicalDeviceDeviceAddressCommandsFeaturesKHR 1000318006
         [Ext(E::VK_KHR_device_address_commands)]: deviceAddressCommands;
+    PhysicalDeviceDeviceGeneratedCommandsFeaturesEXT 1000572000
+        [Ext(E::VK_EXT_device_generated_commands)]: deviceGeneratedCommands
+        dynamicGeneratedPipelineLayout;
     PhysicalDeviceDynamicRenderingFeatures 1000044003 [Ext(E::VK_KHR_dynamic_rendering),
         Core(V1_3)]: dynamicRendering;
     PhysicalDeviceDynamicRenderingLocalReadFeatures 1000232000
@@ -533,6 +536,7 @@ mandatory! {
     [Ext(E::VK_NV_shader_atomic_float16_vector)]: shaderFloat16VectorAtomics;
     [Ext(E::VK_EXT_shader_replicated_composites)]: shaderReplicatedComposites;
     [Ext(E::VK_EXT_shader_float8)]: shaderFloat8;
+    [Ext(E::VK_EXT_device_generated_commands)]: deviceGeneratedCommands;
     [Ext(E::VK_KHR_maintenance8)]: maintenance8;
     [Ext(E::VK_KHR_maintenance9)]: maintenance9;
     [Ext(E::VK_NV_cooperative_matrix2)]: cooperativeMatrixWorkgroupScope

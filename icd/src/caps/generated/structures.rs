@@ -20,8 +20,34 @@ structures! {
     DescriptorSetAndBindingMappingEXT = 1000135005 { descriptor_set: u32, first_binding: u32,
         binding_count: u32, resource_mask: u32, source: i32, source_data: [u64; 7], }
     DevicePipelineBinaryInternalCacheControlKHR = 1000483008 { disable_internal_cache, }
+    GeneratedCommandsInfoEXT = 1000572004 { shader_stages: ShaderStageFlags,
+        indirect_execution_set: IndirectExecutionSetEXT,
+        indirect_commands_layout: IndirectCommandsLayoutEXT, indirect_address: DeviceAddress,
+        indirect_address_size: DeviceSize, preprocess_address: DeviceAddress,
+        preprocess_size: DeviceSize, max_sequence_count: u32, sequence_count_address: DeviceAddress,
+        max_draw_count: u32, }
+    GeneratedCommandsMemoryRequirementsInfoEXT = 1000572002 {
+        indirect_execution_set: IndirectExecutionSetEXT,
+        indirect_commands_layout: IndirectCommandsLayoutEXT, max_sequence_count: u32,
+        max_draw_count: u32, }
+    GeneratedCommandsPipelineInfoEXT = 1000572013 { pipeline: Pipeline, }
+    GeneratedCommandsShaderInfoEXT = 1000572014 { shader_count: u32, p_shaders: *const ShaderEXT, }
     ImageDescriptorInfoEXT = 1000135001 { p_view: *const ImageViewCreateInfo<'a>,
         layout: ImageLayout, }
+    IndirectCommandsLayoutCreateInfoEXT = 1000572006 { flags: u32, shader_stages: ShaderStageFlags,
+        indirect_stride: u32, pipeline_layout: PipelineLayout, token_count: u32,
+        p_tokens: *const IndirectCommandsLayoutTokenEXT<'a>, }
+    IndirectCommandsLayoutTokenEXT = 1000572007 { ty: i32, data: *const c_void, offset: u32, }
+    IndirectExecutionSetCreateInfoEXT = 1000572003 { ty: i32, info: *const c_void, }
+    IndirectExecutionSetPipelineInfoEXT = 1000572010 { initial_pipeline: Pipeline,
+        max_pipeline_count: u32, }
+    IndirectExecutionSetShaderInfoEXT = 1000572011 { shader_count: u32,
+        p_initial_shaders: *const ShaderEXT,
+        p_set_layout_infos: *const IndirectExecutionSetShaderLayoutInfoEXT<'a>,
+        max_shader_count: u32, push_constant_range_count: u32,
+        p_push_constant_ranges: *const PushConstantRange, }
+    IndirectExecutionSetShaderLayoutInfoEXT = 1000572012 { set_layout_count: u32,
+        p_set_layouts: *const DescriptorSetLayout, }
     MemoryBarrierAccessFlags3KHR = 1000574002 { src_access_mask3: u64, dst_access_mask3: u64, }
     OpaqueCaptureDataCreateInfoEXT = 1000135007 { p_data: *const HostAddressRangeEXT, }
     PhysicalDeviceComputeShaderDerivativesPropertiesKHR = 1000511000 {
@@ -40,6 +66,16 @@ structures! {
         buffer_descriptor_alignment: DeviceSize, max_push_data_size: DeviceSize,
         image_capture_replay_opaque_data_size: usize, max_descriptor_heap_embedded_samplers: u32,
         sampler_ycbcr_conversion_count: u32, sparse_descriptor_heaps, protected_descriptor_heaps, }
+    PhysicalDeviceDeviceGeneratedCommandsPropertiesEXT = 1000572001 {
+        max_indirect_pipeline_count: u32, max_indirect_shader_object_count: u32,
+        max_indirect_sequence_count: u32, max_indirect_commands_token_count: u32,
+        max_indirect_commands_token_offset: u32, max_indirect_commands_indirect_stride: u32,
+        supported_indirect_commands_input_modes: u32,
+        supported_indirect_commands_shader_stages: ShaderStageFlags,
+        supported_indirect_commands_shader_stages_pipeline_binding: ShaderStageFlags,
+        supported_indirect_commands_shader_stages_shader_binding: ShaderStageFlags,
+        device_generated_commands_transform_feedback,
+        device_generated_commands_multi_draw_indirect_count, }
     PhysicalDeviceLayeredApiPropertiesKHR = 1000562003 { vendor_id: u32, device_id: u32,
         layered_api: i32, device_name: [c_char; MAX_PHYSICAL_DEVICE_NAME_SIZE], }
     PhysicalDeviceLayeredApiPropertiesListKHR = 1000562002 { layered_api_count: u32,
@@ -109,6 +145,8 @@ structures! {
     SurfaceCapabilitiesPresentWait2KHR = 1000480000 { present_wait2_supported, }
     TexelBufferDescriptorInfoEXT = 1000135000 { format: Format,
         address_range: DeviceAddressRangeKHR, }
+    WriteIndirectExecutionSetPipelineEXT = 1000572008 { index: u32, pipeline: Pipeline, }
+    WriteIndirectExecutionSetShaderEXT = 1000572009 { index: u32, shader: ShaderEXT, }
 }
 
 // Types of commands that `ash` lacks.
@@ -139,6 +177,24 @@ pointers! {
     PFN_vkCmdCopyMemoryIndirectKHR: (CommandBuffer, *const CopyMemoryIndirectInfoKHR<'_>);
     PFN_vkCmdCopyMemoryToImageIndirectKHR: (CommandBuffer,
         *const CopyMemoryToImageIndirectInfoKHR<'_>);
+    PFN_vkGetGeneratedCommandsMemoryRequirementsEXT: (Device,
+        *const GeneratedCommandsMemoryRequirementsInfoEXT<'_>, *mut MemoryRequirements2<'_>);
+    PFN_vkCmdPreprocessGeneratedCommandsEXT: (CommandBuffer, *const GeneratedCommandsInfoEXT<'_>,
+        CommandBuffer);
+    PFN_vkCmdExecuteGeneratedCommandsEXT: (CommandBuffer, Bool32,
+        *const GeneratedCommandsInfoEXT<'_>);
+    PFN_vkCreateIndirectCommandsLayoutEXT: (Device, *const IndirectCommandsLayoutCreateInfoEXT<'_>,
+        *const AllocationCallbacks<'_>, *mut IndirectCommandsLayoutEXT) -> Result;
+    PFN_vkDestroyIndirectCommandsLayoutEXT: (Device, IndirectCommandsLayoutEXT,
+        *const AllocationCallbacks<'_>);
+    PFN_vkCreateIndirectExecutionSetEXT: (Device, *const IndirectExecutionSetCreateInfoEXT<'_>,
+        *const AllocationCallbacks<'_>, *mut IndirectExecutionSetEXT) -> Result;
+    PFN_vkDestroyIndirectExecutionSetEXT: (Device, IndirectExecutionSetEXT,
+        *const AllocationCallbacks<'_>);
+    PFN_vkUpdateIndirectExecutionSetPipelineEXT: (Device, IndirectExecutionSetEXT, u32,
+        *const WriteIndirectExecutionSetPipelineEXT<'_>);
+    PFN_vkUpdateIndirectExecutionSetShaderEXT: (Device, IndirectExecutionSetEXT, u32,
+        *const WriteIndirectExecutionSetShaderEXT<'_>);
     PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV: (PhysicalDevice,
         *mut u32, *mut CooperativeMatrixFlexibleDimensionsPropertiesNV<'_>) -> Result;
     PFN_vkCmdEndRendering2KHR: (CommandBuffer, *const RenderingEndInfoKHR<'_>);

@@ -259,13 +259,17 @@ fn parameters_of(c: &ShaderContext) -> DrawParameters {
     }
 }
 
-/// Changes the parameters, in a copy if a deferred draw still refers to the context.
-fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
+/// Returns a context to be changed: a copy if a deferred draw still refers to it.
+fn unshared(context: &mut Arc<ShaderContext>) -> Option<&mut ShaderContext> {
     if Arc::get_mut(context).is_none() {
         let c = &**context;
         *context = Arc::new(ShaderContext { dynamic_buffers: c.dynamic_buffers.clone(), ..*c });
     }
-    if let Some(c) = Arc::get_mut(context) {
+    Arc::get_mut(context)
+}
+
+fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
+    if let Some(c) = unshared(context) {
         c.num_workgroups = p.num_workgroups;
         c.base_vertex = p.base_vertex;
         c.base_instance = p.base_instance;
@@ -329,11 +333,13 @@ impl Executor<'_> {
         }
     }
 
+    /// Writes push constants, in the contexts too, which are cheaper to change than to build.
     pub(super) fn push_constants(&mut self, offset: u32, bytes: &[u8]) {
-        let start = offset as usize;
-        if let Some(to) = self.state.push_constants.0.get_mut(start..start + bytes.len()) {
-            to.copy_from_slice(bytes);
+        let range = offset as usize..offset as usize + bytes.len();
+        let Some(to) = self.state.push_constants.0.get_mut(range.clone()) else { return };
+        to.copy_from_slice(bytes);
+        for (_, context) in self.state.points.iter_mut().filter_map(|point| point.context.as_mut()) {
+            unshared(context).into_iter().for_each(|c| c.push_constants[range.clone()].copy_from_slice(bytes));
         }
-        self.state.points.iter_mut().for_each(|point| point.context = None);
     }
 }

@@ -2,12 +2,14 @@
 
 use super::Executor;
 use super::bind::DrawParameters;
+use super::device_range::words_at;
 use crate::command::{ConditionalRendering, DeviceLocation, DrawIndirect, DrawMulti, IndirectKind};
 use crate::device::fault::Cause;
 use crate::object::bind_point::BindPoint;
 use crate::object::pipeline_state::join;
 use crate::object::program::{BoundProgram, ExecutableStages};
 use ash::vk;
+use base::mem::DeviceMemory;
 use execution::Dispatch;
 use rasterizer::RenderPassInstance;
 use rasterizer::api::{Draw, DrawCounts, statistic};
@@ -16,7 +18,7 @@ use std::sync::atomic::Ordering;
 
 /// Kind and counts of a draw.
 #[derive(Clone, Copy)]
-enum DrawKind {
+pub(super) enum DrawKind {
     Vertices(DrawCounts),
     Indexed(DrawCounts),
     /// A draw of this number of mesh workgroups.
@@ -24,6 +26,18 @@ enum DrawKind {
 }
 
 impl DrawKind {
+    /// Reads the structure of an indirect draw; `None` if it is not in the memory.
+    pub fn read(kind: IndirectKind, memory: DeviceMemory, offset: u64) -> Option<DrawKind> {
+        Some(match kind {
+            IndirectKind::Vertices => {
+                let [count, instances, first, first_instance] = words_at(memory, offset)?;
+                DrawKind::Vertices(DrawCounts { count, instances, first, vertex_offset: 0, first_instance })
+            }
+            IndirectKind::Indexed => DrawKind::Indexed(indexed_counts(words_at(memory, offset)?)),
+            IndirectKind::MeshTasks => DrawKind::MeshTasks(words_at(memory, offset)?),
+        })
+    }
+
     fn is_empty(&self) -> bool {
         match self {
             DrawKind::Vertices(counts) | DrawKind::Indexed(counts) => counts.count == 0 || counts.instances == 0,
@@ -110,33 +124,25 @@ impl Executor<'_> {
             },
             None => c.draw_count,
         };
-        for i in 0..limit {
-            if self.device.abort.load(Ordering::Relaxed) != 0 {
-                return;
-            }
-            let (base, first) = &c.location;
-            let offset = first.saturating_add(u64::from(i).saturating_mul(c.stride));
-            let counts = |[count, instances, first, first_instance]: [u32; 4]| DrawCounts {
-                count,
-                instances,
-                first,
-                vertex_offset: 0,
-                first_instance,
-            };
-            let drawn = match c.kind {
-                IndirectKind::Vertices => self.read_words(base, offset).map(|words| DrawKind::Vertices(counts(words))),
-                IndirectKind::Indexed => {
-                    self.read_words(base, offset).map(|words| DrawKind::Indexed(indexed_counts(words)))
-                }
-                IndirectKind::MeshTasks => self.read_words(base, offset).map(DrawKind::MeshTasks),
-            };
-            let Some(drawn) = drawn else {
-                return self
-                    .device
-                    .report_invalid_usage(&format!("an indirect draw reads where no memory is (draw {i})"));
-            };
-            self.draw_one(drawn, Some(i));
+        if let Err(number) = self.draw_indirectly(c, limit) {
+            self.device.report_invalid_usage(&format!("an indirect draw reads where no memory is (draw {number})"));
         }
+    }
+
+    /// Executes `count` indirect draws. The error is the number of a draw that reads where no
+    /// memory is, at which execution ends.
+    pub(super) fn draw_indirectly(&mut self, c: &DrawIndirect, count: u32) -> Result<(), u32> {
+        let (base, first) = &c.location;
+        for number in 0..count {
+            if self.device.abort.load(Ordering::Relaxed) != 0 {
+                break;
+            }
+            let offset = first.saturating_add(u64::from(number).saturating_mul(c.stride));
+            let memory = self.exact_memory(base, offset, c.kind.bytes().into());
+            let drawn = memory.and_then(|memory| DrawKind::read(c.kind, memory, 0)).ok_or(number)?;
+            self.draw_one(drawn, Some(number));
+        }
+        Ok(())
     }
 
     /// Draws with counts; `number` is the number of the draw in its command, if that has several.
@@ -144,7 +150,7 @@ impl Executor<'_> {
         self.draw_one(if indexed { DrawKind::Indexed(counts) } else { DrawKind::Vertices(counts) }, number);
     }
 
-    fn draw_one(&mut self, drawn: DrawKind, number: Option<u32>) {
+    pub(super) fn draw_one(&mut self, drawn: DrawKind, number: Option<u32>) {
         let device = self.device;
         let Some(program) = self.program(BindPoint::Graphics) else { return };
         let ExecutableStages::Graphics(stages) = program.stages().executable() else { return };
@@ -225,14 +231,22 @@ impl Executor<'_> {
     }
 
     pub(super) fn dispatch(&mut self, base: [u32; 3], groups: [u32; 3]) {
-        let device = self.device;
         let Some(program) = self.program(BindPoint::Compute) else { return };
+        self.queue.watched.begin(program.number());
+        self.dispatch_program(&program, base, groups);
+        self.queue.watched.end();
+    }
+
+    /// Dispatches workgroups of the bound program, as a part of the command that the watchdog
+    /// observes.
+    pub(super) fn dispatch_program(&mut self, program: &BoundProgram, base: [u32; 3], groups: [u32; 3]) {
+        let device = self.device;
         let ExecutableStages::Compute(stage) = program.stages().executable() else { return };
         if groups.contains(&0) {
             return;
         }
         if let Err(message) = program.stages().ready() {
-            return self.lose_without_code(&program, &message);
+            return self.lose_without_code(program, &message);
         }
         let parameters = DrawParameters { num_workgroups: groups, ..Default::default() };
         let point = &mut self.state.points[BindPoint::Compute];
@@ -242,11 +256,9 @@ impl Executor<'_> {
             &self.state.push_constants.0,
             parameters,
         );
-        self.queue.watched.begin(program.number());
         let dispatch = Dispatch { running: self.queue.watched.running(), stage: stage.clone(), context, base, groups };
         let invocations = execution::dispatch(device.engine.pool(), &dispatch);
         self.queries.count(statistic::COMPUTE_INVOCATIONS, invocations);
-        self.queue.watched.end();
     }
 
     /// Loses the device because code generation failed after creation. This is an error of Grus,

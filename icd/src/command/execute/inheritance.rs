@@ -8,7 +8,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::state::index_memory;
+use super::device_range::first_part;
 use super::{CommandState, Executor};
 use crate::caps::extensions::Extension;
 use crate::command::{BufferOrAddress, DeviceLocation};
@@ -100,7 +100,7 @@ impl Executor<'_> {
         if let (Some(index_buffer), Some(BufferBinding { location, size })) = (index_buffer, &bindings.index) {
             (index_buffer.range, index_buffer.before) = match location {
                 (BufferOrAddress::Buffer(buffer), offset) => (buffer.range(*offset, *size), 0),
-                (BufferOrAddress::Addresses, address) => index_memory(*address, &heap.live_parts(*address, *size)),
+                (BufferOrAddress::Addresses, address) => first_part(*address, &heap.live_parts(*address, *size)),
             };
         }
         for (range, binding) in feedback.buffers_mut().iter_mut().zip(&bindings.feedback) {

@@ -8,6 +8,7 @@ mod bind;
 mod descriptor_buffer;
 mod device_range;
 mod draw;
+mod generated;
 mod indirect_copy;
 mod inheritance;
 mod query;
@@ -109,7 +110,7 @@ impl<'d> Executor<'d> {
     fn command(&mut self, command: &Command) {
         match command {
             Command::BindProgram(program) => self.bind_program(program),
-            Command::BindShaders(c) => self.bind_shaders(c),
+            Command::BindShaders(c) => self.bind_shaders(c.bind_point, &c.shaders),
             Command::BindDescriptorSets(c) => self.bind_descriptor_sets(c),
             Command::BindDescriptorBuffers(addresses) => self.bind_descriptor_buffers(addresses),
             Command::SetDescriptorBufferOffsets(c) => self.set_descriptor_buffer_offsets(c),
@@ -153,6 +154,7 @@ impl<'d> Executor<'d> {
             Command::EndConditionalRendering => self.discarding = false,
             Command::Dispatch { base, groups } => self.dispatch(*base, *groups),
             Command::DispatchIndirect(location) => self.dispatch_indirect(location),
+            Command::ExecuteGeneratedCommands(c) => self.execute_generated_commands(c),
             Command::ClearAttachments { attachments, rects } => self.clear_attachments(attachments, rects),
 
             Command::BindTransformFeedbackBuffers { first, ranges } => {

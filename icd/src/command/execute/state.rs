@@ -3,16 +3,18 @@
 #![forbid(unsafe_code)]
 
 use super::Executor;
+use super::device_range::first_part;
 use super::inheritance::BindingKind;
-use crate::command::{BindShaders, BufferOrAddress, DeviceLocation, VertexBufferBinding};
+use crate::command::{BufferOrAddress, DeviceLocation, VertexBufferBinding};
 use crate::object::bind_point::BindPoint;
+use crate::object::bound_shaders::ProgramError;
 use crate::object::pipeline_state::{BindingStride, DynamicState, StateMask, Values};
 use crate::object::program::BoundProgram;
+use crate::object::shader_object::ShaderObject;
 use base::limits::MAX_VERTEX_BINDINGS;
-use base::mem::MemoryRange;
 use base::partial_range::PartialRange;
+use base::shader::Stage;
 use rasterizer::api::IndexBuffer;
-use std::ops::Range;
 use std::sync::Arc;
 
 impl Executor<'_> {
@@ -25,27 +27,22 @@ impl Executor<'_> {
     }
 
     /// Binds shader objects, which unbinds the program of a pipeline.
-    pub(super) fn bind_shaders(&mut self, c: &BindShaders) {
-        let point = &mut self.state.points[c.bind_point];
+    pub(super) fn bind_shaders(&mut self, bind_point: BindPoint, shaders: &[(Stage, Option<Arc<ShaderObject>>)]) {
+        let point = &mut self.state.points[bind_point];
         if point.has_state() {
             // Rows that no command sets have no value of the pipeline any more.
             self.state.values.take(&Values::default(), StateMask::fixed());
             self.state.joined_draw_state = None;
         }
-        point.bind_shaders(&c.shaders);
+        point.bind_shaders(shaders);
     }
 
     /// Returns the program of a bind point, after linking the shader objects that are bound to it
     /// if they have changed. Reports why there is none.
     pub(super) fn program(&mut self, bind_point: BindPoint) -> Option<Arc<BoundProgram>> {
         let device = self.device;
-        match self.state.points[bind_point].program(&device.linker, &device.layouts) {
-            Ok((program, is_new)) => {
-                if is_new {
-                    device.faults.register(&program);
-                }
-                Some(program)
-            }
+        match self.find_program(bind_point) {
+            Ok(program) => Some(program),
             Err(None) => {
                 device.report_invalid_usage(&format!(
                     "neither a pipeline nor a shader object is bound to the bind point {bind_point:?}"
@@ -59,18 +56,34 @@ impl Executor<'_> {
         }
     }
 
+    /// Returns the program as [`Executor::program`] does, or the reason why there is none; `None` if
+    /// nothing is bound.
+    pub(super) fn find_program(&mut self, bind_point: BindPoint) -> Result<Arc<BoundProgram>, Option<ProgramError>> {
+        let device = self.device;
+        let (program, is_new) = self.state.points[bind_point].program(&device.linker, &device.layouts)?;
+        if is_new {
+            device.faults.register(&program);
+        }
+        Ok(program)
+    }
+
     pub(super) fn bind_vertex_buffers(&mut self, first: u32, buffers: &[VertexBufferBinding]) {
         for (number, b) in (first as usize..MAX_VERTEX_BINDINGS).zip(buffers) {
-            if self.state.vertex_buffers.len() <= number {
-                self.state.vertex_buffers.resize(number + 1, PartialRange::NULL);
-            }
-            self.state.vertex_buffers[number] = self.vertex_range(number, &b.location, b.size);
+            self.bind_vertex_range(number, self.vertex_range(number, &b.location, b.size));
             self.record_binding(BindingKind::Vertex(number), &b.location, b.size);
             if let Some(stride) = b.stride {
                 let stride = BindingStride { binding: number as u32, stride };
                 self.set_dynamic_state(&DynamicState::VertexInputBindingStride(stride));
             }
         }
+    }
+
+    /// Binds the memory of a vertex buffer.
+    pub(super) fn bind_vertex_range(&mut self, number: usize, range: PartialRange) {
+        if self.state.vertex_buffers.len() <= number {
+            self.state.vertex_buffers.resize(number + 1, PartialRange::NULL);
+        }
+        self.state.vertex_buffers[number] = range;
     }
 
     fn vertex_range(&self, number: usize, (base, offset): &DeviceLocation, size: u64) -> PartialRange {
@@ -86,7 +99,7 @@ impl Executor<'_> {
         let (base, offset) = location;
         let (range, before) = match base {
             BufferOrAddress::Buffer(_) => (self.range(base, *offset, size), 0),
-            BufferOrAddress::Addresses => index_memory(*offset, &self.live_parts("the index buffer", *offset, size)),
+            BufferOrAddress::Addresses => first_part(*offset, &self.live_parts("the index buffer", *offset, size)),
         };
         self.record_binding(BindingKind::Index, location, size);
         self.state.index_buffer = Some(IndexBuffer { range, before, index_bytes, restart: None });
@@ -100,17 +113,5 @@ impl Executor<'_> {
     pub(super) fn set_dynamic_state(&mut self, change: &DynamicState) {
         self.state.joined_draw_state = None;
         change.apply(&mut self.state.values);
-    }
-}
-
-/// Returns the memory of an index buffer at an address, which is the first of its live parts, and
-/// the number of bytes before it.
-pub(super) fn index_memory(address: u64, parts: &[Range<u64>]) -> (MemoryRange, u64) {
-    match parts {
-        [first, ..] => {
-            let address = address.wrapping_add(first.start) as *mut u8;
-            (MemoryRange { address, size: first.end - first.start }, first.start)
-        }
-        [] => (MemoryRange::NULL, 0),
     }
 }

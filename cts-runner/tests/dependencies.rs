@@ -225,6 +225,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::render_pass",
             "entry::resource",
             "entry::sampler",
+            "entry::shader_object",
             "entry::sparse",
             "entry::stage_source",
             "entry::sync",

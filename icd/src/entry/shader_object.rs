@@ -98,7 +98,9 @@ unsafe fn decode(info: &vk::ShaderCreateInfoEXT<'_>) -> Result<ShaderCreateInfo,
     unsafe {
         let (heap, layout) = if flags & flag::DESCRIPTOR_HEAP != 0 {
             let (mappings, samplers) = descriptor_heap::mappings(info.p_next, stage);
-            (Some(mappings), PipelineLayout::for_heap(vec![(stage, samplers)])?)
+            // Objects without embedded samplers have equal layouts.
+            let samplers = (!samplers.is_empty()).then_some((stage, samplers));
+            (Some(mappings), PipelineLayout::for_heap(samplers.into_iter().collect())?)
         } else {
             let sets = slice(info.p_set_layouts, info.set_layout_count);
             let sets = sets.iter().map(|set| optional::<SetLayout>(*set)).collect();

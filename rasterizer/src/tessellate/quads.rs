@@ -27,7 +27,7 @@ pub fn divide(pattern: &mut TessellationPattern, spacing: Spacing, levels: &Tess
     let inner = levels.inner.map(|level| Division::new(level, spacing));
     if outer.iter().chain(&inner).all(|d| d.segments == 1) {
         pattern.vertices.extend([[0, 0], [ONE, 0], [ONE, ONE], [0, ONE]]);
-        pattern.primitives.extend([0, 1, 2, 0, 2, 3]);
+        pattern.primitives.extend([0, 1, 3, 1, 2, 3]);
         return;
     }
     // If both inner levels are minimal, nothing lies between their outermost vertices and the
@@ -70,7 +70,9 @@ impl InnerGrid {
             for i in 1..columns - 1 {
                 let [a, b, c, d] = [[i, j], [i + 1, j], [i + 1, j + 1], [i, j + 1]].map(|at| grid.number(at));
                 // Diagonals run towards the middle, so that rings around it have mitred corners.
-                if (2 * i + 1 < columns) == (2 * j + 1 < rows) {
+                // That of the middle itself is the one of a rectangle that is not divided.
+                let is_middle = [2 * i + 1, 2 * j + 1] == [columns, rows];
+                if !is_middle && (2 * i + 1 < columns) == (2 * j + 1 < rows) {
                     pattern.primitives.extend([a, b, c, a, c, d]);
                 } else {
                     pattern.primitives.extend([a, b, d, b, c, d]);

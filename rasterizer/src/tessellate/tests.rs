@@ -136,6 +136,26 @@ fn rings_have_mitred_corners() {
     }
 }
 
+/// The specification leaves diagonals open; these are those of the CTS's images: of a rectangle
+/// that is not divided, of the middle one of three by three, and of the ones at its edges.
+#[test]
+fn diagonals_are_those_of_other_drivers() {
+    let made_with = |level: f32| {
+        let levels = TessellationLevels { outer: [level; 4], inner: [level; 2] };
+        triangles(&made(mode(Domain::Quads, Spacing::Equal), &levels))
+    };
+    let has = |all: &[[Point; 3]], ends: [Point; 2]| all.iter().filter(|t| ends.iter().all(|end| t.contains(end))).count();
+    assert_eq!(has(&made_with(1.0), [[ONE, 0], [0, ONE]]), 2);
+    let all = made_with(3.0);
+    let (low, high) = (Division::new(3.0, Spacing::Equal).vertex(1), Division::new(3.0, Spacing::Equal).vertex(2));
+    assert_eq!(has(&all, [[high, low], [low, high]]), 2);
+    for (outer, inner) in
+        [([low, 0], [high, low]), ([ONE, low], [high, high]), ([high, ONE], [low, high]), ([0, high], [low, low])]
+    {
+        assert_eq!(has(&all, [outer, inner]), 2, "{outer:?} {inner:?}");
+    }
+}
+
 /// Tests rule 7: the triangles at an edge depend on its own levels.
 #[test]
 fn the_triangles_at_an_edge_are_of_its_levels() {

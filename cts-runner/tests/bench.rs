@@ -165,6 +165,11 @@ fn workloads_are_correct_and_valid() {
         "create/tess_patch",
         "create/geometry_quads",
         "start/trivial",
+        "programs/link",
+        "programs/draws",
+        "programs/generated",
+        "programs/create-phong",
+        "programs/create-tess_patch",
     ];
     let filters: Vec<&str> = names.iter().flat_map(|name| ["--filter", name]).collect();
     let output = bench(&[&driver()], &[&filters[..], &["--validate"]].concat()).output().expect("it runs");

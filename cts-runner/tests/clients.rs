@@ -1,5 +1,5 @@
 //! Tests of external programs: unmodified vulkaninfo and vkcube, through the loader, on X11 and on
-//! Wayland.
+//! Wayland, and glmark2 on Mesa's OpenGL (zink).
 //!
 //! The picture of a fixed frame is captured as follows, because the test is an X client too. It
 //! redirects the windows of a private Xvfb into pixmaps (the Composite extension). It keeps the
@@ -277,6 +277,31 @@ fn mapped_window(connection: &RustConnection) -> Window {
         }
     }
     panic!("vkcube shows no window");
+}
+
+/// Checks OpenGL on the driver, with each kind of program that zink can be told to use: shader
+/// objects (its default where the driver has them and all dynamic state), pipeline libraries, and
+/// whole pipelines. A Mesa that does not know a word of `ZINK_DEBUG` ignores it. glmark2 examines
+/// the pixels of its scenes itself.
+#[test]
+fn glmark2_runs_on_zink_with_each_kind_of_program() {
+    if let Err(why) = tools(&["glmark2", "Xvfb"]) {
+        return skip(&why);
+    }
+    let server = match Xvfb::start() {
+        Ok(server) => server,
+        Err(why) => return skip(&why),
+    };
+    for selection in ["", "noshobj,gpl", "noshobj"] {
+        let mut command = command("glmark2", &driver());
+        command.args(["--validate", "--size", "320x240"]).env("DISPLAY", &server.display);
+        command.env("MESA_LOADER_DRIVER_OVERRIDE", "zink").env("LIBGL_ALWAYS_SOFTWARE", "1");
+        let output = succeed(command.env("ZINK_DEBUG", selection));
+        let text = String::from_utf8_lossy(&output.stdout);
+        let passed = text.matches("Validation: Success").count();
+        assert!(text.contains("GL_RENDERER:    zink"), "ZINK_DEBUG={selection}: {text}");
+        assert!(passed >= 5 && !text.contains("Validation: Failure"), "ZINK_DEBUG={selection}: {text}");
+    }
 }
 
 /// Vector operations are only fast if the intrinsics are inlined. A closure lacks the target

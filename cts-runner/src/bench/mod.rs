@@ -31,6 +31,7 @@ mod table;
 mod compute;
 mod corpus;
 mod create;
+mod programs;
 mod start;
 
 pub use engine::run;
@@ -41,8 +42,8 @@ pub use workload::{Family, Fresh, FreshError, Make, Spec, Workload};
 
 /// Returns all workloads of all families that need no folder.
 pub fn specs() -> Vec<Spec> {
-    let (graphics, transfer) = (graphics::SPECS.concat(), transfer::SPECS.concat());
-    [create::SPECS, compute::SPECS, &graphics, &transfer, start::SPECS].concat()
+    let [graphics, transfer, programs] = [graphics::SPECS, transfer::SPECS, programs::SPECS].map(<[_]>::concat);
+    [create::SPECS, compute::SPECS, &graphics, &transfer, start::SPECS, &programs].concat()
 }
 
 #[cfg(test)]

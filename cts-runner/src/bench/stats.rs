@@ -177,7 +177,9 @@ fn rows_of(spec: &Spec, index: usize, drivers: usize, rounds: usize, runs: &[Chi
 
 fn group_of(family: Family, figure: &Figure) -> String {
     match family {
-        Family::Create | Family::Corpus => format!("{} {}", family.name(), figure.name).trim().into(),
+        Family::Create | Family::Programs | Family::Corpus => {
+            format!("{} {}", family.name(), figure.name).trim().into()
+        }
         family if figure.bytes => format!("{} memory", family.name()),
         family => family.name().into(),
     }

@@ -27,14 +27,23 @@ pub enum Family {
     Transfer,
     /// Creation of instance and device, first pixel, memory.
     Start,
+    /// Ways to make and to choose what a draw executes.
+    Programs,
     /// First use of the modules of a folder.
     Corpus,
 }
 
 impl Family {
     /// All families, in the order in which they run and are shown.
-    pub const ALL: [Family; 6] =
-        [Family::Create, Family::Compute, Family::Graphics, Family::Transfer, Family::Start, Family::Corpus];
+    pub const ALL: [Family; 7] = [
+        Family::Create,
+        Family::Compute,
+        Family::Graphics,
+        Family::Transfer,
+        Family::Start,
+        Family::Programs,
+        Family::Corpus,
+    ];
 
     /// Returns the first part of the names of the family's workloads.
     pub fn name(self) -> &'static str {
@@ -44,6 +53,7 @@ impl Family {
             Family::Graphics => "graphics",
             Family::Transfer => "transfer",
             Family::Start => "start",
+            Family::Programs => "programs",
             Family::Corpus => "corpus",
         }
     }

@@ -51,6 +51,7 @@ use expect::Expectations;
 use listing::Listing;
 use names::Names;
 use options::Options;
+use portion::Portion;
 use progress::Progress;
 use report::{Report, Row};
 use results::{Execution, Executions, Store};
@@ -152,12 +153,16 @@ fn run(options: &Options) -> Result<usize> {
     let resumed = (0..).take(names.len()).filter(done).count();
     let session = Session { names: &names, drivers: &drivers, jobs: options.jobs, quiet: options.json };
     session.announce(resumed);
+    let before = process::processor_time();
     let mut notes = session.execute(options)?;
+    let processor = process::processor_time().saturating_sub(before);
     notes.sort();
     notes.dedup();
     let mut report = session.report(baseline.as_ref(), options, entry.as_mut());
     report.notes = notes;
     report.wall = start.elapsed();
+    report.processor = processor;
+    report.portion = options.selection.portion.unwrap_or(Portion::ALL);
     report.resumed = resumed;
     write_reports(&report, &options.out)?;
     if let Some(entry) = entry {
@@ -284,14 +289,15 @@ impl Session<'_> {
         }
     }
 
-    /// Runs the cases that have no result yet, then repeats failures that no expectation explains.
+    /// Runs the cases that have no result yet, then repeats failures that no expectation explains,
+    /// one at a time, because some cases compare times that other processes disturb.
     fn execute(&self, options: &Options) -> Result<Vec<String>> {
         let plans: Vec<Vec<Shard>> = (0..self.drivers.len())
             .map(|driver| {
                 scheduler::plan(driver, &self.cases(driver, |_, of| of.is_empty()), options.shard_size, self.jobs)
             })
             .collect();
-        let mut notes = self.phase("cases", scheduler::interleave(plans))?;
+        let mut notes = self.phase("cases", scheduler::interleave(plans), self.jobs)?;
         for attempt in 1..=options.reruns {
             let unexplained = |driver: usize| {
                 let due = |name: &str, of: &[Status]| {
@@ -303,7 +309,7 @@ impl Session<'_> {
                 scheduler::repeat(driver, &cases, attempt)
             };
             let plans: Vec<Vec<Shard>> = (0..self.drivers.len()).map(unexplained).collect();
-            notes.extend(self.phase("reruns", scheduler::interleave(plans))?);
+            notes.extend(self.phase("reruns", scheduler::interleave(plans), 1)?);
         }
         Ok(notes)
     }
@@ -319,13 +325,13 @@ impl Session<'_> {
         (0..).take(self.names.len()).filter(is_due).collect()
     }
 
-    fn phase(&self, what: &str, shards: Vec<Shard>) -> Result<Vec<String>> {
+    fn phase(&self, what: &str, shards: Vec<Shard>, jobs: usize) -> Result<Vec<String>> {
         if shards.is_empty() {
             return Ok(Vec::new());
         }
         let total = shards.iter().map(|shard| shard.cases.len()).sum();
         let progress = Progress::new(what, total, self.quiet);
-        scheduler::run(shards, self.jobs, self, &|shard, case, end| {
+        scheduler::run(shards, jobs, self, &|shard, case, end| {
             let driver = &self.drivers[shard.driver];
             let record = driver.store.add(shard.attempt, &end)?;
             let mut executions = driver.executions();

@@ -39,8 +39,8 @@ which cases (all filters are case-sensitive; lists are read in order, names that
 how
   --jobs N              processes at a time (default: the number of CPUs)
   --timeout SECONDS     per case (60)
-  --shard-size N        most cases per process (5000: deqp-vk needs 1.5 s of processor time before its first case)
-  --rerun-failures N    run unexplained failures up to N times more, alone; one that passes then is a Flake
+  --shard-size N        most cases per process (5000: deqp-vk makes the groups of its cases before it runs them)
+  --rerun-failures N    run unexplained failures up to N times more, one at a time; one that passes then is a Flake
   --no-images           do not keep the images that deqp logs
   --out DIR             where results go (cts-results). A killed run goes on where it was when called again with the same DIR
   --fresh               delete what is in DIR and start over

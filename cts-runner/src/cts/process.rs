@@ -95,6 +95,20 @@ impl Drop for ProcessGroup {
     }
 }
 
+/// Returns the processor time of all children that have ended, with their descendants.
+pub fn processor_time() -> Duration {
+    // SAFETY: an all-zero `rusage` is valid, and `getrusage` writes only into it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        usage
+    };
+    let time = |t: libc::timeval| {
+        Duration::from_secs(t.tv_sec.try_into().unwrap_or(0)) + Duration::from_micros(t.tv_usec.try_into().unwrap_or(0))
+    };
+    time(usage.ru_utime) + time(usage.ru_stime)
+}
+
 /// Describes in words how a process ended.
 pub fn describe(status: ExitStatus) -> String {
     const NAMES: [(i32, &str); 8] = [

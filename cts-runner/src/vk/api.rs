@@ -85,9 +85,18 @@ impl Api {
 
     /// Reports whether the loader knows a layer with this name.
     pub fn has_layer(&self, name: &CStr) -> bool {
+        self.layer_version(name).is_some()
+    }
+
+    /// Returns the version of Vulkan for which a layer with this name was written, if the loader
+    /// knows it.
+    pub fn layer_version(&self, name: &CStr) -> Option<u32> {
+        if !self.through_loader {
+            return None;
+        }
         // SAFETY: the command is a global query without inputs, and the library stays loaded.
         let layers = unsafe { self.entry.enumerate_instance_layer_properties() }.unwrap_or_default();
-        self.through_loader && layers.iter().any(|l| l.layer_name_as_c_str() == Ok(name))
+        layers.iter().find(|l| l.layer_name_as_c_str() == Ok(name)).map(|l| l.spec_version)
     }
 
     fn from_get(get: GetInstanceProcAddr, name: String, through_loader: bool) -> Self {

@@ -147,8 +147,14 @@ pub struct ProgramDesc<'a> {
     /// Source and destination factor of colour and alpha (`ADD`) in all attachments; `None`
     /// disables blending.
     pub blend: Option<(vk::BlendFactor, vk::BlendFactor)>,
-    /// True if the scissor is set while commands are recorded.
-    pub dynamic_scissor: bool,
+    /// Components that are written in all colour attachments.
+    pub mask: vk::ColorComponentFlags,
+    /// Faces that are not drawn, and the winding of front faces.
+    pub faces: (vk::CullModeFlags, vk::FrontFace),
+    /// State that is set while commands are recorded.
+    pub dynamic: &'a [vk::DynamicState],
+    /// True if generated commands may use the pipeline.
+    pub indirect: bool,
     /// True if no primitive is rasterized.
     pub discard: bool,
 }
@@ -171,7 +177,10 @@ impl Default for ProgramDesc<'_> {
             topology: vk::PrimitiveTopology::TRIANGLE_LIST,
             depth: None,
             blend: None,
-            dynamic_scissor: false,
+            mask: vk::ColorComponentFlags::RGBA,
+            faces: (vk::CullModeFlags::NONE, vk::FrontFace::COUNTER_CLOCKWISE),
+            dynamic: &[],
+            indirect: false,
             discard: false,
         }
     }
@@ -186,7 +195,8 @@ pub struct Program {
     pub layout: vk::PipelineLayout,
     /// Descriptor set 0, if the program has resources.
     pub set: Option<vk::DescriptorSet>,
-    set_layout: vk::DescriptorSetLayout,
+    /// Layout of descriptor set 0, which may have no bindings.
+    pub set_layout: vk::DescriptorSetLayout,
 }
 
 /// Shader stages that can access the push constants and descriptors of a [`Program`].
@@ -245,6 +255,12 @@ impl Gpu {
         Ok(pass)
     }
 
+    /// Makes a pipeline that differs from that of `program` and shares its layout and descriptor
+    /// set. The description has the same resources and push constants.
+    pub fn program_like(&self, pass: &Pass, program: &Program, desc: &ProgramDesc<'_>) -> Result<Program> {
+        Ok(Program { pipeline: self.program_pipeline(pass, desc, program.layout)?, ..*program })
+    }
+
     /// Makes a pipeline for a pass, with its layout and descriptor set.
     pub fn program(&self, pass: &Pass, desc: &ProgramDesc<'_>) -> Result<Program> {
         let bindings = bindings(desc.resources, desc.array);
@@ -297,13 +313,14 @@ impl Gpu {
             attributes: &attributes,
             topology: desc.topology,
             patch_points: desc.patch_points,
-            cull: vk::CullModeFlags::NONE,
+            faces: desc.faces,
             discard: desc.discard,
             samples: pass.samples,
             depth: desc.depth,
-            blend: &vec![blend_state(desc.blend); pass.colors],
-            dynamic: if desc.dynamic_scissor { &[vk::DynamicState::SCISSOR] } else { &[] },
+            blend: &vec![blend_state(desc.blend).color_write_mask(desc.mask); pass.colors],
+            dynamic: desc.dynamic,
             extent: pass.extent,
+            indirect: desc.indirect,
             cache: vk::PipelineCache::null(),
         })
     }

@@ -3,6 +3,7 @@
 use super::api::Api;
 use super::core::Core;
 use super::error::{Context, Error, Result};
+use super::generated_api;
 use super::optional::Optional;
 use ash::{ext, vk};
 use std::cell::RefCell;
@@ -11,6 +12,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Name of the Khronos validation layer.
 pub const VALIDATION_LAYER: &CStr = c"VK_LAYER_KHRONOS_validation";
+
+/// First version of the validation layer that knows all structures of the harness.
+const YOUNG: u32 = vk::make_api_version(0, 1, 3, 296);
 
 /// Options for making a [`Gpu`].
 #[derive(Clone, Copy)]
@@ -67,6 +71,9 @@ pub(crate) enum Owned {
     PipelineCache(vk::PipelineCache),
     RenderPass(vk::RenderPass),
     Framebuffer(vk::Framebuffer),
+    Shader(vk::ShaderEXT),
+    ExecutionSet(u64),
+    CommandsLayout(u64),
 }
 
 /// One device of one driver, one queue for graphics and compute, and all objects made on them.
@@ -91,6 +98,10 @@ pub struct Gpu {
     pub api_version: u32,
     pub(crate) memory_types: vk::PhysicalDeviceMemoryProperties,
     pub(crate) pool: vk::CommandPool,
+    /// Commands of `VK_EXT_shader_object`, if it is enabled.
+    pub(super) objects: Option<ext::shader_object::Device>,
+    /// Commands of `VK_EXT_device_generated_commands`, if it is enabled.
+    pub(super) generated: Option<generated_api::Functions>,
     owned: RefCell<Vec<Owned>>,
     messenger: Option<Messenger>,
 }
@@ -128,7 +139,8 @@ impl Gpu {
         let queue_infos = [vk::DeviceQueueCreateInfo::default().queue_family_index(family).queue_priorities(&[1.0])];
         let version = api_version.min(properties.api_version);
         let optional = if options.optional {
-            Optional::query(&instance, physical, version, !options.validation)
+            let young = !options.validation || api.layer_version(VALIDATION_LAYER) >= Some(YOUNG);
+            Optional::query(&instance, physical, version, young)
         } else {
             Optional::default()
         };
@@ -154,6 +166,10 @@ impl Gpu {
             .flags(vk::CommandPoolCreateFlags::RESET_COMMAND_BUFFER);
         // SAFETY: `device` is alive and `info` valid.
         let pool = unsafe { device.create_command_pool(&info, None) }.context("vkCreateCommandPool")?;
+        let programs = if core.is_some() { Default::default() } else { optional.programs };
+        let objects = programs.shader_object.then(|| ext::shader_object::Device::new(&instance, &device));
+        let generated = programs.generated_commands.then(|| generated_api::Functions::load(&instance, &device));
+        let generated = generated.transpose()?;
         let owned = RefCell::default();
         Ok(Self {
             instance,
@@ -167,6 +183,8 @@ impl Gpu {
             api_version,
             memory_types,
             pool,
+            objects,
+            generated,
             owned,
             messenger,
         })
@@ -231,6 +249,15 @@ impl Gpu {
                 Owned::PipelineCache(h) => d.destroy_pipeline_cache(h, None),
                 Owned::RenderPass(h) => d.destroy_render_pass(h, None),
                 Owned::Framebuffer(h) => d.destroy_framebuffer(h, None),
+                Owned::Shader(h) => {
+                    self.objects.iter().for_each(|functions| functions.destroy_shader(h, None));
+                }
+                Owned::ExecutionSet(h) => {
+                    self.generated.iter().for_each(|functions| functions.destroy_set(d.handle(), h));
+                }
+                Owned::CommandsLayout(h) => {
+                    self.generated.iter().for_each(|functions| functions.destroy_layout(d.handle(), h));
+                }
             }
         }
     }

@@ -143,7 +143,8 @@ impl Gpu {
         // SAFETY: `handle` is alive.
         let needs = unsafe { self.device.get_buffer_memory_requirements(handle) };
         let flags = vk::MemoryPropertyFlags::HOST_VISIBLE | vk::MemoryPropertyFlags::HOST_COHERENT;
-        let memory = self.allocate(&needs, flags)?;
+        let addressed = usage.contains(vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS);
+        let memory = self.allocate(&needs, flags, addressed)?;
         // SAFETY: memory and buffer are new and fit each other. The memory is host-visible and
         // mapped once.
         let map = unsafe {
@@ -154,6 +155,31 @@ impl Gpu {
         // SAFETY: the mapping covers at least `size` bytes.
         unsafe { map.as_ptr().write_bytes(0, size) };
         Ok(Buffer { handle, size, map })
+    }
+
+    /// Makes a buffer in device memory with a usage of `VkBufferUsageFlags2`, of which only the
+    /// address is used. The device must have the features `maintenance5` and `bufferDeviceAddress`.
+    pub fn addressed_buffer(&self, size: u64, usage: vk::BufferUsageFlags2KHR) -> Result<vk::Buffer> {
+        let usage = usage | vk::BufferUsageFlags2KHR::SHADER_DEVICE_ADDRESS;
+        let mut usage = vk::BufferUsageFlags2CreateInfoKHR::default().usage(usage);
+        let info = vk::BufferCreateInfo::default().size(size).push_next(&mut usage);
+        // SAFETY: `info` is valid.
+        let buffer = unsafe { self.device.create_buffer(&info, None) }.context("vkCreateBuffer")?;
+        self.own(Owned::Buffer(buffer));
+        // SAFETY: `buffer` is alive.
+        let needs = unsafe { self.device.get_buffer_memory_requirements(buffer) };
+        let memory = self.allocate(&needs, vk::MemoryPropertyFlags::empty(), true)?;
+        // SAFETY: memory and buffer are new and fit each other.
+        unsafe { self.device.bind_buffer_memory(buffer, memory, 0) }.context("vkBindBufferMemory")?;
+        Ok(buffer)
+    }
+
+    /// Returns the device address of a buffer with the usage `SHADER_DEVICE_ADDRESS`. The device
+    /// must have the feature `bufferDeviceAddress`.
+    pub fn address(&self, buffer: vk::Buffer) -> vk::DeviceAddress {
+        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer);
+        // SAFETY: the buffer is alive, bound and has the usage.
+        unsafe { self.device.get_buffer_device_address(&info) }
     }
 
     /// Makes an image in device memory and a view of all of it. Its layout is undefined.
@@ -208,7 +234,7 @@ impl Gpu {
         self.own(Owned::Image(handle));
         // SAFETY: `handle` is alive.
         let needs = unsafe { self.device.get_image_memory_requirements(handle) };
-        let memory = self.allocate(&needs, vk::MemoryPropertyFlags::empty())?;
+        let memory = self.allocate(&needs, vk::MemoryPropertyFlags::empty(), false)?;
         // SAFETY: memory and image are new and fit each other.
         unsafe { self.device.bind_image_memory(handle, memory, 0) }.context("vkBindImageMemory")?;
         Ok(Image { handle, view: vk::ImageView::null(), desc: *desc, samples })
@@ -231,14 +257,24 @@ impl Gpu {
         Ok(sampler)
     }
 
-    fn allocate(&self, needs: &vk::MemoryRequirements, flags: vk::MemoryPropertyFlags) -> Result<vk::DeviceMemory> {
+    /// Allocates memory with these properties, whose address can be used if `addressed` is true.
+    fn allocate(
+        &self,
+        needs: &vk::MemoryRequirements,
+        flags: vk::MemoryPropertyFlags,
+        addressed: bool,
+    ) -> Result<vk::DeviceMemory> {
         let types = self.memory_types.memory_types_as_slice();
         let fits = |(i, t): (usize, &vk::MemoryType)| {
             (needs.memory_type_bits >> i & 1 == 1 && t.property_flags.contains(flags)).then_some(i as u32)
         };
         let index = types.iter().enumerate().find_map(fits);
         let index = index.ok_or_else(|| Error::Missing(format!("a memory type with {flags:?}")))?;
-        let info = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(index);
+        let mut address = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+        let mut info = vk::MemoryAllocateInfo::default().allocation_size(needs.size).memory_type_index(index);
+        if addressed {
+            info = info.push_next(&mut address);
+        }
         // SAFETY: `info` is valid.
         let memory = unsafe { self.device.allocate_memory(&info, None) }.context("vkAllocateMemory")?;
         self.own(Owned::Memory(memory));

@@ -1,6 +1,7 @@
 //! Features beyond Vulkan 1.0 that a workload may use: small types, descriptor indexing, subgroup
-//! operations, transform feedback, Y'CbCr conversions, mesh shaders.
+//! operations, transform feedback, Y'CbCr conversions, mesh shaders, kinds of programs.
 
+use super::programs::{self, Programs};
 use ash::{ext, khr, vk};
 use std::ffi::{CStr, c_char};
 
@@ -35,6 +36,8 @@ pub struct Optional {
     pub conversion: bool,
     /// True if the device has the features `meshShader` and `taskShader`.
     pub mesh_shader: bool,
+    /// Kinds of programs that the device has.
+    pub programs: Programs,
     /// For each of [`EXTENSIONS`], whether the device has it.
     has: [bool; EXTENSIONS.len()],
 }
@@ -51,6 +54,7 @@ pub(super) struct Features {
     feedback: vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>,
     conversion: vk::PhysicalDeviceSamplerYcbcrConversionFeatures<'static>,
     mesh: vk::PhysicalDeviceMeshShaderFeaturesEXT<'static>,
+    programs: programs::Features,
     wanted: [bool; 8],
 }
 
@@ -63,7 +67,7 @@ impl Optional {
         }
         // SAFETY: `physical` belongs to `instance`; the command is a query without preconditions.
         let extensions = unsafe { instance.enumerate_device_extension_properties(physical) }.unwrap_or_default();
-        let listed = |name| extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(name));
+        let listed = |name: &CStr| extensions.iter().any(|e| e.extension_name_as_c_str() == Ok(name));
         let core = version >= vk::API_VERSION_1_2;
         let has = EXTENSIONS.map(|name| core || listed(name));
         let mut storage16 = vk::PhysicalDevice16BitStorageFeatures::default();
@@ -102,6 +106,10 @@ impl Optional {
             instance.get_physical_device_features2(physical, &mut features);
             instance.get_physical_device_properties2(physical, &mut properties);
         }
+        let programs = match young && version >= vk::API_VERSION_1_3 {
+            true => Programs::query(instance, physical, listed),
+            false => Programs::default(),
+        };
         let computes = subgroup.supported_stages.contains(vk::ShaderStageFlags::COMPUTE);
         Self {
             storage16: storage16.storage_buffer16_bit_access == vk::TRUE,
@@ -116,6 +124,7 @@ impl Optional {
             transform_feedback: feedback.transform_feedback == vk::TRUE,
             conversion: conversion.sampler_ycbcr_conversion == vk::TRUE,
             mesh_shader: mesh.mesh_shader == vk::TRUE && mesh.task_shader == vk::TRUE,
+            programs,
             has,
         }
     }
@@ -140,6 +149,7 @@ impl Optional {
             mesh: vk::PhysicalDeviceMeshShaderFeaturesEXT::default()
                 .mesh_shader(self.mesh_shader)
                 .task_shader(self.mesh_shader),
+            programs: self.programs.features(),
             wanted: [
                 self.storage16,
                 self.storage8,
@@ -162,7 +172,8 @@ impl Optional {
             (self.transform_feedback, ext::transform_feedback::NAME),
             (self.mesh_shader, ext::mesh_shader::NAME),
         ];
-        missing.chain(more.into_iter().filter(|(has, _)| *has).map(|(_, name)| name.as_ptr())).collect()
+        let more = more.into_iter().filter(|(has, _)| *has).map(|(_, name)| name.as_ptr());
+        missing.chain(more).chain(self.programs.extensions()).collect()
     }
 }
 
@@ -193,6 +204,6 @@ impl Features {
         if self.wanted[7] {
             info = info.push_next(&mut self.mesh);
         }
-        info
+        self.programs.chain(info)
     }
 }

@@ -1,6 +1,7 @@
 //! Makes descriptor sets and pipelines from short descriptions.
 
 use super::error::{Context, Result};
+use super::generated_api::INDIRECT_BINDABLE_PIPELINE;
 use super::gpu::{Gpu, Owned};
 use super::memory::{Buffer, Image};
 use ash::vk;
@@ -189,7 +190,8 @@ pub(super) struct PipelineDesc<'a> {
     pub topology: vk::PrimitiveTopology,
     /// Number of control points of a patch; 0 without tessellation.
     pub patch_points: u32,
-    pub cull: vk::CullModeFlags,
+    /// Faces that are not drawn, and the winding of front faces.
+    pub faces: (vk::CullModeFlags, vk::FrontFace),
     /// True if no primitive is rasterized.
     pub discard: bool,
     pub samples: vk::SampleCountFlags,
@@ -200,6 +202,8 @@ pub(super) struct PipelineDesc<'a> {
     pub dynamic: &'a [vk::DynamicState],
     /// Size of the viewport and the scissor in pixels.
     pub extent: vk::Extent2D,
+    /// True if generated commands may use the pipeline.
+    pub indirect: bool,
     pub cache: vk::PipelineCache,
 }
 
@@ -366,13 +370,14 @@ impl Gpu {
             attributes: desc.attributes,
             topology: desc.topology,
             patch_points: desc.patch_points,
-            cull: desc.cull,
+            faces: (desc.cull, vk::FrontFace::COUNTER_CLOCKWISE),
             discard: false,
             samples: vk::SampleCountFlags::TYPE_1,
             depth: desc.depth_test.then_some((vk::CompareOp::LESS_OR_EQUAL, desc.depth_write)),
             blend: &[blend_state(desc.blend)],
             dynamic: &[],
             extent: desc.extent,
+            indirect: false,
             cache: vk::PipelineCache::null(),
         })
     }
@@ -389,9 +394,9 @@ impl Gpu {
         let scissors = [vk::Rect2D::default().extent(desc.extent)];
         let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
         let raster = vk::PipelineRasterizationStateCreateInfo::default()
-            .cull_mode(desc.cull)
+            .cull_mode(desc.faces.0)
             .rasterizer_discard_enable(desc.discard)
-            .front_face(vk::FrontFace::COUNTER_CLOCKWISE)
+            .front_face(desc.faces.1)
             .line_width(1.0);
         let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(desc.samples);
         let (compare, write) = desc.depth.unwrap_or((vk::CompareOp::ALWAYS, false));
@@ -415,6 +420,10 @@ impl Gpu {
             .render_pass(desc.render_pass);
         if desc.patch_points > 0 {
             info = info.tessellation_state(&tessellation);
+        }
+        let mut flags = vk::PipelineCreateFlags2CreateInfoKHR::default().flags(INDIRECT_BINDABLE_PIPELINE);
+        if desc.indirect {
+            info = info.push_next(&mut flags);
         }
         // SAFETY: `info` and what it points to are valid.
         let made = unsafe { self.device.create_graphics_pipelines(desc.cache, &[info], None) };
@@ -462,18 +471,20 @@ impl Gpu {
             attributes: desc.attributes,
             topology: desc.topology,
             patch_points: desc.patch_points,
-            cull: vk::CullModeFlags::NONE,
+            faces: (vk::CullModeFlags::NONE, vk::FrontFace::COUNTER_CLOCKWISE),
             discard: false,
             samples: vk::SampleCountFlags::TYPE_1,
             depth: None,
             blend: &desc.colors.iter().map(|&written| write_state(written)).collect::<Vec<_>>(),
             dynamic: &[],
             extent: desc.extent,
+            indirect: false,
             cache,
         })
     }
 
-    fn keep_pipeline(
+    /// Takes the only pipeline of the result of a creation.
+    pub(super) fn keep_pipeline(
         &self,
         made: std::result::Result<Vec<vk::Pipeline>, (Vec<vk::Pipeline>, vk::Result)>,
         command: &'static str,

@@ -19,14 +19,19 @@ const DST: vk::ImageLayout = vk::ImageLayout::TRANSFER_DST_OPTIMAL;
 /// A command buffer that is being recorded.
 #[derive(Clone, Copy)]
 pub struct Recorder<'a> {
-    d: &'a ash::Device,
-    cmd: vk::CommandBuffer,
+    pub(super) d: &'a ash::Device,
+    pub(super) cmd: vk::CommandBuffer,
 }
 
 impl Gpu {
     /// Records a command buffer as [`Gpu::record`] does, with a [`Recorder`].
     pub fn recorded(&self, record: impl FnOnce(Recorder<'_>)) -> Result<Recorded> {
         self.record(|d, cmd| record(Recorder { d, cmd }))
+    }
+
+    /// Records a command buffer as [`Gpu::record_exclusive`] does, with a [`Recorder`].
+    pub fn recorded_exclusive(&self, record: impl FnOnce(Recorder<'_>)) -> Result<Recorded> {
+        self.record_exclusive(|d, cmd| record(Recorder { d, cmd }))
     }
 
     /// Records and runs commands once as [`Gpu::run`] does, with a [`Recorder`].
@@ -80,10 +85,15 @@ impl Recorder<'_> {
 
     /// Sets push constants from offset 0.
     pub fn push(self, program: &Program, words: &[u32]) {
+        self.push_for(program.layout, words);
+    }
+
+    /// Sets push constants from offset 0 for a layout.
+    pub fn push_for(self, layout: vk::PipelineLayout, words: &[u32]) {
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_ne_bytes()).collect();
         // SAFETY: the range of the layout begins at 0 and covers all words that are pushed (module
         // invariant).
-        unsafe { self.d.cmd_push_constants(self.cmd, program.layout, STAGES, 0, &bytes) }
+        unsafe { self.d.cmd_push_constants(self.cmd, layout, STAGES, 0, &bytes) }
     }
 
     /// Binds vertex buffers from binding 0.

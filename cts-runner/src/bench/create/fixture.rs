@@ -8,7 +8,10 @@
 
 use super::reflect::Interface;
 use crate::bench::figure::SetupError;
-use crate::vk::{Binding, Buffer, EntryPoint, Error, Gpu, Image, ImageDesc, Resource, StagesDesc, memory_barrier};
+use crate::vk::{
+    Binding, Buffer, DrawState, EntryPoint, Error, Gpu, Image, ImageDesc, ObjectCode, ObjectDesc, Resource,
+    ShaderBinary, StagesDesc, memory_barrier,
+};
 use ash::vk;
 
 /// Width and height of the picture in pixels.
@@ -42,6 +45,7 @@ impl Program {
 pub struct PipelineFixture<'a> {
     gpu: &'a Gpu,
     program: &'a Program,
+    set_layout: vk::DescriptorSetLayout,
     layout: vk::PipelineLayout,
     set: vk::DescriptorSet,
     push: bool,
@@ -88,7 +92,7 @@ impl<'a> PipelineFixture<'a> {
             }
         };
         let target = if program.is_compute() { None } else { Some(target(gpu)?) };
-        Ok(Self { gpu, program, layout, set, push: interface.push, output, inputs, vertices, target })
+        Ok(Self { gpu, program, set_layout, layout, set, push: interface.push, output, inputs, vertices, target })
     }
 
     /// Makes the shader modules and the pipeline. This is the part that is timed.
@@ -100,21 +104,8 @@ impl<'a> PipelineFixture<'a> {
         let Some((_, render_pass, _)) = self.target else {
             return self.gpu.compute_pipeline_in(stages[0], self.layout, cache);
         };
-        let attributes: Vec<_> = self
-            .inputs
-            .iter()
-            .map(|&(location, components)| {
-                let format = match components {
-                    1 => vk::Format::R32_SFLOAT,
-                    2 => vk::Format::R32G32_SFLOAT,
-                    3 => vk::Format::R32G32B32_SFLOAT,
-                    _ => vk::Format::R32G32B32A32_SFLOAT,
-                };
-                vk::VertexInputAttributeDescription { location, binding: 0, format, offset: location * 16 }
-            })
-            .collect();
+        let attributes: Vec<_> = self.attributes().collect();
         let bindings = [vk::VertexInputBindingDescription::default().stride(STRIDE)];
-        let has_patches = self.program.topology == vk::PrimitiveTopology::PATCH_LIST;
         let desc = StagesDesc {
             stages: &stages,
             layout: self.layout,
@@ -123,10 +114,28 @@ impl<'a> PipelineFixture<'a> {
             bindings: if attributes.is_empty() { &[] } else { &bindings },
             attributes: &attributes,
             topology: self.program.topology,
-            patch_points: if has_patches { 4 } else { 0 },
+            patch_points: self.patch_points(),
             extent: vk::Extent2D { width: SIDE, height: SIDE },
         };
         self.gpu.stages_pipeline_in(&desc, cache)
+    }
+
+    /// Returns the attributes of the vertex stage.
+    fn attributes(&self) -> impl Iterator<Item = vk::VertexInputAttributeDescription> {
+        self.inputs.iter().map(|&(location, components)| {
+            let format = match components {
+                1 => vk::Format::R32_SFLOAT,
+                2 => vk::Format::R32G32_SFLOAT,
+                3 => vk::Format::R32G32B32_SFLOAT,
+                _ => vk::Format::R32G32B32A32_SFLOAT,
+            };
+            vk::VertexInputAttributeDescription { location, binding: 0, format, offset: location * 16 }
+        })
+    }
+
+    /// Returns the number of control points of a patch; 0 without tessellation.
+    fn patch_points(&self) -> u32 {
+        if self.program.topology == vk::PrimitiveTopology::PATCH_LIST { 4 } else { 0 }
     }
 
     /// Uses the pipeline once and returns the picture.
@@ -141,11 +150,57 @@ impl<'a> PipelineFixture<'a> {
         Ok(self.output.read_bytes())
     }
 
-    fn bind(&self, d: &ash::Device, cmd: vk::CommandBuffer, pipeline: vk::Pipeline, point: vk::PipelineBindPoint) {
-        // SAFETY: `cmd` is being recorded. Pipeline, set and push constants were made for this
-        // layout.
+    /// Makes the shader objects of all stages with one call, from SPIR-V or from their binaries.
+    /// This is the part that is timed.
+    pub fn shaders(&self, binaries: &[ShaderBinary]) -> Result<Vec<vk::ShaderEXT>, Error> {
+        let stages = &self.program.stages;
+        let following = |i: usize| stages.get(i + 1).map_or(Stage::empty(), |(stage, _)| *stage);
+        let push = if self.push { PUSH_BYTES } else { 0 };
+        let desc = |(i, (stage, code)): (usize, &'a (Stage, Vec<u32>))| ObjectDesc {
+            stage: *stage,
+            next: following(i),
+            code: binaries.get(i).map_or(ObjectCode::Spirv(code), ObjectCode::Binary),
+            constants: &[],
+            set: self.set_layout,
+            push: (push, self.program.all_stages()),
+            indirect: false,
+        };
+        let descs: Vec<_> = stages.iter().enumerate().map(desc).collect();
+        self.gpu.shaders(&descs)
+    }
+
+    /// Uses shader objects once and returns the picture.
+    pub fn picture_of_shaders(&self, shaders: &[vk::ShaderEXT]) -> Result<Vec<u8>, Error> {
+        let commands = self.gpu.shader_objects()?;
+        let stages: Vec<_> = self.program.stages.iter().map(|(stage, _)| *stage).collect();
+        self.gpu.once(|r| match &self.target {
+            None => {
+                r.bind_shaders(commands, &stages, shaders);
+                r.with(|d, cmd| self.record_group(d, cmd));
+            }
+            Some((image, _, _)) => {
+                let attributes: Vec<_> = self.attributes().map(dynamic_attribute).collect();
+                let binding = [vk::VertexInputBindingDescription2EXT::default().stride(STRIDE).divisor(1)];
+                let state = DrawState {
+                    patch_points: self.patch_points(),
+                    bindings: if attributes.is_empty() { &[] } else { &binding },
+                    attributes: &attributes,
+                    ..DrawState::new(self.program.topology, vk::Extent2D { width: SIDE, height: SIDE })
+                };
+                r.begin_rendering(image, [0.0; 4]);
+                r.reset_state(self.gpu, commands, &state);
+                r.bind_shaders(commands, &stages, shaders);
+                r.with(|d, cmd| self.record_vertices(d, cmd));
+                r.end_rendering(image);
+                r.with(|d, cmd| self.record_copy(d, cmd, image));
+            }
+        })?;
+        Ok(self.output.read_bytes())
+    }
+
+    fn bind(&self, d: &ash::Device, cmd: vk::CommandBuffer, point: vk::PipelineBindPoint) {
+        // SAFETY: `cmd` is being recorded. Set and push constants were made for this layout.
         unsafe {
-            d.cmd_bind_pipeline(cmd, point, pipeline);
             d.cmd_bind_descriptor_sets(cmd, point, self.layout, 0, &[self.set], &[]);
             if self.push {
                 let bytes: Vec<u8> = pattern(PUSH_BYTES as usize).iter().flat_map(|w| w.to_ne_bytes()).collect();
@@ -155,8 +210,15 @@ impl<'a> PipelineFixture<'a> {
     }
 
     fn record_dispatch(&self, d: &ash::Device, cmd: vk::CommandBuffer, pipeline: vk::Pipeline) {
-        self.bind(d, cmd, pipeline, vk::PipelineBindPoint::COMPUTE);
-        // SAFETY: `cmd` is being recorded and everything that the pipeline uses is bound.
+        // SAFETY: `cmd` is being recorded and the pipeline is alive.
+        unsafe { d.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::COMPUTE, pipeline) };
+        self.record_group(d, cmd);
+    }
+
+    /// Records a dispatch of one workgroup, of which the stage is bound.
+    fn record_group(&self, d: &ash::Device, cmd: vk::CommandBuffer) {
+        self.bind(d, cmd, vk::PipelineBindPoint::COMPUTE);
+        // SAFETY: `cmd` is being recorded and everything that the stage uses is bound.
         unsafe { d.cmd_dispatch(cmd, 1, 1, 1) };
         memory_barrier(d, cmd);
     }
@@ -177,16 +239,25 @@ impl<'a> PipelineFixture<'a> {
             .render_area(area)
             .clear_values(&clear);
         // SAFETY: `cmd` is being recorded; the framebuffer belongs to the pass.
-        unsafe { d.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE) };
-        self.bind(d, cmd, pipeline, vk::PipelineBindPoint::GRAPHICS);
-        // SAFETY: `cmd` is being recorded inside the pass. The vertex buffer holds as many vertices
+        unsafe {
+            d.cmd_begin_render_pass(cmd, &begin, vk::SubpassContents::INLINE);
+            d.cmd_bind_pipeline(cmd, vk::PipelineBindPoint::GRAPHICS, pipeline);
+        }
+        self.record_vertices(d, cmd);
+        // SAFETY: `cmd` is being recorded inside the pass.
+        unsafe { d.cmd_end_render_pass(cmd) };
+    }
+
+    /// Records the draw, of which the stages are bound.
+    fn record_vertices(&self, d: &ash::Device, cmd: vk::CommandBuffer) {
+        self.bind(d, cmd, vk::PipelineBindPoint::GRAPHICS);
+        // SAFETY: `cmd` is being recorded inside a pass. The vertex buffer holds as many vertices
         // as are drawn.
         unsafe {
             if let Some(vertices) = &self.vertices {
                 d.cmd_bind_vertex_buffers(cmd, 0, &[vertices.handle], &[0]);
             }
             d.cmd_draw(cmd, self.program.vertices, 1, 0, 0);
-            d.cmd_end_render_pass(cmd);
         }
     }
 
@@ -199,6 +270,15 @@ impl<'a> PipelineFixture<'a> {
         unsafe { d.cmd_copy_image_to_buffer(cmd, image.handle, layout, self.output.handle, &[region]) };
         memory_barrier(d, cmd);
     }
+}
+
+/// Returns an attribute in the form of `vkCmdSetVertexInputEXT`.
+fn dynamic_attribute(a: vk::VertexInputAttributeDescription) -> vk::VertexInputAttributeDescription2EXT<'static> {
+    vk::VertexInputAttributeDescription2EXT::default()
+        .location(a.location)
+        .binding(a.binding)
+        .format(a.format)
+        .offset(a.offset)
 }
 
 fn check_stages(gpu: &Gpu, program: &Program) -> Result<(), SetupError> {

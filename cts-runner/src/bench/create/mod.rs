@@ -9,6 +9,7 @@
 
 mod fixture;
 mod modules;
+mod objects;
 mod picture;
 mod reflect;
 
@@ -21,6 +22,8 @@ use std::time::Instant;
 
 /// Workloads of the family.
 pub const SPECS: &[Spec] = modules::SPECS;
+/// Workloads of the family `programs` with the same modules.
+pub const OBJECT_SPECS: &[Spec] = modules::OBJECT_SPECS;
 
 const WARM: &str = "warm";
 
@@ -42,6 +45,11 @@ fn measure(fresh: &Fresh<'_>, index: usize) -> Result<Vec<Figure>, FreshError> {
     std::fs::write(&saved, data).map_err(|e| Error::Io(saved, e))?;
     figures.extend((fresh.again)(WARM)?);
     Ok(figures)
+}
+
+/// Measures one module as shader objects and as a pipeline.
+fn measure_objects(fresh: &Fresh<'_>, index: usize) -> Result<Vec<Figure>, FreshError> {
+    objects::measure(fresh, index)
 }
 
 /// Creates, uses and checks a pipeline. Returns the times and the data of the cache.

@@ -111,6 +111,15 @@ macro_rules! modules {
                 make: Make::Fresh(|fresh| super::measure(fresh, $index)),
             },)*
         ];
+        /// Workloads that make shader objects beside pipelines, one per module.
+        pub const OBJECT_SPECS: &[Spec] = &[
+            $(Spec {
+                name: concat!("programs/create-", $name),
+                family: Family::Programs,
+                quick: only!($run),
+                make: Make::Fresh(|fresh| super::measure_objects(fresh, $index)),
+            },)*
+        ];
     };
 }
 
@@ -217,8 +226,9 @@ mod tests {
         // The closure of a `Spec` contains the index as a number, so the names must be in the same
         // order.
         assert!(MODULES.len() >= 60);
-        for (module, spec) in MODULES.iter().zip(SPECS) {
+        for ((module, spec), objects) in MODULES.iter().zip(SPECS).zip(OBJECT_SPECS) {
             assert_eq!(spec.name, format!("create/{}", module.name));
+            assert_eq!(objects.name, format!("programs/create-{}", module.name));
         }
         let rows = include_str!("modules.rs").lines().filter(|l| l.ends_with(';') && l.starts_with("    "));
         let numbers = rows.filter_map(|l| l.trim_start().split(' ').next()?.parse::<usize>().ok());

@@ -35,7 +35,9 @@ mod text;
 mod ui;
 
 use super::workload::Spec;
+pub(super) use picture::Picture;
 pub(super) use reference::{Level, Wrap, hash};
+pub(super) use target::{SIZE, Target};
 
 /// Workloads of the family, in the order in which they are shown.
 pub const SPECS: &[&[Spec]] = &[

@@ -36,7 +36,12 @@ pub fn depth(gpu: &Gpu) -> Result<Attachment, Error> {
 impl Target {
     /// Makes a target that is cleared to a colour.
     pub fn flat(gpu: &Gpu, clear: [f32; 4]) -> Result<Self, Error> {
-        let color = attachment(gpu, COLOR, SIZE, vk::ImageUsageFlags::TRANSFER_SRC)?;
+        Self::square(gpu, SIZE, clear)
+    }
+
+    /// Makes a target of another size that is cleared to a colour.
+    pub fn square(gpu: &Gpu, size: u32, clear: [f32; 4]) -> Result<Self, Error> {
+        let color = attachment(gpu, COLOR, size, vk::ImageUsageFlags::TRANSFER_SRC)?;
         let pass = gpu.pass(&[Attachment::color(color, clear)])?;
         Ok(Self { color, pass })
     }

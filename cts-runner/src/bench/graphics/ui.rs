@@ -134,7 +134,7 @@ fn interface(gpu: &Gpu) -> SetupResult {
                 ],
             }],
             blend: Some((vk::BlendFactor::SRC_ALPHA, vk::BlendFactor::ONE_MINUS_SRC_ALPHA)),
-            dynamic_scissor: true,
+            dynamic: &[vk::DynamicState::SCISSOR],
             ..Default::default()
         },
     )?;

@@ -10,6 +10,7 @@ pub mod terminal;
 
 use super::device::Device;
 use super::diff::Comparison;
+use super::portion::Portion;
 use super::status::{Counts, Outcome, Status};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -75,6 +76,11 @@ pub struct Report {
     pub notes: Vec<String>,
     /// Duration of this call.
     pub wall: Duration,
+    /// Processor time of the cases of this call, of all drivers, with the starts of their
+    /// processes.
+    pub processor: Duration,
+    /// Portion of the cases that was selected.
+    pub portion: Portion,
     /// Number of results that an earlier call had left.
     pub resumed: usize,
     every: bool,
@@ -140,6 +146,8 @@ impl Report {
             comparisons: Vec::new(),
             notes: Vec::new(),
             wall: Duration::ZERO,
+            processor: Duration::ZERO,
+            portion: Portion::ALL,
             resumed: 0,
             every: cases <= MAX_FULL_ROWS,
             counts: Counts::default(),
@@ -219,7 +227,8 @@ impl Report {
         json!({
             "driver": self.device.json(), "against": self.other.as_ref().map(Device::json),
             "cases": self.cases, "outcomes": by_outcome, "seconds": self.seconds(),
-            "wall_seconds": self.wall.as_secs_f64(), "resumed": self.resumed, "notes": self.notes,
+            "wall_seconds": self.wall.as_secs_f64(),
+            "processor_seconds": self.processor.as_secs_f64(), "portion": self.portion.to_string(), "resumed": self.resumed, "notes": self.notes,
             "surprises": self.surprises().iter().map(surprise).collect::<Vec<_>>(),
             "comparisons": self.comparisons.iter().map(comparison).collect::<Vec<_>>(),
         })
@@ -267,6 +276,7 @@ pub(crate) mod tests {
         report.comparisons = vec![Comparison::new("on llvmpipe", pairs)];
         report.notes = vec!["deqp hung".into()];
         report.wall = Duration::from_secs(5);
+        report.processor = Duration::from_secs(8);
         report.resumed = 3;
         report
     }

@@ -36,6 +36,7 @@ pub fn render(report: &Report, folder: &Path, colour: bool) -> String {
         resumed => format!(" ({resumed} results are from an earlier call; --fresh starts over)"),
     };
     let _ = writeln!(out, "{} cases in {}{resumed}: {}", report.cases, clock(report.wall), report.counts());
+    out.push_str(&processor(report));
     let verdict = match surprises.len() {
         0 => paint("1;32", "as expected"),
         1 => paint("1;31", "1 surprise"),
@@ -43,6 +44,23 @@ pub fn render(report: &Report, folder: &Path, colour: bool) -> String {
     };
     let _ = writeln!(out, "{verdict}; details: {}", folder.join("report.html").display());
     out
+}
+
+/// Describes the processor time of a call that ran all of its cases. Other load of the machine does
+/// not change it much, so it shows what all portions take.
+fn processor(report: &Report) -> String {
+    if report.resumed > 0 || report.processor.is_zero() {
+        return String::new();
+    }
+    let each = report.processor.as_secs_f64() * 1e3 / report.cases.max(1) as f64;
+    let (time, of) = (clock(report.processor), report.portion.of);
+    let all = match u32::try_from(of) {
+        Ok(2..) if report.other.is_none() => {
+            format!("; all {of} portions: about {} on two processors", clock(report.processor * of as u32 / 2))
+        }
+        _ => String::new(),
+    };
+    format!("processor time of deqp: {time}, {each:.1} ms per case{all}\n")
 }
 
 /// Describes how well it is proven which driver ran.
@@ -125,6 +143,21 @@ pub(crate) fn draw(out: &mut String, table: &Table) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cts::portion::Portion;
+
+    #[test]
+    fn processor_time_of_a_portion_is_scaled_to_all() {
+        let mut report = super::super::tests::sample();
+        assert_eq!(processor(&report), "", "a resumed call did not run all cases");
+        report.resumed = 0;
+        report.cases = 1000;
+        assert_eq!(processor(&report), "processor time of deqp: 8.0 s, 8.0 ms per case\n");
+        report.other = None;
+        report.portion = Portion { part: 3, of: 16 };
+        let expected =
+            "processor time of deqp: 8.0 s, 8.0 ms per case; all 16 portions: about 1:04 min on two processors\n";
+        assert_eq!(processor(&report), expected);
+    }
 
     #[test]
     fn the_text_has_what_matters_and_no_colour_when_not_wanted() {

@@ -230,7 +230,11 @@ impl Lower<'_> {
     /// Emits a scatter. Inactive lanes write to the sink.
     fn scatter(&mut self, data: &InstData, access: Access, args: &[Parts]) {
         let ty = data.ty;
-        let (base, sink) = (args[1][0], args[3][0]);
+        // The sink is accessed without the offset.
+        let (base, sink) = match access.offset {
+            0 => (args[1][0], args[3][0]),
+            offset => (self.ins().iadd_imm_s(args[1][0], i64::from(offset)), args[3][0]),
+        };
         let word = lir::Elem::I32.by(ty.lanes());
         for lane in 0..ty.lanes() {
             let active = self.lane(ty.mask(), &args[0], lane);
@@ -240,7 +244,7 @@ impl Lower<'_> {
             let address = self.ins().select(active, address, sink);
             for (i, value) in args[4..].iter().enumerate() {
                 let c = self.lane(ty, value, lane);
-                let at = access.offset + (i as u32 * ty.lane_bytes()) as i32;
+                let at = (i as u32 * ty.lane_bytes()) as i32;
                 self.ins().store(flags(access), c, address, at);
             }
         }

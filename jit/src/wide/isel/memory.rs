@@ -293,12 +293,12 @@ impl InstructionSelector<'_> {
         let per = self.per_part(ty);
         for lane in 0..ty.lanes() {
             let offset = self.int_one(M::Mov, false, numbers.plus(4 * lane));
-            let address = self.lea(true, Rm::At { base: Some(base), index: Some((offset, 0)), disp: 0 });
+            // The sink is accessed without the offset.
+            let address = self.lea(true, Rm::At { base: Some(base), index: Some((offset, 0)), disp: access.offset });
             self.push(M::AluImm(Alu::Cmp), false, 0, &[], Some(active.plus(4 * lane)));
             let address = self.int_two(M::Cmov(Cc::Ne), true, sink, address);
             for (i, value) in values.iter().enumerate() {
-                let disp = access.offset + (i * bytes) as i32;
-                let at = Rm::At { base: Some(address), index: None, disp };
+                let at = Rm::At { base: Some(address), index: None, disp: (i * bytes) as i32 };
                 self.store_lane(ty, value[lane / per], lane % per, at);
             }
         }

@@ -29,6 +29,14 @@ pub const MAX_LOD_BIAS: f32 = 16.0;
 /// Largest anisotropy, to which larger ones are clamped (`maxSamplerAnisotropy`).
 pub const MAX_SAMPLER_ANISOTROPY: f32 = 16.0;
 
+// Suspended invocations.
+
+/// Largest number of words of an invocation's frame. A stage that needs more is refused.
+pub const MAX_FRAME_WORDS: u32 = 16384;
+/// Largest number of points at which invocations of a stage are suspended. A stage that has more is
+/// refused.
+pub const MAX_SUSPENSION_POINTS: u32 = 4096;
+
 // Descriptors and buffers.
 
 /// Largest number of descriptor sets of a pipeline layout (`maxBoundDescriptorSets`).

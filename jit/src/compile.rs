@@ -191,14 +191,14 @@ pub fn with_epilogue(
             let divergence = passes::divergence(&shader, lanes);
             emit::build_with_epilogue(&shader, &divergence, request.layout, &EmitOptions::with_lanes(lanes), epilogue)
         };
-        let Some(few) = build(default_lanes)? else { return Ok((info(&shader, request), None)) };
+        let Some(few) = build(default_lanes)? else { return Ok((info(&shader, request)?, None)) };
         let more = tier.is_none_or(|tier| tier == Tier::Wide)
             && wide::has_large_vectors()
             && default_lanes < lane_count::MORE_LANES
             && lane_count::exposes_no_subgroups(request.module.capabilities());
         let more_lanes = if more { build(lane_count::MORE_LANES).ok().flatten() } else { None };
         let more_lanes = more_lanes.filter(|large| lane_count::is_worth_it(&few.lir, &large.lir));
-        Ok((info(&shader, request), Some(Emissions { default_emission: few, more_lanes })))
+        Ok((info(&shader, request)?, Some(Emissions { default_emission: few, more_lanes })))
     })?;
     let Some(Emissions { default_emission, more_lanes }) = emissions.filter(|_| is_needed()) else { return Ok(None) };
     // This code has scratch memory of its own, which it shares with no other code.
@@ -234,7 +234,7 @@ pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
     let stack = request.module.stack();
     on_stack(stack, || {
         let shader = optimize(request)?;
-        let (info, lanes) = (info(&shader, request), request.specialization.subgroup_size);
+        let (info, lanes) = (info(&shader, request)?, request.specialization.subgroup_size);
         let can_defer = emit::can_defer(&shader, request.layout, lanes);
         let exposes_no_subgroups = lane_count::exposes_no_subgroups(request.module.capabilities());
         let body = match can_defer {
@@ -272,7 +272,7 @@ pub fn describe(request: &CompileRequest<'_>) -> Result<CompileDescription> {
     on_stack(request.module.stack(), || {
         let shader = optimize(request)?;
         let (ir, ir_instructions) = (shader.to_string(), count_instructions(&shader.root.body));
-        let info = info(&shader, request);
+        let info = info(&shader, request)?;
         let stack = request.module.stack();
         let exposes_no_subgroups = lane_count::exposes_no_subgroups(request.module.capabilities());
         let body =
@@ -337,7 +337,7 @@ fn optimize(request: &CompileRequest<'_>) -> Result<Shader> {
 }
 
 /// Returns the facts about a stage that are known without its code.
-fn info(shader: &Shader, request: &CompileRequest<'_>) -> ShaderInfo {
+fn info(shader: &Shader, request: &CompileRequest<'_>) -> Result<ShaderInfo> {
     let (mut draw_parameters, mut reads_primitive_id, mut reads_sample_mask) = (false, false, false);
     for data in shader.insts.values() {
         draw_parameters |= data.op.info().per_draw;
@@ -352,7 +352,7 @@ fn info(shader: &Shader, request: &CompileRequest<'_>) -> ShaderInfo {
         (info.reads_primitive_id, info.reads_sample_mask) = (reads_primitive_id, reads_sample_mask);
     }
     let [inputs, outputs] = [&shader.inputs, &shader.outputs].map(Vec::clone);
-    ShaderInfo {
+    Ok(ShaderInfo {
         stage_info,
         lanes: request.specialization.subgroup_size,
         interface: Arc::new(StageInterface { inputs, outputs, placements: shader.placements.clone() }),
@@ -360,7 +360,8 @@ fn info(shader: &Shader, request: &CompileRequest<'_>) -> ShaderInfo {
         side_effects: shader.side_effects,
         has_loops: has_loops(&shader.root.body),
         draw_parameters,
-    }
+        frame: emit::frame(shader)?.map(Arc::new),
+    })
 }
 
 /// Emits LIR from IR.

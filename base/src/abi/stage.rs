@@ -379,6 +379,32 @@ pub struct ComputeBatch {
     pub shared: *mut u8,
 }
 
+/// Invocations of a stage with frames ([`FrameInfo`]), which all begin, or all continue behind one
+/// point. The invocations of a batch need not have run together before.
+///
+/// [`FrameInfo`]: crate::shader::FrameInfo
+#[repr(C)]
+pub struct InvocationBatch {
+    /// Common head of all batches.
+    pub header: BatchHeader,
+    /// Number of invocations; the number of chunks is ceil(count / lanes). Invocations that fill
+    /// the last chunk repeat valid ones, and their results are ignored.
+    pub count: u32,
+    /// Number of the point behind which the invocations continue; 0 if they begin.
+    pub point: u32,
+    /// Byte offsets into `memory` of the frames ([`FrameInfo::offset`]), `[chunk][lane]`.
+    ///
+    /// [`FrameInfo::offset`]: crate::shader::FrameInfo::offset
+    pub frames: *const u32,
+    /// The frames, at least one group and less than 2 GiB.
+    pub memory: *mut u8,
+    /// Output, `[chunk][lane]`: how the call ended ([`InvocationEnd`]). The words are undefined if
+    /// the abort flag is set.
+    ///
+    /// [`InvocationEnd`]: crate::shader::InvocationEnd
+    pub ends: *mut u32,
+}
+
 macro_rules! batches {
     ($($(#[$doc:meta])* $kind:ident = $batch:ident;)*) => {
         /// The kinds of batches on which calls of stages work.
@@ -416,6 +442,8 @@ batches! {
     Quads = FragmentBatch;
     /// A [`ComputeBatch`].
     Workgroup = ComputeBatch;
+    /// An [`InvocationBatch`].
+    Invocations = InvocationBatch;
 }
 
 layout!(BatchHeader { scratch, sink });
@@ -470,3 +498,4 @@ layout!(QuadPositions { x, y });
 layout!(Rectangle { x0, y0, x1, y1, primitive });
 layout!(RectangleBatch { header, count, end, rectangles, target, pitch });
 layout!(ComputeBatch { header, base, groups, first, count, _pad, shared });
+layout!(InvocationBatch { header, count, point, frames, memory, ends });

@@ -37,6 +37,7 @@ pub const VERSION: u64 = {
         .number(KERNEL_STORE as u64)
         .number(KERNEL_ATOMIC as u64)
         .number(KERNEL_SAMPLE as u64)
+        .number(crate::shader::FrameInfo::GROUP as u64)
         .number(slots.word(19, 3) as u64)
         .number(slots.word(10, 4) as u64)
         .finish()

@@ -6,6 +6,7 @@
 use super::capture::Capture;
 use super::interface::StageInterface;
 use super::stage::Stage;
+use super::suspension::FrameInfo;
 use crate::limits::STREAMS;
 use std::sync::Arc;
 
@@ -351,6 +352,8 @@ pub enum StageSpecificInfo {
     Fragment(FragmentInfo),
     /// Compute.
     Compute(WorkgroupInfo),
+    /// Ray generation.
+    RayGeneration,
 }
 
 impl StageSpecificInfo {
@@ -365,6 +368,7 @@ impl StageSpecificInfo {
             Stage::Mesh => StageSpecificInfo::Mesh(MeshInfo::default()),
             Stage::Fragment => StageSpecificInfo::Fragment(FragmentInfo::default()),
             Stage::Compute => StageSpecificInfo::Compute(WorkgroupInfo::default()),
+            Stage::RayGeneration => StageSpecificInfo::RayGeneration,
         }
     }
 
@@ -379,6 +383,7 @@ impl StageSpecificInfo {
             StageSpecificInfo::Mesh(_) => Stage::Mesh,
             StageSpecificInfo::Fragment(_) => Stage::Fragment,
             StageSpecificInfo::Compute(_) => Stage::Compute,
+            StageSpecificInfo::RayGeneration => Stage::RayGeneration,
         }
     }
 }
@@ -448,6 +453,9 @@ pub struct ShaderInfo {
     /// True if the stage reads context values of a single draw: base vertex and instance, or the
     /// draw's number.
     pub draw_parameters: bool,
+    /// The frames of the invocations, if the stage's batches have frames
+    /// ([`BatchKind::Invocations`](crate::abi::BatchKind)).
+    pub frame: Option<Arc<FrameInfo>>,
 }
 
 impl ShaderInfo {

@@ -12,6 +12,7 @@ pub mod info;
 pub mod interface;
 pub mod layout;
 pub mod stage;
+pub mod suspension;
 
 pub use capture::{Capture, Captured};
 pub use code::{CompiledStage, StageCode};
@@ -26,3 +27,4 @@ pub use layout::{
     PipelineLayoutInfo,
 };
 pub use stage::{BuiltinFamily, ModeFamily, PipelineType, Stage, StageIoKind, StageRow};
+pub use suspension::{FrameInfo, FrameLayout, InvocationEnd, SuspendReason, SuspensionPoint};

@@ -15,6 +15,8 @@ pub enum PipelineType {
     Graphics,
     /// A pipeline of the stage of a dispatch.
     Compute,
+    /// A pipeline of the stages that trace rays, and that rays call.
+    RayTracing,
 }
 
 /// The kind of the slots on one side of a stage, which is their source or destination.
@@ -41,6 +43,8 @@ pub enum StageIoKind {
     Interpolated,
     /// Fragments: colour attachments by location, depth, stencil, coverage.
     Fragments,
+    /// Words of the invocation's frame.
+    Frame,
 }
 
 impl StageIoKind {
@@ -219,6 +223,11 @@ stages! {
         5 0x20 Compute Workgroup None -> None
         modes [Any Workgroup] builtins [Invocation Workgroup]
     }
+    /// Ray generation. No pipeline has the stage yet.
+    RayGeneration {
+        5313 0x100 RayTracing Invocations Frame -> None
+        modes [Any] builtins [Invocation]
+    }
 }
 
 impl Stage {
@@ -247,7 +256,7 @@ impl Stage {
     pub const fn has_quads(self) -> bool {
         match self.row().batch {
             BatchKind::Quads => true,
-            BatchKind::Vertices | BatchKind::Patches | BatchKind::Domain => false,
+            BatchKind::Vertices | BatchKind::Patches | BatchKind::Domain | BatchKind::Invocations => false,
             BatchKind::Primitives | BatchKind::Workgroup | BatchKind::Mesh => false,
         }
     }
@@ -256,7 +265,7 @@ impl Stage {
     pub const fn has_primitives(self) -> bool {
         match self.row().batch {
             BatchKind::Primitives => true,
-            BatchKind::Vertices | BatchKind::Patches | BatchKind::Domain => false,
+            BatchKind::Vertices | BatchKind::Patches | BatchKind::Domain | BatchKind::Invocations => false,
             BatchKind::Quads | BatchKind::Workgroup | BatchKind::Mesh => false,
         }
     }
@@ -265,7 +274,8 @@ impl Stage {
     pub const fn has_workgroups(self) -> bool {
         match self.row().batch {
             BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => true,
-            BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives | BatchKind::Quads => false,
+            BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives => false,
+            BatchKind::Quads | BatchKind::Invocations => false,
         }
     }
 
@@ -274,7 +284,8 @@ impl Stage {
         match self.row().batch {
             BatchKind::Mesh => MAX_MESH_WORKGROUPS,
             BatchKind::Workgroup | BatchKind::Patches | BatchKind::Vertices => MAX_COMPUTE_WORKGROUPS,
-            BatchKind::Domain | BatchKind::Primitives | BatchKind::Quads => MAX_COMPUTE_WORKGROUPS,
+            BatchKind::Domain | BatchKind::Primitives => MAX_COMPUTE_WORKGROUPS,
+            BatchKind::Quads | BatchKind::Invocations => MAX_COMPUTE_WORKGROUPS,
         }
     }
 
@@ -284,7 +295,7 @@ impl Stage {
         match self.row().batch {
             BatchKind::Patches | BatchKind::Mesh => true,
             BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives => false,
-            BatchKind::Quads | BatchKind::Workgroup => false,
+            BatchKind::Quads | BatchKind::Workgroup | BatchKind::Invocations => false,
         }
     }
 }

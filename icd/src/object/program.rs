@@ -121,6 +121,7 @@ impl LinkedStages {
         let executable = match kind {
             PipelineType::Graphics => ExecutableStages::Graphics(Arc::new(GraphicsStages::new(stages)?)),
             PipelineType::Compute => ExecutableStages::Compute(link_compute(stages)?),
+            PipelineType::RayTracing => return Err(LinkError::NotCompute),
         };
         Ok(LinkedStages { executable, code, ready: AtomicBool::new(false) })
     }

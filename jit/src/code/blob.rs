@@ -144,9 +144,9 @@ impl StageCode for LoadedCode {
 mod tests {
     use super::*;
     use base::shader::{
-        BuiltinSlot, Capture, Captured, Domain, FragmentInfo, Interpolation, MeshInfo, MeshPrimitive, OutputPlacement,
-        Slot, SlotKind, SlotType, StageInterface, StageSpecificInfo, TaskInfo, TessellationControlInfo,
-        TessellationInfo, WorkgroupInfo,
+        BuiltinSlot, Capture, Captured, Domain, FragmentInfo, FrameInfo, Interpolation, MeshInfo, MeshPrimitive,
+        OutputPlacement, Slot, SlotKind, SlotType, StageInterface, StageSpecificInfo, SuspendReason, SuspensionPoint,
+        TaskInfo, TessellationControlInfo, TessellationInfo, WorkgroupInfo,
     };
 
     fn blob(stage_info: StageSpecificInfo) -> CodeBlob {
@@ -156,6 +156,7 @@ mod tests {
         let outputs = outputs.map(|b| slot(SlotKind::Builtin(b))).to_vec();
         let captured = Captured { buffer: 2, offset: 12, slot: 1, words: 2 };
         let capture = Capture { strides: [0, 0, 32, 8], streams: [0, 1, 2, 3], outputs: vec![captured; 2] };
+        let point = SuspensionPoint { reason: SuspendReason::ExecuteCallable, operands: 2, results: 1 };
         let info = ShaderInfo {
             stage_info,
             lanes: 8,
@@ -168,6 +169,7 @@ mod tests {
             side_effects: true,
             has_loops: true,
             draw_parameters: true,
+            frame: Some(Arc::new(FrameInfo { words: 7, inputs: 2, points: vec![point] })),
         };
         CodeBlob {
             info,

@@ -4,10 +4,10 @@
 
 use base::abi::Sampler;
 use base::shader::{
-    BuiltinSlot, Capture, Captured, Domain, EmbeddedSampler, FragmentInfo, GeometryInfo, HeapIndex, HeapMapping,
-    HeapPlace, InputPrimitive, Interpolation, MappingSource, MeshInfo, MeshPrimitive, OutputPlacement, OutputPrimitive,
-    Records, ShaderInfo, Slot, SlotKind, SlotType, Spacing, StageInterface, StageSpecificInfo, TaskInfo,
-    TessellationControlInfo, TessellationInfo, VertexOrder, WorkgroupInfo,
+    BuiltinSlot, Capture, Captured, Domain, EmbeddedSampler, FragmentInfo, FrameInfo, GeometryInfo, HeapIndex,
+    HeapMapping, HeapPlace, InputPrimitive, Interpolation, MappingSource, MeshInfo, MeshPrimitive, OutputPlacement,
+    OutputPrimitive, Records, ShaderInfo, Slot, SlotKind, SlotType, Spacing, StageInterface, StageSpecificInfo,
+    SuspendReason, SuspensionPoint, TaskInfo, TessellationControlInfo, TessellationInfo, VertexOrder, WorkgroupInfo,
 };
 use std::sync::Arc;
 
@@ -80,7 +80,9 @@ macro_rules! variants {
 numbers! { u8 u32 u64 f32 }
 
 fields! {
-    ShaderInfo { stage_info, lanes, interface, capture, side_effects, has_loops, draw_parameters }
+    ShaderInfo { stage_info, lanes, interface, capture, side_effects, has_loops, draw_parameters, frame }
+    FrameInfo { words, inputs, points }
+    SuspensionPoint { reason, operands, results }
     FragmentInfo {
         kills,
         early_fragment_tests,
@@ -142,7 +144,9 @@ variants! {
         5 TessellationEvaluation(info)
         6 Task(info)
         7 Mesh(info)
+        8 RayGeneration
     }
+    SuspendReason { 0 Barrier 1 ExecuteCallable }
     Domain { 0 Triangles 1 Quads 2 Isolines }
     Spacing { 0 Equal 1 FractionalEven 2 FractionalOdd }
     VertexOrder { 0 Clockwise 1 CounterClockwise }

@@ -9,7 +9,7 @@ use crate::lir::{AccessReason, Elem, IntCond, Type, Value as C};
 use cranelift_entity::SecondaryMap;
 
 /// Private arrays in scratch memory, laid out as `[element][lane]`. Shaders with barriers have one
-/// copy per chunk.
+/// copy per chunk. (If single lanes are suspended, arrays are in the frames of the invocations.)
 #[derive(Default)]
 pub struct Arrays {
     offset: SecondaryMap<Var, u32>,
@@ -20,11 +20,14 @@ pub struct Arrays {
 impl Emitter<'_> {
     /// Assigns an offset in scratch memory to every private array.
     pub fn place_arrays(&mut self) -> Result<()> {
-        let copies = if self.barriers.any { u64::from(self.chunks) } else { 1 };
+        let copies = if self.suspension.has_chunk_frame() { u64::from(self.chunks) } else { 1 };
         let mut bytes = 0u64;
         for (var, data) in self.shader.vars.iter() {
             if matches!(data.ty, Ty::Buf | Ty::Img | Ty::Smp) {
                 return Err(Error::unsupported(format!("private variable {} of {:?}", data.name, data.ty)));
+            }
+            if self.suspension.has_invocation_points() {
+                continue;
             }
             let size = u64::from(data.len) * u64::from(self.lanes) * u64::from(scalar_bytes(data.ty));
             self.arrays.offset[var] = bytes as u32;
@@ -42,17 +45,17 @@ impl Emitter<'_> {
         let data = &self.shader.vars[var];
         let stride = self.lanes * scalar_bytes(data.ty);
         let offset = self.arrays.offset[var];
-        if !self.barriers.any {
+        if !self.suspension.has_chunk_frame() {
             return (self.b.iadd_imm(self.scratch, i64::from(offset)), stride);
         }
         // The frame's size is not known yet, so that arrays cannot lie behind the region of the
         // slots. They are slots of their own, with one block per chunk, allocated at first use.
-        let base = match self.barriers.array_base(var) {
+        let base = match self.suspension.chunk_frame.array_base(var) {
             Some(base) => base,
             None => {
                 let bytes = (data.len * stride).next_multiple_of(16);
                 let base = self.new_bytes(bytes);
-                self.barriers.set_array_base(var, base);
+                self.suspension.chunk_frame.set_array_base(var, base);
                 base
             }
         };
@@ -67,6 +70,10 @@ impl Emitter<'_> {
     /// Zeroes the private arrays of the chunk, so that a program that reads before it writes
     /// behaves identically on every machine.
     pub fn clear_arrays(&mut self) {
+        // A new frame of an invocation is zero.
+        if self.suspension.has_invocation_points() {
+            return;
+        }
         for (var, data) in self.shader.vars.iter() {
             // Scalar variables have been promoted to values; a remaining one has only a few bytes.
             let (base, stride) = self.array(var);
@@ -126,6 +133,9 @@ impl Emitter<'_> {
 
     /// Emits `Op::VarLoad`.
     pub fn var_load(&mut self, var: Var, data: &InstData) -> Result<()> {
+        if self.load_frame_array(var, data)? {
+            return Ok(());
+        }
         let (ty, len) = (self.shader.vars[var].ty, self.shader.vars[var].len);
         let (base, stride) = self.array(var);
         let index = match data.args.first() {
@@ -154,6 +164,9 @@ impl Emitter<'_> {
 
     /// Emits `Op::VarStore`.
     pub fn var_store(&mut self, var: Var, data: &InstData) -> Result<()> {
+        if self.store_frame_array(var, data)? {
+            return Ok(());
+        }
         let (ty, len) = (self.shader.vars[var].ty, self.shader.vars[var].len);
         let (base, stride) = self.array(var);
         let value = data.args[data.args.len() - 1];

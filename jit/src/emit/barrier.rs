@@ -1,56 +1,36 @@
 //! Workgroup barriers without fibers: a barrier ends the call for a chunk, which records in its
-//! resume index where to continue.
+//! resume index where to continue, the number of the point. (The general part is in
+//! [`super::suspend`].)
 //!
-//! [`super::suspend`] determines the points of continuation and the values that must be kept in
-//! between. The scratch memory of a workgroup consists of the resume indices (one u32 per chunk,
-//! initially zero) and the slots behind them.
-//!
-//! A slot is an array over chunks. A value that needs a slot is stored to it at its definition and
-//! loaded at each use in another segment. Constants and values of the chunk loop dominate all uses
-//! and need no slot.
+//! All chunks of a workgroup run in order and keep their lanes, so the frame belongs to the chunk,
+//! and values are stored in their machine form. The scratch memory of a workgroup consists of the
+//! resume indices (one u32 per chunk, initially zero) and the frames behind them, whose slots are
+//! arrays over chunks.
 
 use super::Emitter;
 use super::memory::trusted;
 use super::ssa_variable::{RepForm, assemble, form_types, parts};
-use super::suspend::{Segment, Suspension};
 use super::value_rep::ValueRep;
 use crate::error::{Error, Result};
-use crate::ir::{Inst, Region, Value, Var};
-use crate::lir::{AccessReason, Block, Elem, Type, Value as C};
+use crate::ir::{Inst, Value, Var};
+use crate::lir::{AccessReason, Elem, Type, Value as C};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
-/// State of a shader with barriers; it is empty for other shaders.
+/// State of the frames of chunks.
 #[derive(Default)]
-pub struct Barriers {
-    /// True if the shader has barriers.
-    pub any: bool,
-    plan: Suspension,
+pub struct ChunkFrame {
     /// Slot and form of values defined so far.
-    slots: SecondaryMap<Value, Option<(u32, RepForm)>>,
-    /// The segment that is being emitted.
-    segment: Segment,
-    /// Last reload of each value: segment, block and machine form. Within a segment the contents of
-    /// a slot do not change.
-    reloads: SecondaryMap<Value, Option<(Segment, Block, ValueRep)>>,
-    /// The block that dispatches on resume indices.
-    dispatch: Option<Block>,
+    pub slots: SecondaryMap<Value, Option<(u32, RepForm)>>,
     /// Slot that keeps the exec mask across barriers.
     exec_slot: Option<u32>,
     /// Number of bytes of the frame that are allocated per chunk.
-    pub frame: u32,
-    /// Blocks where chunks continue, by resume index; `None` for points that are unreachable.
-    resume: Vec<Option<Block>>,
+    pub bytes: u32,
     /// Frame offsets of private arrays.
     arrays: SecondaryMap<Var, Option<u32>>,
 }
 
-impl Barriers {
-    /// Creates the state before anything is emitted.
-    pub fn new(plan: Suspension) -> Barriers {
-        let points = plan.points() as usize;
-        Barriers { any: points != 0, plan, resume: vec![None; points + 1], ..Barriers::default() }
-    }
+impl ChunkFrame {
     /// Returns the frame offset of a private array, if it has one yet.
     pub fn array_base(&self, var: Var) -> Option<u32> {
         self.arrays[var]
@@ -58,43 +38,6 @@ impl Barriers {
     /// Sets the frame offset of a private array.
     pub fn set_array_base(&mut self, var: Var, base: u32) {
         self.arrays[var] = Some(base);
-    }
-    /// Returns true if the construct of a region is emitted in segments.
-    pub fn spans_barrier(&self, region: &Region) -> bool {
-        self.any && self.plan.region_segments(region).is_some()
-    }
-    /// Sets the block where the program starts, and the block before it that dispatches on resume
-    /// indices.
-    pub fn start_at(&mut self, dispatch: Block, block: Block) {
-        self.dispatch = Some(dispatch);
-        self.resume[0] = Some(block);
-    }
-    /// Returns true if the parts of a value's machine form are available: defined in this segment,
-    /// or stored in its slot.
-    pub fn is_available(&self, v: Value) -> bool {
-        !self.any || self.plan.defined_in(v) == self.segment || self.slots[v].is_some()
-    }
-    /// Returns the values of other segments that a loop uses.
-    pub fn loop_uses(&self, region: &Region) -> &[Value] {
-        self.plan.loop_uses(region)
-    }
-    /// Returns the machine form of a value that was reloaded in this segment, if the block of the
-    /// reload dominates `here`.
-    fn reloaded(&self, v: Value, dominates: impl Fn(Block) -> bool) -> Option<ValueRep> {
-        let (segment, block, rep) = self.reloads[v].as_ref()?;
-        (*segment == self.segment && dominates(*block)).then(|| rep.clone())
-    }
-    /// Returns the block that dispatches on resume indices.
-    pub fn dispatch(&self) -> Option<Block> {
-        self.dispatch
-    }
-    /// Returns the resume index of a finished chunk.
-    pub fn done(&self) -> u32 {
-        self.resume.len() as u32
-    }
-    /// Returns the blocks where chunks continue, by resume index; unreachable points get `done`.
-    pub fn resume_blocks(&self, done: Block) -> Vec<Block> {
-        self.resume.iter().map(|block| block.unwrap_or(done)).collect()
     }
 }
 
@@ -115,34 +58,17 @@ fn exceeds_words(ty: Type) -> bool {
 }
 
 impl Emitter<'_> {
-    /// Enters the segment in which the body of a region starts.
-    pub fn begin_segment(&mut self, region: &Region) {
-        if let Some(region_segments) = self.barriers.plan.region_segments(region).filter(|_| self.barriers.any) {
-            self.barriers.segment = region_segments.start;
-        }
+    /// Computes the addresses of the chunk's slots and of its resume index.
+    pub fn place_chunk_frame(&mut self) {
+        let chunk = self.b.zext(Type::I64, self.chunk);
+        let scaled = self.b.shl_imm(chunk, 4);
+        self.chunk_slots = self.b.iadd(self.scratch, scaled);
+        let words = self.b.shl_imm(chunk, 2);
+        self.resume_address = self.b.iadd(self.scratch, words);
     }
 
-    /// Enters the segment that follows the construct of a region.
-    pub fn end_segment(&mut self, region: &Region) {
-        if let Some(region_segments) = self.barriers.plan.region_segments(region).filter(|_| self.barriers.any) {
-            self.barriers.segment = region_segments.after;
-        }
-    }
-
-    /// Returns the slot from which a value must be reloaded, if its definition lies in another
-    /// segment.
-    pub fn spilled(&self, v: Value) -> Option<(u32, RepForm)> {
-        if !self.barriers.any || self.barriers.plan.defined_in(v) == self.barriers.segment {
-            return None;
-        }
-        self.barriers.slots[v]
-    }
-
-    /// Stores a value at its definition, if another segment uses it.
-    pub fn spill(&mut self, v: Value, rep: &ValueRep) -> Result<()> {
-        if !self.barriers.any || !self.barriers.plan.needs_slot(v) {
-            return Ok(());
-        }
+    /// Stores a value to a new slot.
+    pub fn store_chunk_value(&mut self, v: Value, rep: &ValueRep) {
         let (form, values) = parts(rep);
         let types = form_types(self.shader.ty(v), form, self.lanes as usize);
         let size: u32 = types.iter().map(|t| t.bytes().next_multiple_of(16)).sum();
@@ -152,25 +78,18 @@ impl Emitter<'_> {
             self.store_slot(offset, c);
             offset += t.bytes().next_multiple_of(16);
         }
-        self.barriers.slots[v] = Some((base, form));
-        Ok(())
+        self.suspension.chunk_frame.slots[v] = Some((base, form));
     }
 
-    /// Loads a spilled value.
-    pub fn reload(&mut self, v: Value, (base, form): (u32, RepForm)) -> Result<ValueRep> {
-        let here = self.b.current();
-        if let Some(rep) = self.barriers.reloaded(v, |block| self.b.dominates(block, here)) {
-            return Ok(rep);
-        }
+    /// Loads a value from its slot.
+    pub fn load_chunk_value(&mut self, v: Value, base: u32, form: RepForm) -> ValueRep {
         let mut offset = base;
         let mut values = Vec::new();
         for t in form_types(self.shader.ty(v), form, self.lanes as usize) {
             values.push(self.load_slot(offset, t));
             offset += t.bytes().next_multiple_of(16);
         }
-        let rep = assemble(form, &values);
-        self.barriers.reloads[v] = Some((self.barriers.segment, here, rep.clone()));
-        Ok(rep)
+        assemble(form, &values)
     }
 
     /// Allocates a slot for a machine type and returns its frame offset.
@@ -181,9 +100,10 @@ impl Emitter<'_> {
     /// Allocates bytes of the chunk's frame, rounded up to a multiple of 16, and returns their
     /// offset.
     pub fn new_bytes(&mut self, bytes: u32) -> u32 {
-        let offset = self.barriers.frame;
+        let offset = self.suspension.chunk_frame.bytes;
         // A frame that overflows is refused when the function is finished.
-        self.barriers.frame = self.barriers.frame.saturating_add(bytes.next_multiple_of(16));
+        self.suspension.chunk_frame.bytes =
+            self.suspension.chunk_frame.bytes.saturating_add(bytes.next_multiple_of(16));
         offset
     }
 
@@ -238,11 +158,8 @@ impl Emitter<'_> {
 
     /// Emits `Op::Barrier`: the end of one segment and the start of the next.
     pub fn barrier(&mut self, inst: Inst) -> Result<()> {
-        let point =
-            self.barriers.plan.point(inst).ok_or_else(|| Error::internal("a barrier is no suspension point"))?;
-        let resume = self.b.create_block();
-        self.barriers.resume[point.index as usize] = Some(resume);
-        self.set_resume(point.index);
+        let (number, resume) = self.new_point(inst)?;
+        self.set_resume(number);
         let kept = (!self.full).then(|| self.save_exec());
         let stopped_chunks = self.workgroup_state()?.stopped_chunks;
         let count = self.b.use_var(stopped_chunks);
@@ -250,8 +167,7 @@ impl Emitter<'_> {
         self.b.def_var(stopped_chunks, count);
         let latch = self.latch.ok_or_else(|| Error::invalid("a barrier outside of a compute stage"))?;
         self.b.jump(latch, &[]);
-        self.resume_at(resume)?;
-        self.barriers.segment = point.segment;
+        self.resume_behind(inst, resume)?;
         let mask = match kept {
             Some(slot) => self.load_slot(slot, Elem::B.by(self.lanes as usize)),
             None => self.mask(true),
@@ -261,21 +177,14 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Enters a block that the dispatch on resume indices jumps to.
-    fn resume_at(&mut self, resume: Block) -> Result<()> {
-        let dispatch = self.barriers.dispatch.ok_or_else(|| Error::internal("a barrier without regions"))?;
-        self.b.enter_dominated_by(resume, dispatch);
-        Ok(())
-    }
-
     /// Stores the exec mask in the slot that keeps it across barriers, and returns that slot.
     fn save_exec(&mut self) -> u32 {
         let exec = self.exec_mask();
-        let slot = match self.barriers.exec_slot {
+        let slot = match self.suspension.chunk_frame.exec_slot {
             Some(slot) => slot,
             None => self.new_slot(self.b.ty(exec)),
         };
-        self.barriers.exec_slot = Some(slot);
+        self.suspension.chunk_frame.exec_slot = Some(slot);
         self.store_slot(slot, exec);
         slot
     }
@@ -284,5 +193,10 @@ impl Emitter<'_> {
     pub fn set_resume(&mut self, index: u32) {
         let value = self.b.iconst(Type::I32, i64::from(index));
         self.b.store(trusted(AccessReason::Scratch, 0), value, self.resume_address);
+    }
+
+    /// Loads the resume index.
+    pub fn load_resume(&mut self) -> C {
+        self.b.load(Type::I32, trusted(AccessReason::Scratch, 0), self.resume_address)
     }
 }

@@ -14,6 +14,9 @@
 //! workgroup, or no lane reaches the barrier, but that cannot be proved statically. Such a part is
 //! therefore entered if and only if a lane is active in it: a loop or a barrier is never reached
 //! with an empty mask. Masks that are used behind it are kept in slots.
+//!
+//! An operation that suspends single lanes is a break of the active lanes out of everything
+//! (`invocation`).
 
 use super::Emitter;
 use super::ssa_variable::SsaVariable;
@@ -56,7 +59,7 @@ pub struct BreakTarget {
     used: bool,
 }
 
-/// A mask that is used later: in a slot if a barrier may come in between.
+/// A mask that is used later: in a variable if a suspension point may come in between.
 enum SavedMask {
     InValue(C),
     InVariable(SsaVariable),
@@ -104,7 +107,13 @@ impl Emitter<'_> {
         let mut skip = None;
         let mut early = None;
         for (i, node) in region.nodes.iter().enumerate() {
+            let open = self.open_variables();
             let end = match node {
+                Node::Inst(inst) if self.suspends_lanes(*inst) => {
+                    let end = *skip.get_or_insert_with(|| self.b.create_block());
+                    self.suspend_lanes(*inst, end)?;
+                    continue;
+                }
                 Node::Inst(inst) => {
                     self.inst(*inst)?;
                     RegionEnd::Yield
@@ -121,6 +130,7 @@ impl Emitter<'_> {
                 Node::Loop(n) => self.loop_(n)?,
                 Node::Scope(n) => self.scope(n)?,
             };
+            self.close_variables(open);
             if end != RegionEnd::Yield {
                 early = Some(end);
                 break;
@@ -234,15 +244,15 @@ impl Emitter<'_> {
     }
 
     fn if_(&mut self, n: &If) -> Result<RegionEnd> {
-        let spans_barrier = self.barriers.spans_barrier(&n.then);
+        let spans_point = self.suspension.spans_point(&n.then);
         if let ValueRep::Uniform(c) = self.value_rep(n.cond)? {
-            return self.uniform_if(n, c, spans_barrier);
+            return self.uniform_if(n, c, spans_point);
         }
-        self.divergent_if(n, spans_barrier)
+        self.divergent_if(n, spans_point)
     }
 
-    fn uniform_if(&mut self, n: &If, cond: C, spans_barrier: bool) -> Result<RegionEnd> {
-        let results = self.new_results(&n.results, spans_barrier);
+    fn uniform_if(&mut self, n: &If, cond: C, spans_point: bool) -> Result<RegionEnd> {
+        let results = self.new_results(&n.results, spans_point);
         let (then, else_, merge) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.branch(cond, then, &[], else_, &[]);
         let full = self.full;
@@ -282,7 +292,7 @@ impl Emitter<'_> {
             _ => return None,
         };
         let varying = self.shape(n.cond) != Shape::Uniform && self.constant_bits(n.cond).is_none();
-        (varying && leaves(arm) && !self.barriers.spans_barrier(arm)).then_some(arm)
+        (varying && leaves(arm) && !self.suspension.spans_point(arm)).then_some(arm)
     }
 
     /// Emits an `If` that [`Emitter::break_only_arm`] accepts: only a branch to the arm if a lane
@@ -320,8 +330,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    fn save_mask(&mut self, mask: C, spans_barrier: bool) -> SavedMask {
-        if !spans_barrier {
+    fn save_mask(&mut self, mask: C, spans_point: bool) -> SavedMask {
+        if !spans_point {
             return SavedMask::InValue(mask);
         }
         let variable = self.new_mask_variable(true);
@@ -336,25 +346,25 @@ impl Emitter<'_> {
         }
     }
 
-    fn divergent_if(&mut self, n: &If, spans_barrier: bool) -> Result<RegionEnd> {
+    fn divergent_if(&mut self, n: &If, spans_point: bool) -> Result<RegionEnd> {
         let cond = self.vector(n.cond)?;
         let full = self.full;
         let saved = self.exec_mask();
         let then_mask = if full { cond } else { self.b.and(saved, cond) };
         let else_mask = self.b.and_not(saved, cond);
-        let results = self.new_results(&n.results, spans_barrier);
+        let results = self.new_results(&n.results, spans_point);
         let escapes = self.if_escapes(n);
         let after = escapes.then(|| {
-            let variable = self.new_mask_variable(spans_barrier);
+            let variable = self.new_mask_variable(spans_point);
             let none = self.mask(false);
             self.write_single(&variable, none);
             variable
         });
-        let (saved, else_mask) = (self.save_mask(saved, spans_barrier), self.save_mask(else_mask, spans_barrier));
+        let (saved, else_mask) = (self.save_mask(saved, spans_point), self.save_mask(else_mask, spans_point));
         let then = self.arm(&n.then, then_mask, YieldTarget::Set(&results), after.as_ref())?;
         let else_mask = self.restore_mask(&else_mask);
         let yield_target = match then {
-            RegionEnd::Yield if spans_barrier => YieldTarget::MergeActive(&results),
+            RegionEnd::Yield if spans_point => YieldTarget::MergeActive(&results),
             RegionEnd::Yield => YieldTarget::Merge(&results, else_mask),
             _ => YieldTarget::Set(&results),
         };
@@ -423,11 +433,11 @@ impl Emitter<'_> {
 
     /// Emits a scope.
     pub fn scope(&mut self, n: &Scope) -> Result<RegionEnd> {
-        let spans_barrier = self.barriers.spans_barrier(&n.body);
+        let spans_point = self.suspension.spans_point(&n.body);
         let escapes = self.region_infos.escapes(&n.body);
         let full = self.full;
-        let saved = (!escapes && !spans_barrier).then(|| self.exec_mask());
-        self.push_target(n.label, &n.results, spans_barrier)?;
+        let saved = (!escapes && !spans_point).then(|| self.exec_mask());
+        self.push_target(n.label, &n.results, spans_point)?;
         self.begin_segment(&n.body);
         let results = self.targets.last().map_or(Vec::new(), |t| t.results.clone());
         let divergent = self.div.is_divergent_label(n.label);
@@ -443,22 +453,22 @@ impl Emitter<'_> {
     }
 
     fn loop_(&mut self, n: &Loop) -> Result<RegionEnd> {
-        let spans_barrier = self.barriers.spans_barrier(&n.body);
+        let spans_point = self.suspension.spans_point(&n.body);
         let escapes = self.region_infos.escapes(&n.body);
         let full = self.full;
-        let saved = (!escapes && !spans_barrier).then(|| self.exec_mask());
-        for v in self.barriers.loop_uses(&n.body).to_vec() {
+        let saved = (!escapes && !spans_point).then(|| self.exec_mask());
+        for v in self.suspension.loop_uses(&n.body).to_vec() {
             self.value_rep(v)?;
         }
-        let params = self.new_results(&n.params, spans_barrier);
+        let params = self.new_results(&n.params, spans_point);
         self.set_results(&params, &n.inits)?;
-        self.push_target(n.label, &n.results, spans_barrier)?;
+        self.push_target(n.label, &n.results, spans_point)?;
         // Lanes can disappear only through masks; the back edge then tests whether one is left.
         let shrinks = self.div.is_divergent_label(n.label) || escapes;
         self.full = full && !shrinks;
         let header = self.b.create_block();
         self.b.jump(header, &[]);
-        match self.barriers.dispatch().filter(|_| spans_barrier) {
+        match self.suspension.dispatch().filter(|_| spans_point) {
             // Back edges come from blocks that the dispatch on resume indices enters.
             Some(dispatch) => self.b.enter_dominated_by(header, dispatch),
             None => self.b.enter_loop(header),
@@ -519,16 +529,16 @@ impl Emitter<'_> {
         Ok(RegionEnd::Yield)
     }
 
-    fn push_target(&mut self, label: Label, results: &[Value], spans_barrier: bool) -> Result<()> {
+    fn push_target(&mut self, label: Label, results: &[Value], spans_point: bool) -> Result<()> {
         let divergent = self.div.is_divergent_label(label);
-        let results = self.new_results(results, spans_barrier);
+        let results = self.new_results(results, spans_point);
         let broken_lanes = divergent.then(|| {
-            let variable = self.new_mask_variable(spans_barrier);
+            let variable = self.new_mask_variable(spans_point);
             let none = self.mask(false);
             self.write_single(&variable, none);
             variable
         });
-        if divergent && spans_barrier {
+        if divergent && spans_point {
             results.iter().for_each(|(_, variable)| self.zero_variable(variable));
         }
         let exit = self.b.create_block();
@@ -564,8 +574,8 @@ impl Emitter<'_> {
     /// The variables are set to zero, because not every path through the node sets them all.
     /// Otherwise SSA construction would carry a value from the function's start to this point. A
     /// slot of the scratch memory would hold data of an earlier workgroup or shader.
-    fn new_results(&mut self, values: &[Value], spans_barrier: bool) -> Vec<(Value, SsaVariable)> {
-        let results: Vec<_> = values.iter().map(|&v| (v, self.new_ssa_variable(v, spans_barrier))).collect();
+    fn new_results(&mut self, values: &[Value], spans_point: bool) -> Vec<(Value, SsaVariable)> {
+        let results: Vec<_> = values.iter().map(|&v| (v, self.new_ssa_variable(v, spans_point))).collect();
         results.iter().for_each(|(_, variable)| self.zero_variable(variable));
         results
     }

@@ -91,7 +91,7 @@ impl DeferrableFinder<'_> {
                 self.found = Some(this);
                 Some(())
             }
-            _ if effects.intersects(Effects::ORDERS | Effects::VOLATILE | Effects::SUSPENDS) => None,
+            _ if effects.intersects(Effects::ORDERS | Effects::VOLATILE) || data.op.suspends().is_some() => None,
             Op::Atomic(..) | Op::ImageAtomic { .. } => None,
             _ if effects.intersects(Effects::READS) && (repeated || self.found.is_some()) => None,
             _ if effects.intersects(Effects::WRITES) && self.found.is_some() => None,

@@ -44,6 +44,8 @@ fn slot_arrays(batch: BatchKind) -> [Option<usize>; 2] {
         BatchKind::Quads => [None, Some(offset_of!(FragmentBatch, outputs))],
         // Inputs and outputs are memory of the workgroup.
         BatchKind::Workgroup | BatchKind::Mesh => [None, None],
+        // Inputs are words of frames.
+        BatchKind::Invocations => [None, None],
     }
 }
 
@@ -107,6 +109,7 @@ impl Emitter<'_> {
                 self.load_slot_vector(chunk, slot, ty)
             }
             StageIoKind::Interpolated => self.interpolate(slot, at, ty, data)?,
+            StageIoKind::Frame => self.load_frame_input(slot, ty)?,
             StageIoKind::None
             | StageIoKind::Fragments
             | StageIoKind::Primitives

@@ -90,8 +90,8 @@ impl VectorizedLoads {
         for node in &region.nodes {
             match node {
                 Node::Inst(inst) => {
-                    let effects = shader.insts[*inst].op.effects();
-                    if effects.intersects(Effects::WRITES | Effects::ORDERS | Effects::SUSPENDS) {
+                    let op = &shader.insts[*inst].op;
+                    if op.suspends().is_some() || op.effects().intersects(Effects::WRITES | Effects::ORDERS) {
                         self.close_groups(&mut open);
                     } else if let Some((address, at)) = load_address(shader, div, self.lanes, *inst) {
                         self.add(&mut open, *inst, address, at);

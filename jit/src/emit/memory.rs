@@ -261,7 +261,7 @@ impl Emitter<'_> {
         match operation(bounded)? {
             // Across barriers only values that are used there are kept: the offset, but not always
             // its operands.
-            (Binary::Bound, index, limit) if self.barriers.is_available(index) => {
+            (Binary::Bound, index, limit) if self.suspension.is_available(index) => {
                 Some((index, self.constant_bits(limit)? as i64, scale, plus))
             }
             _ => None,
@@ -309,8 +309,9 @@ impl Emitter<'_> {
         // If the buffer is the same for the whole call, so are its bounds, which are then computed
         // once. Shaders with barriers are excluded, because too many values live long in them
         // already.
-        let early =
-            self.workgroup_state.is_some() && !self.barriers.any && self.b.is_defined_in(pair.range, self.entry_block);
+        let early = self.workgroup_state.is_some()
+            && !self.suspension.any()
+            && self.b.is_defined_in(pair.range, self.entry_block);
         if early {
             self.b.resume_block(self.entry_block);
         }

@@ -9,7 +9,8 @@
 //! * `control`: the structured control flow.
 //! * `alu`, `bits`, `float`, `memory`, `contiguous`, `strided`, `atomic`, `array`, `descriptor`,
 //!   `heap`, `image`, `texels` and `subgroup`: the operations.
-//! * `suspend` and `barrier`: the segments of shaders with barriers.
+//! * `suspend`: the segments of shaders with suspension points; `barrier` and `invocation`: the
+//!   frames of chunks and of invocations.
 //!
 //! A machine value is uniform, affine or varying ([`value_rep::ValueRep`]), as `passes::divergence`
 //! found.
@@ -43,6 +44,7 @@ mod image;
 mod infallible;
 mod inputs;
 mod interface;
+mod invocation;
 pub mod lane_count;
 mod licm;
 mod load_vectorizer;
@@ -70,10 +72,10 @@ use crate::budget;
 use crate::error::{Error, Result};
 use crate::ir::{Inst, Op, Shader, Value};
 use crate::lir::{self, Block, Slot, Type, Value as C, Variable};
-use crate::passes::Divergence;
+use crate::passes::{Divergence, Suspension};
 use base::abi::{BatchKind, KERNEL_FETCH, KERNEL_RESIDENT, TexelKind};
 use base::epilogue::Epilogue;
-use base::shader::PipelineLayoutInfo;
+use base::shader::{FrameInfo, PipelineLayoutInfo};
 use cranelift_entity::SecondaryMap;
 pub use infallible::can_defer;
 use licm::HoistLevel;
@@ -131,7 +133,7 @@ struct Emitter<'a> {
     /// The exec mask; `full` is true if it is statically full.
     exec: SsaVariable,
     full: bool,
-    barriers: barrier::Barriers,
+    suspension: suspend::SuspensionState,
     /// LIR variables of released SSA variables, which new ones reuse.
     free_variables: Vec<(Type, Variable)>,
     /// Function arguments, and values that the entry block loads.
@@ -177,6 +179,19 @@ struct Emitter<'a> {
     poison: Option<memory_poison::MemoryPoison>,
 }
 
+/// Returns the frame of an invocation, if the stage's batches have frames. It is the same for all
+/// code of the stage.
+///
+/// # Errors
+/// The errors of [`Suspension::analyze`].
+pub fn frame(shader: &Shader) -> Result<Option<FrameInfo>> {
+    match shader.stage().row().batch {
+        BatchKind::Invocations => Ok(Some(Suspension::analyze(shader, &|_| false)?.frame().clone())),
+        BatchKind::Vertices | BatchKind::Patches | BatchKind::Domain | BatchKind::Primitives => Ok(None),
+        BatchKind::Quads | BatchKind::Mesh | BatchKind::Workgroup => Ok(None),
+    }
+}
+
 /// Emits a stage. It is the last step that can refuse a shader.
 ///
 /// # Errors
@@ -188,7 +203,10 @@ pub fn build(
     layout: &PipelineLayoutInfo,
     options: &EmitOptions,
 ) -> Result<Emission> {
-    let vertices = !matches!(shader.stage().row().batch, BatchKind::Quads | BatchKind::Workgroup | BatchKind::Mesh);
+    let vertices = !matches!(
+        shader.stage().row().batch,
+        BatchKind::Quads | BatchKind::Workgroup | BatchKind::Mesh | BatchKind::Invocations
+    );
     if !matches!((options.lanes, vertices), (4 | 8, _) | (16 | 32 | 64, false)) {
         return Err(Error::internal(format!("{:?} stages have no chunks of {} lanes", shader.stage(), options.lanes)));
     }
@@ -247,6 +265,7 @@ pub fn verify(
             .filter(|_| shader.stage().has_workgroup_outputs())
             .map(|workgroup| workgroup.workgroup_stride().into()),
         inputs: shader.inputs.len() as u64,
+        frame_words: frame(shader).map_err(|e| e.to_string())?.map_or(0, |frame| frame.words),
         layout,
     };
     lir::safety::verify(&emission.lir, &stage_layout)
@@ -344,6 +363,8 @@ impl Emitter<'_> {
             }
             Op::Subgroup(op) => self.subgroup(*op, data),
             Op::Barrier => self.barrier(inst),
+            Op::ExecuteCallable => Err(Error::internal("a call of a shader outside of a region")),
+            Op::TerminateRay => self.terminate_ray(),
             // One chunk runs on one thread, and workgroups that share memory synchronise through
             // locked operations; a fence is therefore enough.
             Op::MemoryBarrier => {

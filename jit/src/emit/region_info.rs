@@ -3,9 +3,10 @@
 //!
 //! A region is identified by its address: the shader is borrowed and not moved while it is emitted.
 
-use crate::ir::{CostClass, Effects, Label, Node, Op, Region, Shader, Term, Value};
+use crate::ir::{CostClass, Label, Node, Op, Region, Shader, Term, Value};
 use crate::passes::Divergence;
 use base::hash::WordMap;
+use base::shader::FrameLayout;
 use cranelift_entity::SecondaryMap;
 
 /// Number of instructions from which it pays to branch over a divergent arm if no lane is active in
@@ -15,9 +16,8 @@ const SKIP_FROM: usize = 8;
 /// Facts about a region and everything nested in it.
 #[derive(Clone, Copy, Debug)]
 struct RegionInfo {
-    suspends: bool,
-    /// True if some lanes can leave for a label outside of the node of the region, while others
-    /// continue.
+    /// True if some lanes can leave for a label outside of the node of the region, or be suspended on
+    /// their own, while others continue.
     escapes: bool,
     /// Number of instructions, up to [`SKIP_FROM`]; a loop, an effect or a call alone has that
     /// weight.
@@ -48,17 +48,12 @@ impl<'a> RegionInfos<'a> {
 
     fn region_info(&self, region: &Region) -> RegionInfo {
         // Every region of the shader was walked; any other region gets the conservative answers.
-        let unknown = RegionInfo { suspends: true, escapes: true, weight: SKIP_FROM };
+        let unknown = RegionInfo { escapes: true, weight: SKIP_FROM };
         self.regions.get(&core::ptr::from_ref(region)).copied().unwrap_or(unknown)
     }
 
-    /// Returns true if the region contains a suspension point.
-    pub fn suspends(&self, region: &Region) -> bool {
-        self.region_info(region).suspends
-    }
-
     /// Returns true if some lanes can leave the region (an arm, or the body of a label) for a label
-    /// outside of its node, while others continue. Breaks to labels that are not divergent do not
+    /// outside of its node, or be suspended on their own, while others continue. Breaks to labels that are not divergent do not
     /// count: they take all active lanes along, so that no lane reaches the region's end after such
     /// a break.
     pub fn escapes(&self, region: &Region) -> bool {
@@ -105,10 +100,9 @@ impl RegionWalk<'_> {
     /// contents of the region. Returns the facts, and the number of the outermost label that a
     /// divergent break leaves for.
     fn region(&mut self, region: &Region, outside: u32, inside: u32) -> (RegionInfo, u32) {
-        let mut all = RegionInfo { suspends: false, escapes: false, weight: 0 };
+        let mut all = RegionInfo { escapes: false, weight: 0 };
         let mut outermost = u32::MAX;
         let mut join = |(fact, label): (RegionInfo, u32)| {
-            all.suspends |= fact.suspends;
             all.weight = (all.weight + fact.weight).min(SKIP_FROM);
             outermost = outermost.min(label);
         };
@@ -117,8 +111,10 @@ impl RegionWalk<'_> {
                 Node::Inst(i) => {
                     self.mark_used(&self.shader.insts[*i].args);
                     let op = &self.shader.insts[*i].op;
-                    let suspends = op.effects().intersects(Effects::SUSPENDS);
-                    join((RegionInfo { suspends, escapes: false, weight: inst_weight(op) }, u32::MAX));
+                    // A lane that is suspended on its own leaves all labels.
+                    let leaves = op.suspends().is_some_and(|why| why.frame_layout() == FrameLayout::Invocation);
+                    let label = if leaves { 0 } else { u32::MAX };
+                    join((RegionInfo { escapes: false, weight: inst_weight(op) }, label));
                 }
                 Node::If(n) => {
                     self.mark_used(&[n.cond]);
@@ -196,7 +192,7 @@ mod tests {
 
     #[test]
     fn walk_agrees_with_the_definition() {
-        let mut counts = [[0u32; 2]; 3];
+        let mut counts = [[0u32; 2]; 2];
         for seed in 0..200 {
             let shader =
                 compute_shader(seed, Options { results: seed % 2 == 0, size: 80, ..Options::default() }).shader;
@@ -211,10 +207,8 @@ mod tests {
                 let ops: Vec<&Op> = insts.collect();
                 let loops = all.iter().flat_map(|r| &r.nodes).any(|n| matches!(n, Node::Loop(_)));
                 let heavy = loops || ops.len() >= SKIP_FROM || ops.iter().any(|op| inst_weight(op) > 1);
-                let barrier = ops.contains(&&Op::Barrier);
                 assert_eq!(region_infos.worth_skipping(region), heavy);
                 assert_eq!(region_infos.nodes_worth_skipping(&region.nodes), heavy);
-                assert_eq!(region_infos.suspends(region), barrier);
                 counts[0][usize::from(heavy)] += 1;
                 for node in &region.nodes {
                     let bodies: &[(&Region, Option<Label>)] = match node {
@@ -229,9 +223,8 @@ mod tests {
                         counts[1][usize::from(want)] += 1;
                     }
                 }
-                counts[2][usize::from(barrier)] += 1;
             }
         }
-        assert!(counts[..2].iter().flatten().all(|&n| n > 50), "{counts:?}");
+        assert!(counts.iter().flatten().all(|&n| n > 50), "{counts:?}");
     }
 }

@@ -1,8 +1,9 @@
 //! Mutable storage of the emitter: results and parameters of structured nodes, and masks.
 //!
 //! A part is a variable of the LIR builder, whose SSA construction makes the block parameters. If
-//! the construct contains a barrier, a part is a slot of the workgroup's scratch memory instead,
-//! because the parts of the construct then run in different calls.
+//! the construct contains a barrier, a part is a slot of the chunk's frame instead, because the
+//! parts of the construct then run in different calls. If single lanes are suspended in the
+//! construct, the part is a variable that is zero again behind each point (`invocation`).
 
 use super::Emitter;
 use super::value_rep::{BufferRange, ValueRep, elem, scalar_type};
@@ -88,7 +89,7 @@ pub fn assemble(form: RepForm, parts: &[C]) -> ValueRep {
 
 impl Emitter<'_> {
     /// Makes a variable for a region value, in the form that its shape requires.
-    pub fn new_ssa_variable(&mut self, v: Value, in_slots: bool) -> SsaVariable {
+    pub fn new_ssa_variable(&mut self, v: Value, spans_point: bool) -> SsaVariable {
         let ty = self.shader.ty(v);
         let form = match (ty, self.shape(v)) {
             (Ty::Buf, Shape::Uniform) => RepForm::Buffer,
@@ -98,12 +99,12 @@ impl Emitter<'_> {
             (_, Shape::Affine(steps)) => RepForm::Affine(steps),
             (_, Shape::Varying) => RepForm::Vector,
         };
-        self.ssa_variable(ty, form, in_slots)
+        self.ssa_variable(ty, form, spans_point)
     }
 
     /// Makes a variable for a mask.
-    pub fn new_mask_variable(&mut self, in_slots: bool) -> SsaVariable {
-        self.ssa_variable(Ty::B1, RepForm::Vector, in_slots)
+    pub fn new_mask_variable(&mut self, spans_point: bool) -> SsaVariable {
+        self.ssa_variable(Ty::B1, RepForm::Vector, spans_point)
     }
 
     /// Makes a variable for a vector with one element per lane.
@@ -111,7 +112,8 @@ impl Emitter<'_> {
         self.ssa_variable(ty, RepForm::Vector, false)
     }
 
-    fn ssa_variable(&mut self, ty: Ty, form: RepForm, in_slots: bool) -> SsaVariable {
+    fn ssa_variable(&mut self, ty: Ty, form: RepForm, spans_point: bool) -> SsaVariable {
+        let in_slots = self.suspension.needs_slots(spans_point);
         let parts_storage =
             form_types(ty, form, self.lanes as usize)
                 .into_iter()
@@ -123,7 +125,11 @@ impl Emitter<'_> {
                     }
                 })
                 .collect();
-        SsaVariable { ty, form, parts_storage }
+        let variable = SsaVariable { ty, form, parts_storage };
+        if spans_point {
+            self.open_variable(&variable);
+        }
+        variable
     }
 
     /// Returns a variable of type `ty`: a released one, if there is one.

@@ -2,11 +2,10 @@
 //! of each stage.
 
 use super::array::Arrays;
-use super::barrier::Barriers;
 use super::deferred_atomics::DeferrableAtomics;
 use super::inputs::InterpolatedInputs;
 use super::interface::StageSlots;
-use super::licm::HoistLevels;
+use super::licm::{HoistLevel, HoistLevels};
 use super::load_vectorizer::VectorizedLoads;
 use super::memory::{read_only, trusted};
 use super::memory_poison::MemoryPoison;
@@ -15,16 +14,16 @@ use super::region_info::RegionInfos;
 use super::sample_batching::SampleBatches;
 use super::sample_hoisting::HoistedSamples;
 use super::ssa_variable::SsaVariable;
-use super::suspend::Suspension;
+use super::suspend::SuspensionState;
 use super::value_rep::ValueRep;
 use super::{EmitOptions, Emitter};
 use crate::error::{Error, Result};
 use crate::ir::{Shader, Ty};
 use crate::lir::{AccessReason, Block, Builder, Function, IntCond, Type, Value as C};
-use crate::passes::{Divergence, Steps};
+use crate::passes::{Divergence, Steps, Suspension};
 use base::abi::{
-    AddressSpace, BatchHeader, BatchKind, ComputeBatch, EvaluationBatch, FragmentBatch, PrimitiveBatch, ShaderContext,
-    VertexBatch,
+    AddressSpace, BatchHeader, BatchKind, ComputeBatch, EvaluationBatch, FragmentBatch, InvocationBatch,
+    PrimitiveBatch, ShaderContext, VertexBatch,
 };
 use base::shader::{PipelineLayoutInfo, WorkgroupInfo};
 use core::mem::offset_of;
@@ -62,7 +61,8 @@ pub fn function(
     let chunks = u32::try_from(invocations.div_ceil(u64::from(lanes))).map_err(|_| Error::limit("workgroup size"))?;
     let region_infos = RegionInfos::new(shader, div);
     let hoist_levels = HoistLevels::compute(shader, div);
-    let barriers = Barriers::new(Suspension::analyze(shader, &region_infos, &hoist_levels));
+    let plan = Suspension::analyze(shader, &|v| hoist_levels.level(v) != HoistLevel::Chunk)?;
+    let suspension = SuspensionState::new(plan);
     let mut value_reps = SecondaryMap::new();
     value_reps.resize(shader.values.len());
     let mut e = Emitter {
@@ -79,7 +79,7 @@ pub fn function(
         targets: Vec::new(),
         exec: SsaVariable { ty: Ty::B1, form: super::ssa_variable::RepForm::Vector, parts_storage: SmallVec::new() },
         full: true,
-        barriers,
+        suspension,
         free_variables: Vec::new(),
         ctx,
         batch,
@@ -123,7 +123,9 @@ pub fn function(
     e.begin_deferred();
     match shader.stage().row().batch {
         BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => e.workgroup_loop()?,
-        BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives => e.chunk_loop(exit)?,
+        BatchKind::Vertices | BatchKind::Domain | BatchKind::Primitives | BatchKind::Invocations => {
+            e.chunk_loop(exit)?;
+        }
         BatchKind::Quads if e.rectangles.is_some() => e.rectangles(exit)?,
         BatchKind::Quads => {
             e.start_inputs();
@@ -134,8 +136,8 @@ pub fn function(
     e.enter(exit);
     e.end_deferred();
     e.b.return_();
-    let scratch = if e.barriers.any {
-        u64::from(e.slots_start) + u64::from(e.barriers.frame) * u64::from(e.chunks)
+    let scratch = if e.suspension.has_chunk_frame() {
+        u64::from(e.slots_start) + u64::from(e.suspension.chunk_frame.bytes) * u64::from(e.chunks)
     } else {
         u64::from(e.arrays.bytes) + e.inputs.bytes() + e.hoisted_samples.bytes() + e.deferred_bytes()
     };
@@ -177,7 +179,7 @@ impl Emitter<'_> {
     /// Emits the work of a chunk, from the current block to a jump to the block `latch`.
     fn chunk_body(&mut self, latch: Block) -> Result<()> {
         self.body()?;
-        if !self.barriers.any {
+        if !self.suspension.any() {
             self.finish_chunk()?;
             self.b.jump(latch, &[]);
         }
@@ -199,6 +201,7 @@ impl Emitter<'_> {
             BatchKind::Vertices => per_call(self, offset_of!(VertexBatch, count), 0),
             BatchKind::Domain => per_call(self, offset_of!(EvaluationBatch, count), 0),
             BatchKind::Primitives => per_call(self, offset_of!(PrimitiveBatch, count), 0),
+            BatchKind::Invocations => per_call(self, offset_of!(InvocationBatch, count), 0),
             BatchKind::Quads => per_call(self, offset_of!(FragmentBatch, count), 2),
         }
     }
@@ -208,12 +211,17 @@ impl Emitter<'_> {
         self.exec = self.new_mask_variable(false);
         let ones = self.mask(true);
         self.full = true;
+        if self.shader.stage().row().batch == BatchKind::Invocations {
+            // The lanes are the same for the start and for all points.
+            self.start_invocations()?;
+        }
         let dispatch = self.start_segments();
         match self.shader.stage().row().batch {
             BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => self.start_workgroup(ones)?,
             BatchKind::Vertices => self.start_lanes(offset_of!(VertexBatch, count), ones)?,
             BatchKind::Domain => self.start_lanes(offset_of!(EvaluationBatch, count), ones)?,
             BatchKind::Primitives => self.start_primitives(ones)?,
+            BatchKind::Invocations => {}
             BatchKind::Quads => match self.chunk_position() {
                 Some(chunk_position) => self.start_rectangle(&chunk_position, ones),
                 None => self.start_fragment(ones),
@@ -223,42 +231,19 @@ impl Emitter<'_> {
         let root = &self.shader.root;
         self.clear_arrays();
         self.scope(root)?;
-        if let Some(dispatch) = dispatch {
-            self.finish_segments(dispatch);
+        match dispatch {
+            Some(dispatch) if self.suspension.has_chunk_frame() => {
+                let done = self.suspension.done();
+                self.set_resume(done);
+                self.finish_segments(dispatch, Self::load_resume);
+            }
+            Some(dispatch) => {
+                self.finish_chunk()?;
+                self.finish_segments(dispatch, Self::load_point);
+            }
+            None => {}
         }
         Ok(())
-    }
-
-    /// Makes the block of the program's start in a shader with barriers. Returns the block that
-    /// will jump to the resume point, or `None` in a shader without barriers.
-    fn start_segments(&mut self) -> Option<Block> {
-        if !self.barriers.any {
-            return None;
-        }
-        let chunk = self.b.zext(Type::I64, self.chunk);
-        let scaled = self.b.shl_imm(chunk, 4);
-        self.chunk_slots = self.b.iadd(self.scratch, scaled);
-        let words = self.b.shl_imm(chunk, 2);
-        self.resume_address = self.b.iadd(self.scratch, words);
-        let (dispatch, start) = (self.b.create_block(), self.b.create_block());
-        self.b.jump(dispatch, &[]);
-        self.enter(dispatch);
-        self.barriers.start_at(dispatch, start);
-        self.b.enter_dominated_by(start, dispatch);
-        Some(dispatch)
-    }
-
-    /// Emits the end of a chunk, and the dispatch on resume points, which are all known now.
-    fn finish_segments(&mut self, dispatch: Block) {
-        let latch = self.latch.unwrap_or(self.exit);
-        let done = self.barriers.done();
-        self.set_resume(done);
-        self.b.jump(latch, &[]);
-        self.b.resume_block(dispatch);
-        let index = self.b.load(Type::I32, trusted(AccessReason::Scratch, 0), self.resume_address);
-        // Any other index means that the chunk is done.
-        let resume = self.barriers.resume_blocks(latch);
-        self.b.branch_table(index, &resume, latch);
     }
 
     /// Returns `chunk * lanes`, I32.
@@ -267,7 +252,7 @@ impl Emitter<'_> {
     }
 
     /// Returns the mask of the lanes whose index in the batch is below `count`.
-    fn lanes_below(&mut self, count: C) -> Result<C> {
+    pub fn lanes_below(&mut self, count: C) -> Result<C> {
         let first = self.first_lane();
         let index = self.rep_to_vector(Ty::I32, &ValueRep::Affine(first, Steps::even(1, self.lanes)))?;
         let count = self.rep_to_vector(Ty::I32, &ValueRep::Uniform(count))?;
@@ -303,6 +288,7 @@ impl Emitter<'_> {
 
     /// Emits the end of a chunk's work.
     fn finish_chunk(&mut self) -> Result<()> {
+        self.store_ends();
         if self.primitives.is_some() {
             return self.finish_primitives();
         }

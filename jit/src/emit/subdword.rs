@@ -46,7 +46,7 @@ impl Emitter<'_> {
         let data = &self.shader.insts[inst];
         let (Op::Binary(Binary::LShr), &[element, by]) = (&data.op, &data.args[..]) else { return Ok(None) };
         let Some(shift @ 1..=MAX_ELEMENTS_SHIFT) = self.constant_bits(by) else { return Ok(None) };
-        if !self.barriers.is_available(element) {
+        if !self.suspension.is_available(element) {
             return Ok(None);
         }
         let ValueRep::Affine(base, steps) = self.value_rep(element)? else { return Ok(None) };

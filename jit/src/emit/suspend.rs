@@ -1,357 +1,234 @@
-//! Suspension points, where a call of generated code ends for a chunk, which continues behind the
-//! point in a later call. Today these are the barriers of a workgroup; the operation table marks
-//! them ([`Effects::SUSPENDS`]).
+//! Emission of shaders with suspension points: segments, values that live across points, and the
+//! dispatch on the number of the point behind which a chunk continues.
 //!
-//! This pass over the IR runs before emission, which only looks up its result. It cuts the program
-//! into *segments*. A segment begins behind each point. A construct (If, Loop, Scope) with a point
-//! in it begins a segment at the start of each of its regions, and one behind the construct.
-//!
-//! Within a segment the machine values of one instruction dominate the next. A value that is
-//! defined in one segment and used in another does not dominate its use, which may be reached by
-//! resuming; it needs a slot.
+//! [`Suspension`] determines the points and the values that must be kept in between. The layout of
+//! frames decides how they are kept: [`super::barrier`] has frames of chunks, [`super::invocation`]
+//! those of invocations. A value that a frame keeps is stored at its definition and loaded at each
+//! use in another segment. Constants and values of the chunk loop dominate all uses and need no
+//! frame.
 
-use super::licm::{HoistLevel, HoistLevels};
-use super::region_info::RegionInfos;
-use crate::ir::{Effects, Inst, Node, Op, Region, Scope, Shader, Term, Value, ValueDef};
-use base::hash::WordMap;
+use super::Emitter;
+use super::barrier::ChunkFrame;
+use super::invocation::InvocationFrame;
+use super::ssa_variable::RepForm;
+use super::value_rep::ValueRep;
+use crate::error::{Error, Result};
+use crate::ir::{Inst, Region, Shader, Value, ValueDef};
+use crate::lir::{Block, Type, Value as C};
+use crate::passes::{Segment, Suspension};
+use base::shader::FrameLayout;
 use cranelift_entity::SecondaryMap;
+use smallvec::SmallVec;
 
-/// A piece of the program; the first one is the code before the shader's body.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Segment(u32);
-
-/// A suspension point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SuspensionPoint {
-    /// Number of the point among the resume indices; 0 is the start of the program.
-    pub index: u32,
-    /// The segment that begins behind the point.
-    pub segment: Segment,
-}
-
-/// The segments of a region of a construct with a point in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RegionSegments {
-    /// Segment in which the region begins.
-    pub start: Segment,
-    /// Segment behind the construct.
-    pub after: Segment,
-}
-
-/// The suspension points and segments of a shader; empty for a shader without points.
+/// State of a shader with suspension points; it is empty for other shaders.
 #[derive(Default)]
-pub struct Suspension {
-    /// Segments of regions whose construct has a point in it, by the address of the region: the
-    /// shader is borrowed and not moved while it is emitted.
-    regions: WordMap<*const Region, RegionSegments>,
-    points: SecondaryMap<Inst, Option<SuspensionPoint>>,
-    count: u32,
-    defined: SecondaryMap<Value, Segment>,
-    crossing: SecondaryMap<Value, bool>,
-    /// Values of other segments that the outermost loops without points use, by the address of the
-    /// loop's body.
-    loops: WordMap<*const Region, Vec<Value>>,
-}
-
-impl Suspension {
-    /// Walks a shader and finds its segments.
-    pub fn analyze(shader: &Shader, region_infos: &RegionInfos<'_>, hoist_levels: &HoistLevels) -> Suspension {
-        let out = Suspension::default();
-        let mut walk = SegmentWalk {
-            shader,
-            region_infos,
-            hoist_levels,
-            out,
-            segment: Segment(0),
-            segments: 1,
-            in_loop: None,
-            loop_of: SecondaryMap::new(),
-        };
-        if region_infos.suspends(&shader.root.body) {
-            walk.scope(&shader.root);
-        }
-        walk.out
-    }
-
-    /// Returns the number of points.
-    pub fn points(&self) -> u32 {
-        self.count
-    }
-    /// Returns the point of an instruction, if it is one.
-    pub fn point(&self, inst: Inst) -> Option<SuspensionPoint> {
-        self.points[inst]
-    }
-    /// Returns the segments of a region, or `None` if no region of its construct has a point in it.
-    pub fn region_segments(&self, region: &Region) -> Option<RegionSegments> {
-        self.regions.get(&core::ptr::from_ref(region)).copied()
-    }
-    /// Returns the segment that defines a value.
-    pub fn defined_in(&self, v: Value) -> Segment {
-        self.defined[v]
-    }
-    /// Returns the values of other segments that a loop uses, if it is an outermost loop without
-    /// points.
-    pub fn loop_uses(&self, body: &Region) -> &[Value] {
-        self.loops.get(&core::ptr::from_ref(body)).map_or(&[], Vec::as_slice)
-    }
-    /// Returns true if the value is used in another segment than its own.
-    pub fn needs_slot(&self, v: Value) -> bool {
-        self.crossing[v]
-    }
-}
-
-struct SegmentWalk<'a> {
-    shader: &'a Shader,
-    region_infos: &'a RegionInfos<'a>,
-    hoist_levels: &'a HoistLevels,
-    out: Suspension,
+pub struct SuspensionState {
+    /// The points and segments.
+    pub plan: Suspension,
+    /// The frame of a chunk.
+    pub chunk_frame: ChunkFrame,
+    /// The frames of a chunk's invocations, in stages whose batches have them.
+    pub invocation_frame: Option<InvocationFrame>,
+    /// The segment that is being emitted.
     segment: Segment,
-    segments: u32,
-    /// The outermost enclosing loop without points; `loop_of` has the last such loop that used each
-    /// value.
-    in_loop: Option<*const Region>,
-    loop_of: SecondaryMap<Value, Option<*const Region>>,
+    /// Last reload of each value: segment, block and machine form. Within a segment the contents of
+    /// a frame do not change.
+    reloads: SecondaryMap<Value, Option<(Segment, Block, ValueRep)>>,
+    /// The block that dispatches on the number of the point.
+    dispatch: Option<Block>,
+    /// Blocks where chunks continue, by the number of the point; `None` for points that are
+    /// unreachable.
+    resume: Vec<Option<Block>>,
 }
 
-impl SegmentWalk<'_> {
-    fn new_segment(&mut self) -> Segment {
-        self.segments += 1;
-        Segment(self.segments - 1)
-    }
+/// Source of a value in a segment that does not define it.
+enum ReloadSource {
+    /// A slot of the chunk's frame, in this form.
+    ChunkSlot(u32, RepForm),
+    /// A word of the invocations' frames.
+    InvocationWord(u32),
+    /// The instruction that computes the value again.
+    Instruction(Inst),
+}
 
-    fn uses(&mut self, values: &[Value]) {
-        for &v in values {
-            // Values that no chunk changes are computed before all chunks.
-            if self.hoist_levels.level(v) != HoistLevel::Chunk {
-                continue;
-            }
-            // Constants are emitted at each use.
-            let constant = match self.shader.values[v].def {
-                ValueDef::Inst(inst, _) => matches!(self.shader.insts[inst].op, Op::Const(_)),
-                ValueDef::Region => false,
-            };
-            if !constant && self.out.defined[v] != self.segment {
-                self.out.crossing[v] = true;
-                if self.in_loop.is_some() && self.loop_of[v] != self.in_loop {
-                    self.loop_of[v] = self.in_loop;
-                    self.in_loop.into_iter().for_each(|body| self.out.loops.entry(body).or_default().push(v));
-                }
-            }
+impl SuspensionState {
+    /// Creates the state before anything is emitted.
+    pub fn new(plan: Suspension) -> SuspensionState {
+        let points = plan.points() as usize;
+        SuspensionState { plan, resume: vec![None; points + 1], ..SuspensionState::default() }
+    }
+    /// Returns true if the shader has points.
+    pub fn any(&self) -> bool {
+        self.plan.frame_layout().is_some()
+    }
+    /// Returns true if the shader has points at which whole chunks stop.
+    pub fn has_chunk_frame(&self) -> bool {
+        self.plan.frame_layout() == Some(FrameLayout::Chunk)
+    }
+    /// Returns true if the shader has points at which single lanes stop. Private arrays are then in
+    /// the frames of invocations.
+    pub fn has_invocation_points(&self) -> bool {
+        self.plan.frame_layout() == Some(FrameLayout::Invocation)
+    }
+    /// Returns true if the construct of a region is emitted in segments.
+    pub fn spans_point(&self, region: &Region) -> bool {
+        self.any() && self.plan.region_segments(region).is_some()
+    }
+    /// Returns true if variables of a construct that spans points are in the chunk's frame.
+    pub fn needs_slots(&self, spans_point: bool) -> bool {
+        spans_point && self.has_chunk_frame()
+    }
+    /// Sets the block where the program starts, and the block before it that dispatches.
+    fn start_at(&mut self, dispatch: Block, block: Block) {
+        self.dispatch = Some(dispatch);
+        self.resume[0] = Some(block);
+    }
+    /// Returns true if the parts of a value's machine form are available: defined in this segment,
+    /// or kept.
+    pub fn is_available(&self, v: Value) -> bool {
+        !self.any()
+            || self.plan.defined_in(v) == self.segment
+            || self.chunk_frame.slots[v].is_some()
+            || self.plan.value_word(v).is_some()
+    }
+    /// Returns the values of other segments that a loop uses.
+    pub fn loop_uses(&self, region: &Region) -> &[Value] {
+        self.plan.loop_uses(region)
+    }
+    /// Returns the block that dispatches on the number of the point.
+    pub fn dispatch(&self) -> Option<Block> {
+        self.dispatch
+    }
+    /// Returns the number that stands for the end of the program, which is no point.
+    pub fn done(&self) -> u32 {
+        self.resume.len() as u32
+    }
+    /// Returns the source of a value that is used in the current segment, if its definition lies in
+    /// another one and does not dominate the use.
+    fn source(&self, shader: &Shader, v: Value) -> Option<ReloadSource> {
+        if !self.any() || self.plan.defined_in(v) == self.segment {
+            return None;
         }
-    }
-
-    fn defines(&mut self, values: impl IntoIterator<Item = Value>) {
-        for v in values {
-            self.out.defined[v] = self.segment;
+        if let Some((base, form)) = self.chunk_frame.slots[v] {
+            return Some(ReloadSource::ChunkSlot(base, form));
         }
-    }
-
-    fn inst(&mut self, inst: Inst) {
-        let data = &self.shader.insts[inst];
-        self.uses(&data.args);
-        if data.op.effects().intersects(Effects::SUSPENDS) {
-            self.segment = self.new_segment();
-            self.out.count += 1;
-            self.out.points[inst] = Some(SuspensionPoint { index: self.out.count, segment: self.segment });
-        }
-        self.defines(data.results());
-    }
-
-    /// Visits the regions of a construct, and then its results. `params` are defined where the
-    /// first region begins.
-    fn construct(&mut self, regions: &[&Region], params: &[Value], results: &[Value]) {
-        let cut = regions.iter().any(|region| self.region_infos.suspends(region));
-        let starts: Vec<Segment> =
-            regions.iter().map(|_| if cut { self.new_segment() } else { self.segment }).collect();
-        let after = if cut { self.new_segment() } else { self.segment };
-        for (&region, start) in regions.iter().zip(starts) {
-            if cut {
-                self.out.regions.insert(core::ptr::from_ref(region), RegionSegments { start, after });
-            }
-            self.segment = start;
-            self.defines(params.iter().copied());
-            self.region(region);
-        }
-        self.segment = after;
-        self.defines(results.iter().copied());
-    }
-
-    fn scope(&mut self, n: &Scope) {
-        self.construct(&[&n.body], &[], &n.results);
-    }
-
-    fn region(&mut self, region: &Region) {
-        for node in &region.nodes {
-            match node {
-                Node::Inst(inst) => self.inst(*inst),
-                Node::If(n) => {
-                    self.uses(&[n.cond]);
-                    self.construct(&[&n.then, &n.else_], &[], &n.results);
-                }
-                Node::Loop(n) => {
-                    self.uses(&n.inits);
-                    let outermost = self.in_loop.is_none() && !self.region_infos.suspends(&n.body);
-                    if outermost {
-                        self.in_loop = Some(core::ptr::from_ref(&n.body));
-                    }
-                    self.construct(&[&n.body], &n.params, &n.results);
-                    if outermost {
-                        self.in_loop = None;
-                    }
-                }
-                Node::Scope(n) => self.scope(n),
-            }
-        }
-        match &region.term {
-            Term::Yield(values) | Term::Break(_, values) => self.uses(values),
-            Term::Unreachable => {}
+        match shader.values[v].def {
+            ValueDef::Inst(inst, _) if self.plan.is_rematerialized(v) => Some(ReloadSource::Instruction(inst)),
+            _ => self.plan.value_word(v).map(ReloadSource::InvocationWord),
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ir::random::{Options, compute_shader};
-    use crate::passes::divergence;
-    use std::collections::HashSet;
-
-    /// Events of the program in textual order.
-    enum Event {
-        Uses(Vec<Value>),
-        Defines(Vec<Value>),
-        Point(Inst),
-        /// Start of a region of a construct with a point in it; `End` is the end of the construct.
-        Begin(*const Region),
-        End(*const Region),
-    }
-
-    fn suspends(shader: &Shader, region: &Region) -> bool {
-        region.nodes.iter().any(|node| match node {
-            Node::Inst(i) => shader.insts[*i].op == Op::Barrier,
-            Node::If(n) => suspends(shader, &n.then) || suspends(shader, &n.else_),
-            Node::Loop(n) => suspends(shader, &n.body),
-            Node::Scope(n) => suspends(shader, &n.body),
-        })
-    }
-
-    fn construct(shader: &Shader, regions: &[&Region], params: &[Value], results: &[Value], out: &mut Vec<Event>) {
-        let cut = regions.iter().any(|r| suspends(shader, r));
-        for &region in regions {
-            out.extend(cut.then_some(Event::Begin(region)));
-            out.push(Event::Defines(params.to_vec()));
-            events(shader, region, out);
+impl Emitter<'_> {
+    /// Enters the segment in which the body of a region starts.
+    pub fn begin_segment(&mut self, region: &Region) {
+        if let Some(segments) = self.suspension.plan.region_segments(region) {
+            self.suspension.segment = segments.start;
         }
-        out.extend(cut.then(|| Event::End(regions[0])));
-        out.push(Event::Defines(results.to_vec()));
     }
 
-    fn events(shader: &Shader, region: &Region, out: &mut Vec<Event>) {
-        for node in &region.nodes {
-            match node {
-                Node::Inst(i) => {
-                    let data = &shader.insts[*i];
-                    if matches!(data.op, Op::Const(_)) {
-                        continue;
-                    }
-                    out.push(Event::Uses(data.args.to_vec()));
-                    out.extend((data.op == Op::Barrier).then_some(Event::Point(*i)));
-                    out.push(Event::Defines(data.results().collect()));
-                }
-                Node::If(n) => {
-                    out.push(Event::Uses(vec![n.cond]));
-                    construct(shader, &[&n.then, &n.else_], &[], &n.results, out);
-                }
-                Node::Loop(n) => {
-                    out.push(Event::Uses(n.inits.to_vec()));
-                    construct(shader, &[&n.body], &n.params, &n.results, out);
-                }
-                Node::Scope(n) => construct(shader, &[&n.body], &[], &n.results, out),
+    /// Enters the segment that follows the construct of a region.
+    pub fn end_segment(&mut self, region: &Region) {
+        if let Some(segments) = self.suspension.plan.region_segments(region) {
+            self.suspension.segment = segments.after;
+        }
+    }
+
+    /// Keeps a value at its definition, if another segment needs it.
+    pub fn keep(&mut self, v: Value, rep: &ValueRep) -> Result<()> {
+        if !self.suspension.plan.is_kept(v) {
+            return Ok(());
+        }
+        match self.suspension.plan.value_word(v) {
+            Some(word) => self.store_frame_value(word, self.shader.ty(v), rep),
+            None => {
+                self.store_chunk_value(v, rep);
+                Ok(())
             }
         }
-        if let Term::Yield(values) | Term::Break(_, values) = &region.term {
-            out.push(Event::Uses(values.to_vec()));
-        }
     }
 
-    /// Compares the segments of a shader with its text. Returns the number of points and the number
-    /// of values that need slots.
-    fn check(shader: &Shader) -> (u32, usize) {
-        let div = divergence(shader, 8);
-        let (region_infos, hoist_levels) = (RegionInfos::new(shader, &div), HoistLevels::compute(shader, &div));
-        let found = Suspension::analyze(shader, &region_infos, &hoist_levels);
-        let mut text = Vec::new();
-        construct(shader, &[&shader.root.body], &[], &shader.root.results, &mut text);
-        let (mut cuts, mut points) = (0, 0);
-        let mut homes: SecondaryMap<Value, Option<u32>> = SecondaryMap::new();
-        let mut crossing = HashSet::new();
-        let (mut segment, mut seen) = (Segment(0), HashSet::from([Segment(0)]));
-        for event in &text {
-            match event {
-                Event::Uses(values) => values.iter().for_each(|&v| {
-                    // A cut lies in between, so the definition does not dominate the use.
-                    let cut = homes[v].is_some_and(|home| home != cuts);
-                    crossing.extend((cut && hoist_levels.level(v) == HoistLevel::Chunk).then_some(v));
-                }),
-                Event::Defines(values) => values.iter().for_each(|&v| {
-                    homes[v] = Some(cuts);
-                    assert_eq!(found.defined_in(v), segment, "{v:?}\n{shader}");
-                }),
-                Event::Point(inst) => {
-                    let point = found.point(*inst).expect("a point");
-                    points += 1;
-                    assert_eq!(point.index, points, "points are numbered in the order of the text");
-                    segment = point.segment;
-                }
-                Event::Begin(region) => segment = found.regions[region].start,
-                Event::End(region) => segment = found.regions[region].after,
-            }
-            if matches!(event, Event::Point(_) | Event::Begin(_) | Event::End(_)) {
-                cuts += 1;
-                assert!(seen.insert(segment), "{segment:?} begins twice\n{shader}");
-            }
+    /// Returns the machine form of a value of another segment whose definition does not dominate
+    /// this use; `None` for other values.
+    pub fn value_of_other_segment(&mut self, v: Value) -> Result<Option<ValueRep>> {
+        let Some(source) = self.suspension.source(self.shader, v) else { return Ok(None) };
+        if let Some(rep) = self.reloaded(v) {
+            return Ok(Some(rep));
         }
-        assert_eq!(found.points(), points);
-        for v in shader.values.keys() {
-            assert_eq!(found.needs_slot(v), crossing.contains(&v), "{v:?}\n{shader}");
-        }
-        (points, crossing.len())
+        let rep = match source {
+            ReloadSource::ChunkSlot(base, form) => self.load_chunk_value(v, base, form),
+            ReloadSource::InvocationWord(word) => ValueRep::Varying(self.load_frame_value(word, self.shader.ty(v))?),
+            ReloadSource::Instruction(inst) => self.rematerialize(v, inst)?,
+        };
+        self.suspension.reloads[v] = Some((self.suspension.segment, self.b.current(), rep.clone()));
+        Ok(Some(rep))
     }
 
-    #[test]
-    fn segments_match_program_text() {
-        let (mut points, mut slots, mut none) = (0, 0, 0);
-        for seed in 0..200 {
-            let options = Options { barriers: seed % 8 != 0, results: seed % 2 == 0, size: 90, ..Options::default() };
-            let (p, s) = check(&compute_shader(seed, options).shader);
-            (points, slots, none) = (points + p, slots + s, none + u32::from(p == 0));
-            assert!(p != 0 || s == 0, "slots without points");
-        }
-        assert!(points > 200 && slots > 400 && none > 20, "{points} points, {slots} slots, {none} without");
+    /// Returns the machine form of a value that was reloaded in this segment, if the block of the
+    /// reload dominates the current one.
+    fn reloaded(&self, v: Value) -> Option<ValueRep> {
+        let (segment, block, rep) = self.suspension.reloads[v].as_ref()?;
+        let valid = *segment == self.suspension.segment && self.b.dominates(*block, self.b.current());
+        valid.then(|| rep.clone())
     }
 
-    #[test]
-    fn loop_carried_values_need_slots() {
-        use crate::ir::{Builder, Builtin, Ty};
-        let mut shader = Shader::new(base::shader::Stage::Compute, "test");
-        let mut b = Builder::new(&mut shader);
-        let (before, within) =
-            (b.builtin(Builtin::LocalInvocationIndex, Ty::I32), b.builtin(Builtin::SubgroupInvocation, Ty::I32));
-        let mut inner = None;
-        b.loop_(&[within], &[Ty::I32], |b, label, p| {
-            let sum = b.binary(crate::ir::Binary::IAdd, p[0], before);
-            b.inst(Op::Barrier, &[], &[]);
-            inner = Some((p[0], sum));
-            Term::Break(label, vec![sum])
-        });
-        b.finish();
-        check(&shader);
-        let div = divergence(&shader, 8);
-        let found =
-            Suspension::analyze(&shader, &RegionInfos::new(&shader, &div), &HoistLevels::compute(&shader, &div));
-        let (param, sum) = inner.expect("a body");
-        // The parameter and its initial value are used in the segment that defines them; the others
-        // are used behind an edge or the point.
-        assert_eq!([before, within, param, sum].map(|v| found.needs_slot(v)), [true, false, false, true]);
+    /// Emits the instruction of a value again.
+    fn rematerialize(&mut self, v: Value, inst: Inst) -> Result<ValueRep> {
+        let results: SmallVec<[Value; 4]> = self.shader.insts[inst].results().collect();
+        let before: SmallVec<[Option<ValueRep>; 4]> = results.iter().map(|&r| self.value_reps[r].take()).collect();
+        self.inst_here(inst)?;
+        let rep = self.value_reps[v].take().ok_or_else(|| Error::internal(format!("{v:?} is not computed again")))?;
+        results.into_iter().zip(before).for_each(|(r, before)| self.value_reps[r] = before);
+        Ok(rep)
+    }
+
+    /// Makes the block of the program's start in a shader with points. Returns the block that will
+    /// jump to the point, or `None` in a shader without points.
+    pub fn start_segments(&mut self) -> Option<Block> {
+        if !self.suspension.any() {
+            return None;
+        }
+        if self.suspension.has_chunk_frame() {
+            self.place_chunk_frame();
+        }
+        let (dispatch, start) = (self.b.create_block(), self.b.create_block());
+        self.b.jump(dispatch, &[]);
+        self.enter(dispatch);
+        self.suspension.start_at(dispatch, start);
+        self.b.enter_dominated_by(start, dispatch);
+        Some(dispatch)
+    }
+
+    /// Emits the dispatch to the points, which are all known now. A chunk with another number is
+    /// done.
+    pub fn finish_segments(&mut self, dispatch: Block, number: impl FnOnce(&mut Self) -> C) {
+        let latch = self.latch.unwrap_or(self.exit);
+        self.b.jump(latch, &[]);
+        self.b.resume_block(dispatch);
+        let number = number(self);
+        debug_assert_eq!(self.b.ty(number), Type::I32);
+        let resume: Vec<Block> = self.suspension.resume.iter().map(|block| block.unwrap_or(latch)).collect();
+        self.b.branch_table(number, &resume, latch);
+    }
+
+    /// Returns the number of the point of an instruction, and a new block where chunks continue
+    /// behind it.
+    pub fn new_point(&mut self, inst: Inst) -> Result<(u32, Block)> {
+        let point =
+            self.suspension.plan.point(inst).ok_or_else(|| Error::internal("a suspension point without a number"))?;
+        let resume = self.b.create_block();
+        self.suspension.resume[point.number as usize] = Some(resume);
+        Ok((point.number, resume))
+    }
+
+    /// Enters the block and the segment behind a point.
+    pub fn resume_behind(&mut self, inst: Inst, resume: Block) -> Result<()> {
+        let point = self.suspension.plan.point(inst);
+        let (Some(dispatch), Some(point)) = (self.suspension.dispatch, point) else {
+            return Err(Error::internal("a suspension point without segments"));
+        };
+        self.b.enter_dominated_by(resume, dispatch);
+        self.suspension.segment = point.segment;
+        Ok(())
     }
 }

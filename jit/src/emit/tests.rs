@@ -132,7 +132,7 @@ fn every_operation_is_emitted_or_refused() {
 /// Returns the sizes of chunks that a stage may have.
 fn chunk_sizes(stage: Stage) -> &'static [u32] {
     match stage.row().batch {
-        BatchKind::Quads | BatchKind::Workgroup | BatchKind::Mesh => &[4, 8, 16, 32, 64],
+        BatchKind::Quads | BatchKind::Workgroup | BatchKind::Mesh | BatchKind::Invocations => &[4, 8, 16, 32, 64],
         BatchKind::Vertices | BatchKind::Patches | BatchKind::Domain | BatchKind::Primitives => &[4, 8],
     }
 }

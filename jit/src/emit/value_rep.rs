@@ -69,14 +69,14 @@ impl Emitter<'_> {
         self.div.shape[v]
     }
 
-    /// Returns the machine form of a value, which is reloaded if a barrier lies between its
+    /// Returns the machine form of a value, which is reloaded if a suspension point lies between its
     /// definition and this use.
     pub fn value_rep(&mut self, v: Value) -> Result<ValueRep> {
         if let Some(bits) = self.constant_bits(v) {
             return Ok(ValueRep::Uniform(self.constant(self.shader.ty(v), bits)));
         }
-        if let Some(slot) = self.spilled(v) {
-            return self.reload(v, slot);
+        if let Some(rep) = self.value_of_other_segment(v)? {
+            return Ok(rep);
         }
         self.value_reps[v].clone().ok_or_else(|| Error::internal(format!("{v:?} is used before it is defined")))
     }
@@ -90,7 +90,7 @@ impl Emitter<'_> {
             (Shape::Affine(steps), ValueRep::Varying(c)) => ValueRep::Affine(self.affine_base(c, steps), steps),
             (_, rep) => rep,
         };
-        self.spill(v, &rep)?;
+        self.keep(v, &rep)?;
         self.value_reps[v] = Some(rep);
         Ok(())
     }

@@ -107,7 +107,7 @@ impl Emitter<'_> {
                 self.b.store(trusted(AccessReason::Shared, at as i32), zero, shared);
             }
         }
-        if self.barriers.any {
+        if self.suspension.any() {
             let (bytes, scratch) = (self.slots_start, self.scratch);
             self.clear_bytes(AccessReason::Scratch, scratch, bytes);
         }
@@ -119,7 +119,7 @@ impl Emitter<'_> {
         // The first block of the workgroup stays open.
         let (start, pass) = (self.b.current(), self.b.create_block());
         self.b.enter_dominated_by(pass, start);
-        if !self.barriers.any {
+        if !self.suspension.any() {
             self.chunk_loop(done)?;
         } else {
             let stopped_chunks = self.workgroup_state()?.stopped_chunks;

@@ -58,6 +58,7 @@ pub fn eval(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<[u64; 2]> {
         Op::ImageStore { .. } | Op::ImageAtomic { .. } => return None,
         Op::ImageQuery(_) | Op::Ddx { .. } | Op::Ddy { .. } | Op::Subgroup(_) => return None,
         Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper | Op::Clock => return None,
+        Op::ExecuteCallable | Op::TerminateRay => return None,
     };
     Some([bits, 0])
 }

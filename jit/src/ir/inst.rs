@@ -604,6 +604,12 @@ pub enum Op {
     Barrier,
     /// Memory barrier without control barrier.
     MemoryBarrier,
+    /// (shader: I32, data...) -> data: runs a callable shader on the data (OpExecuteCallableKHR).
+    /// The invocation is suspended and continues, perhaps beside others, with the data that the
+    /// shader leaves. All data are words.
+    ExecuteCallable,
+    /// Marks the active lanes as terminated. OpTerminateRayKHR is this and a break to the root.
+    TerminateRay,
     /// In a fragment stage, active lanes lose their coverage. OpKill is this and a break to the
     /// root; OpDemoteToHelperInvocation is this alone.
     Demote,

@@ -47,6 +47,9 @@ pub trait Observer {
     fn leave(&self, label: Label, mask: u128);
 }
 
+/// Function that runs the callable shader of a number on data.
+pub type CallableShaders<'a> = &'a dyn Fn(u32, &mut [u32]);
+
 /// A group of lanes, with the values that differ between lanes at entry.
 pub struct Group<'a> {
     /// Number of lanes, 1..=[`MAX_GROUP`].
@@ -59,6 +62,8 @@ pub struct Group<'a> {
     pub inputs: Vec<Vec<u32>>,
     /// Largest number of instructions executed (per group, not per lane).
     pub budget: u64,
+    /// Callable shaders: the number of the shader, and the words of the data, which it changes.
+    pub callable: Option<CallableShaders<'a>>,
     /// Observer that is called during the run.
     pub observer: Option<&'a dyn Observer>,
 }
@@ -73,6 +78,8 @@ pub struct Outcome {
     pub vertices: Vec<u32>,
     /// Mask of the lanes that were demoted.
     pub demoted: u128,
+    /// Mask of the lanes that ended their ray.
+    pub terminated: u128,
     /// Number of instructions executed.
     pub steps: u64,
 }
@@ -104,6 +111,7 @@ pub fn run(shader: &Shader, memory: &mut Memory, group: &Group<'_>) -> Result<Ou
             outputs: vec![vec![0; lanes]; shader.outputs.len()],
             vertices: vec![0; if shader.stage().has_primitives() { lanes } else { 0 }],
             demoted: 0,
+            terminated: 0,
             steps: 0,
         },
     };
@@ -155,7 +163,15 @@ pub fn run_workgroup(
     run(
         shader,
         memory,
-        &Group { lanes, subgroup, builtin: &builtin, inputs: Vec::new(), budget: 100_000_000, observer },
+        &Group {
+            lanes,
+            subgroup,
+            builtin: &builtin,
+            inputs: Vec::new(),
+            budget: 100_000_000,
+            callable: None,
+            observer,
+        },
     )
 }
 
@@ -299,6 +315,7 @@ impl<'a> Machine<'a, '_> {
             Op::Ddx { fine } => self.derivative(data, mask, 1, *fine),
             Op::Ddy { fine } => self.derivative(data, mask, 2, *fine),
             Op::Demote => self.out.demoted |= mask,
+            Op::TerminateRay => self.out.terminated |= mask,
             // The group runs in lockstep, so a barrier does nothing.
             Op::Barrier | Op::MemoryBarrier => {}
             // `lane_inst` refuses operations that involve several lanes.
@@ -342,6 +359,7 @@ impl<'a> Machine<'a, '_> {
                 own.nth(args[0] as usize).unwrap_or(last)
             }
             Op::BufferSize => self.bytes(Space::Buffer, args[0]).len() as u64,
+            Op::ExecuteCallable => return self.call(data, lane),
             Op::Load(space, _) => return self.load(*space, data, args, lane),
             Op::Store(space, _) => return self.store(*space, data, args),
             Op::Atomic(space, op) => return self.atomic(*space, *op, data, args, lane),
@@ -389,8 +407,18 @@ impl<'a> Machine<'a, '_> {
             Op::Subgroup(_) | Op::Ddx { .. } | Op::Ddy { .. } | Op::Barrier | Op::MemoryBarrier | Op::Demote => {
                 return unsupported(&data.op);
             }
+            Op::TerminateRay => return unsupported(&data.op),
         };
         self.set(data.first_result, lane, result);
+        Ok(())
+    }
+
+    fn call(&mut self, data: &InstData, lane: usize) -> Result<(), Stop> {
+        let Some(callable) = self.group.callable else { return unsupported(&data.op) };
+        let mut words: Vec<u32> = data.args.iter().map(|&arg| self.get(arg, lane) as u32).collect();
+        let Some((shader, words)) = words.split_first_mut() else { return unsupported(&data.op) };
+        callable(*shader, words);
+        data.results().zip(words).for_each(|(result, word)| self.set(result, lane, u64::from(*word)));
         Ok(())
     }
 

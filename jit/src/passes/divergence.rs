@@ -16,12 +16,15 @@
 //! tiles do ([`Steps`]).
 //!
 //! Barriers change nothing: that a workgroup agrees at a barrier does not imply that a condition
-//! around it is uniform elsewhere.
+//! around it is uniform elsewhere. Lanes that are suspended one by one are gone for the rest of the
+//! call, and those of a later call are at the same point. They may have got there in different
+//! ways, so that values that their frames keep ([`Suspension`]) are varying.
 
-use super::Steps;
+use super::{Steps, Suspension};
 use crate::ir::{
     AffineRule, Binary, Builtin, Effects, Inst, Label, Node, Op, Region, Shader, ShapeRule, Term, Ty, Value, ValueDef,
 };
+use base::abi::BatchKind;
 use base::shader::Interpolation;
 use cranelift_entity::SecondaryMap;
 
@@ -126,6 +129,7 @@ fn analyse(shader: &Shader, compared: ComparedInvocations) -> Divergence {
     let mut a = Analysis {
         shader,
         compared,
+        kept: kept_values(shader),
         shape: reached,
         divergent_labels: SecondaryMap::new(),
         frames: Vec::new(),
@@ -145,6 +149,17 @@ fn analyse(shader: &Shader, compared: ComparedInvocations) -> Divergence {
     Divergence { shape, divergent_labels: a.divergent_labels }
 }
 
+/// Returns the values that frames of invocations keep. A shader whose analysis fails is not emitted.
+fn kept_values(shader: &Shader) -> SecondaryMap<Value, bool> {
+    let mut kept = SecondaryMap::new();
+    if shader.stage().row().batch == BatchKind::Invocations
+        && let Ok(suspension) = Suspension::analyze(shader, &|_| false)
+    {
+        shader.values.keys().for_each(|v| kept[v] = suspension.is_kept(v));
+    }
+    kept
+}
+
 /// A structured node around the current point.
 enum Frame<'a> {
     If {
@@ -162,6 +177,8 @@ enum Frame<'a> {
 struct Analysis<'a> {
     shader: &'a Shader,
     compared: ComparedInvocations,
+    /// True of values that frames of invocations keep.
+    kept: SecondaryMap<Value, bool>,
     /// Shape of each value; `None` before it is reached.
     shape: SecondaryMap<Value, Option<Shape>>,
     divergent_labels: SecondaryMap<Label, bool>,
@@ -189,6 +206,7 @@ fn affine(steps: Steps) -> Shape {
 impl<'a> Analysis<'a> {
     /// Joins a shape into a region value and returns true if that changed it.
     fn raise(&mut self, value: Value, shape: Option<Shape>) -> bool {
+        let shape = if self.kept[value] { shape.map(|_| Shape::Varying) } else { shape };
         let new = join(self.shape[value], shape);
         std::mem::replace(&mut self.shape[value], new) != new
     }
@@ -292,7 +310,7 @@ impl<'a> Analysis<'a> {
         let data = &self.shader.insts[inst];
         let shape = self.transfer(&data.op, &data.args);
         for result in data.results() {
-            self.shape[result] = Some(shape);
+            self.shape[result] = Some(if self.kept[result] { Shape::Varying } else { shape });
         }
     }
 

@@ -1,5 +1,5 @@
-//! Passes over the IR, one file each. [`run`] applies them in order. [`divergence()`] is the
-//! analysis that `emit` uses.
+//! Passes over the IR, one file each. [`run`] applies them in order. [`divergence()`] and
+//! [`Suspension`] are the analyses that `emit` uses.
 //!
 //! Each pass takes a shader that [`verify`] accepts and returns such a shader, with the same
 //! results bit for bit. The exceptions are:
@@ -33,6 +33,7 @@ mod reassociate;
 mod simplify_cfg;
 mod split_arrays;
 mod steps;
+mod suspension;
 mod unroll;
 mod util;
 
@@ -54,6 +55,7 @@ pub use reassociate::reassociate;
 pub use simplify_cfg::simplify_cfg;
 pub use split_arrays::split_arrays;
 pub use steps::Steps;
+pub use suspension::{Segment, Suspension, words_of};
 pub use unroll::unroll;
 
 use crate::budget;

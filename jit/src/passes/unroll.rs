@@ -5,7 +5,7 @@
 //! iteration certainly does not continue, the loop becomes that many copies of its body in a Scope
 //! with the loop's label. `fold` and `simplify_cfg` do the rest.
 
-use crate::ir::{Effects, If, Inst, Label, Loop, Node, Op, Region, Scope, Shader, Term, Value, eval};
+use crate::ir::{If, Inst, Label, Loop, Node, Op, Region, Scope, Shader, Term, Value, eval};
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
@@ -90,7 +90,7 @@ impl Unroll<'_> {
         let mut size = Size::default();
         size.region(self.shader, &n.body);
         let limit = if size.arrays { MAX_INSTS_ARRAYS } else { MAX_INSTS };
-        if size.insts > limit || size.barrier || self.shader.insts.len() > self.max_insts {
+        if size.insts > limit || size.suspends || self.shader.insts.len() > self.max_insts {
             return None;
         }
         let mut carried: Vec<Option<u64>> = n.inits.iter().map(constant).collect();
@@ -301,12 +301,12 @@ impl Unroll<'_> {
 struct Size {
     insts: usize,
     arrays: bool,
-    barrier: bool,
+    suspends: bool,
 }
 
 impl Size {
     fn inst(&mut self, shader: &Shader, op: &Op) {
-        self.barrier |= op.effects().intersects(Effects::SUSPENDS);
+        self.suspends |= op.suspends().is_some();
         if let Op::VarLoad(var) | Op::VarStore(var) = *op {
             self.arrays |= shader.vars[var].len > 1;
         }

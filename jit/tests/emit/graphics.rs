@@ -233,6 +233,7 @@ fn vertices_of_primitives() {
                 (0..3).flat_map(one).collect::<Vec<u32>>()
             };
             let group = interp::Group {
+                callable: None,
                 lanes: padded,
                 subgroup: lanes,
                 builtin: &builtin,

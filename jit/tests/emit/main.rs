@@ -12,5 +12,6 @@ mod memory;
 mod random;
 mod safety;
 mod subgroups;
+mod suspension;
 mod tiles;
 mod windows;

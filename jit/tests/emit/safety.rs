@@ -3,10 +3,10 @@
 
 use crate::emit_common::{WIDTHS, buffers_layout};
 use base::abi::AtomicOp;
-use base::shader::Stage;
+use base::shader::{FrameInfo, Stage};
 use jit::emit::{self, Emission, EmitOptions};
-use jit::ir::random::{Options, compute_shader};
-use jit::ir::{Binary, Builder, Builtin, MemFlags, Op, Shader, Space, Ty};
+use jit::ir::random::{Options, compute_shader, ray_generation_shader};
+use jit::ir::{Binary, Builder, Builtin, Convert, InterpolateAt, MemFlags, Op, Shader, Space, Ty};
 use jit::lir::{self, AccessReason, Def, Imm, Inst, IntCond, Type, Value};
 use jit::passes;
 
@@ -203,6 +203,55 @@ fn random_programs_are_proved() {
             verify(&emission, &shader).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", emission.lir));
         }
     }
+}
+
+/// Returns a shader that keeps values and an array in the frames of its invocations.
+fn frames() -> Shader {
+    let mut shader = ray_generation_shader(0, Options { size: 0, vars: false, ..Options::default() }).shader;
+    let mut b = Builder::new(&mut shader);
+    let index = b.op(Op::LoadInput(0, InterpolateAt::Default), &[], Ty::I32);
+    let long = b.convert(Convert::UToU, index, Ty::I64);
+    let var = b.var(Ty::I32, 5, "");
+    b.var_store(var, Some(index), index);
+    let called = b.op(Op::ExecuteCallable, &[index, index], Ty::I32);
+    let element = b.var_load(var, Some(called));
+    let low = b.convert(Convert::UToU, long, Ty::I32);
+    b.op(Op::ExecuteCallable, &[element, low], Ty::I32);
+    b.finish();
+    jit::ir::verify(&shader).unwrap_or_else(|e| panic!("{e}\n{shader}"));
+    shader
+}
+
+#[test]
+fn access_outside_of_frame_is_reported() {
+    let shader = frames();
+    let words = emit::frame(&shader).expect("a frame").expect("a stage with frames").words;
+    let mut counts = [0; 2];
+    for lanes in WIDTHS {
+        let emission = emitted(&shader, lanes);
+        verify(&emission, &shader).unwrap_or_else(|e| panic!("{e}\n{}", emission.lir));
+        let func = &emission.lir;
+        let in_layout: Vec<Inst> = func.layout.iter().flat_map(|&block| func.blocks[block].insts.clone()).collect();
+        for inst in in_layout {
+            let data = &func.insts[inst];
+            let mut lir = func.clone();
+            match (data.op, data.imm) {
+                (_, Imm::Gather(access, n)) if access.reason == AccessReason::Element => {
+                    let further = lir::Access { offset: FrameInfo::word_bytes(words) as i32, ..access };
+                    lir.insts[inst].imm = Imm::Gather(further, n);
+                    counts[0] += 1;
+                }
+                // The limit of an index.
+                (lir::Op::Umin, _) if func.ty(data.args[0]).lane_bytes() == 4 => {
+                    replace(&mut lir, data.first, data.args[0]);
+                    counts[1] += 1;
+                }
+                _ => continue,
+            }
+            assert!(verify(&Emission { lir, ..emission }, &shader).is_err(), "{lanes} lanes: {inst}\n{func}");
+        }
+    }
+    assert!(counts[0] > 50 && counts[1] >= 10, "{counts:?}");
 }
 
 #[test]

@@ -95,6 +95,7 @@ pub fn try_compile_rows(
         side_effects: shader.side_effects,
         has_loops: false,
         draw_parameters: true,
+        frame: emit::frame(shader)?.map(Arc::new),
     };
     let (frame, scratch, cpu_features) = (code.frame, emitted.scratch_bytes, jit::host::cpu_features());
     let blob = CodeBlob { info, code: code.bytes, frame, scratch, tier, cpu_features };

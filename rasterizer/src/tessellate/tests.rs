@@ -144,7 +144,8 @@ fn diagonals_are_those_of_other_drivers() {
         let levels = TessellationLevels { outer: [level; 4], inner: [level; 2] };
         triangles(&made(mode(Domain::Quads, Spacing::Equal), &levels))
     };
-    let has = |all: &[[Point; 3]], ends: [Point; 2]| all.iter().filter(|t| ends.iter().all(|end| t.contains(end))).count();
+    let has =
+        |all: &[[Point; 3]], ends: [Point; 2]| all.iter().filter(|t| ends.iter().all(|end| t.contains(end))).count();
     assert_eq!(has(&made_with(1.0), [[ONE, 0], [0, ONE]]), 2);
     let all = made_with(3.0);
     let (low, high) = (Division::new(3.0, Spacing::Equal).vertex(1), Division::new(3.0, Spacing::Equal).vertex(2));

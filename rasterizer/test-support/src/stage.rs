@@ -17,6 +17,7 @@ pub fn stage(stage_info: StageSpecificInfo, entry: StageFn, lanes: u32, interfac
         side_effects: false,
         has_loops: false,
         draw_parameters: true,
+        frame: None,
     };
     CompiledStage { info, code: Arc::new(entry) }
 }

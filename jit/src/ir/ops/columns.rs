@@ -1,5 +1,6 @@
 //! The columns of the operation table: the values that a row can have for each property.
 
+use base::abi::BatchKind;
 use base::shader::{BuiltinFamily, Stage, StageIoKind};
 use std::ops::BitOr;
 
@@ -103,18 +104,15 @@ impl Effects {
     pub const READS_COVERAGE: Effects = Effects(1 << 8);
     /// Reads which lanes are active, or the operands of other active lanes.
     pub const READS_ACTIVE: Effects = Effects(1 << 9);
-    /// May wait here for other invocations while its thread runs something else.
-    pub const SUSPENDS: Effects = Effects(1 << 10);
     /// Every effect: the answer for an operation of which nothing is known.
-    pub const ALL: Effects = Effects((1 << 11) - 1);
+    pub const ALL: Effects = Effects((1 << 10) - 1);
 
     const KEPT: Effects = Effects::WRITES
         .and(Effects::ORDERS)
         .and(Effects::VOLATILE)
         .and(Effects::WRITES_VARIABLE)
         .and(Effects::EXPORTS)
-        .and(Effects::DEMOTES)
-        .and(Effects::SUSPENDS);
+        .and(Effects::DEMOTES);
 
     /// Returns the union of two sets.
     pub const fn and(self, other: Effects) -> Effects {
@@ -164,6 +162,8 @@ pub enum StageRule {
     Inputs,
     /// Stages that have an output in each slot, instead of one for each vertex.
     Outputs,
+    /// Stages whose invocations have frames.
+    Frames,
 }
 
 impl StageRule {
@@ -179,9 +179,10 @@ impl StageRule {
             StageRule::Inputs => {
                 matches!(
                     stage.row().inputs,
-                    StageIoKind::Attributes | StageIoKind::Vertices | StageIoKind::Interpolated
+                    StageIoKind::Attributes | StageIoKind::Vertices | StageIoKind::Interpolated | StageIoKind::Frame
                 )
             }
+            StageRule::Frames => stage.row().batch == BatchKind::Invocations,
             StageRule::Outputs => {
                 !stage.has_primitives() && matches!(stage.row().outputs, StageIoKind::Vertices | StageIoKind::Fragments)
             }

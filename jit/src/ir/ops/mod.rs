@@ -23,7 +23,7 @@ pub use columns::{
 pub use signature::{Signature, TypePattern, TypeSet};
 
 use super::{Binary, Op, Shader, Space, Ty};
-use base::shader::Stage;
+use base::shader::{Stage, SuspendReason};
 
 /// Properties of an operation: a row of the table.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub struct OpInfo {
     pub shape: ShapeRule,
     /// Effects and needs beside operands and results.
     pub effects: Effects,
+    /// Reason why invocations wait at the operation while their thread runs something else.
+    pub suspends: Option<SuspendReason>,
     /// Stages in which emission is known.
     pub stages: StageRule,
     /// Conditions under which emission cannot fail.
@@ -65,6 +67,10 @@ impl Op {
     /// Returns the effects of the operation.
     pub fn effects(&self) -> Effects {
         self.info().effects
+    }
+    /// Returns the reason why the operation suspends invocations, if it does.
+    pub fn suspends(&self) -> Option<SuspendReason> {
+        self.info().suspends
     }
     /// Returns true if the operation takes operands and gives results of these types.
     pub fn fits(&self, shader: &Shader, args: &[Ty], results: &[Ty]) -> bool {
@@ -126,14 +132,26 @@ mod tests {
     }
 
     /// Checks the operations that passes handle by name: `mem2reg`, `split_arrays`, `compact_vars`
-    /// and `unroll` those of variables, `emit::barrier` the one that suspends. A new operation with
-    /// such effects has to be added there first.
+    /// and `unroll` those of variables. A new operation with such effects has to be added there
+    /// first.
     #[test]
     fn effects_that_passes_know_by_name() {
         for op in Op::examples() {
             let variable = op.effects().intersects(Effects::READS_VARIABLE | Effects::WRITES_VARIABLE);
             assert_eq!(variable, matches!(op, Op::VarLoad(_) | Op::VarStore(_)), "{}", op.info().name);
-            assert_eq!(op.effects().intersects(Effects::SUSPENDS), op == Op::Barrier, "{}", op.info().name);
+        }
+    }
+
+    /// Checks that nothing moves across an operation that suspends invocations, because others run
+    /// in between.
+    #[test]
+    fn operations_that_suspend_order_memory() {
+        let suspending = Op::examples().into_iter().filter(|op| op.suspends().is_some());
+        let names: Vec<&str> = suspending.clone().map(|op| op.info().name).collect();
+        assert_eq!(names, ["Op::Barrier", "Op::ExecuteCallable"]);
+        for op in suspending {
+            assert!(op.effects().intersects(Effects::ORDERS) && op.effects().is_kept(), "{}", op.info().name);
+            assert_eq!(op.info().cost, CostClass::Call, "a branch around it pays");
         }
     }
 

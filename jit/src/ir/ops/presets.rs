@@ -16,6 +16,7 @@ pub(super) const UNKNOWN: OpInfo = OpInfo {
     meaning: Meaning::Machine,
     shape: ShapeRule::Varying,
     effects: Effects::ALL,
+    suspends: None,
     stages: StageRule::Any,
     emission: EmissionRule::Fallible,
     f16: F16Rule::None,
@@ -129,6 +130,14 @@ pub(super) const BARRIER: OpInfo = OpInfo {
     shape: ShapeRule::Operands,
     emission: EmissionRule::Infallible,
     lane_count: LaneCountRule::Invariant,
+    ..UNKNOWN
+};
+/// Operations of invocations that have frames.
+pub(super) const INVOCATION: OpInfo = OpInfo {
+    stages: StageRule::Frames,
+    emission: EmissionRule::Infallible,
+    lane_count: LaneCountRule::Invariant,
+    random: RandomForm::Own,
     ..UNKNOWN
 };
 /// Operations on subgroups.

@@ -272,6 +272,11 @@ pub(super) const INTERFACE: Signature = Signature::Payload(|shader, op, args, re
     _ => false,
 });
 
+pub(super) const SHADER_CALL: Signature = Signature::Payload(|_, _, args, results| {
+    let Some((Ty::I32, data)) = args.split_first() else { return false };
+    data == results && data.iter().all(|ty| matches!(ty, Ty::I32 | Ty::F32))
+});
+
 pub(super) const SAMPLE: Signature = Signature::Payload(|_, op, args, results| {
     let Op::Sample(info) = op else { return false };
     let before_offset =

@@ -22,6 +22,7 @@ use ShapeRule::{Affine, Input, Lane, Operands, Position, Primitive, Select, Unif
 use StageRule::{Compute, Inputs, Outputs, Reads};
 use base::abi::{AtomicOp, LodMode, SampleOp, TexelKind};
 use base::shader::BuiltinFamily as Family;
+use base::shader::SuspendReason;
 
 /// Defines `info` and `examples` of an enum, from its rows. The patterns must be exhaustive, or it
 /// does not compile.
@@ -360,10 +361,17 @@ rows! { Op {
 
     Op::Barrier = Op::Barrier,
         NOTHING, Call, BARRIER {
-            effects: Effects::ORDERS.and(Effects::SUSPENDS), stages: Compute, random: Own
+            effects: Effects::ORDERS, suspends: Some(SuspendReason::Barrier), stages: Compute,
+            random: Own
         };
     Op::MemoryBarrier = Op::MemoryBarrier,
         NOTHING, Expensive, BARRIER { effects: Effects::ORDERS, random: Any };
+    Op::ExecuteCallable = Op::ExecuteCallable,
+        SHADER_CALL, Call, INVOCATION {
+            effects: CHANGES.and(Effects::ORDERS), suspends: Some(SuspendReason::ExecuteCallable)
+        };
+    Op::TerminateRay = Op::TerminateRay,
+        NOTHING, Expensive, INVOCATION { shape: Operands, effects: Effects::EXPORTS };
     Op::Demote = Op::Demote,
         NOTHING, Expensive, COVERAGE { shape: Operands, effects: Effects::DEMOTES };
     Op::IsHelper = Op::IsHelper,

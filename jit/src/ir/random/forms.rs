@@ -105,7 +105,7 @@ pub(super) fn load_flags(volatile: bool) -> MemFlags {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::random::compute_shader;
+    use crate::ir::random::{compute_shader, ray_generation_shader};
     use std::collections::HashSet;
 
     /// Checks that every operation is generated, so that passes and emitters are tested with it,
@@ -115,8 +115,10 @@ mod tests {
         let mut found = HashSet::new();
         for seed in 0..300 {
             let options = Options { transcendental: true, float_rem: true, barriers: true, ..Options::default() };
-            let shader = compute_shader(seed, options).shader;
-            found.extend(shader.insts.values().map(|data| data.op.info().name));
+            for shader in [compute_shader(seed, options).shader, ray_generation_shader(seed, Options::default()).shader]
+            {
+                found.extend(shader.insts.values().map(|data| data.op.info().name));
+            }
         }
         for op in Op::examples() {
             let info = op.info();

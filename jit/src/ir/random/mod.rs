@@ -1,4 +1,4 @@
-//! Random structured compute shaders, for tests of passes (interpreted before and after) and of
+//! Random structured compute and ray generation shaders, for tests of passes (interpreted before and after) and of
 //! generated code.
 //!
 //! A program reads words of buffer (0, 0) chosen by its GlobalInvocationId. It computes through
@@ -11,9 +11,12 @@ mod barriers;
 mod forms;
 
 use super::interp::{self, Memory, Outcome};
-use super::{Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Inst, Label, Op, Shader, Space, Term, Ty, Value, Var};
+use super::{
+    Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Inst, InterpolateAt, Label, Op, Shader, Space, Term, Ty, Value,
+    Var,
+};
 pub use base::random::XorshiftStar as Rng;
-use base::shader::{Stage, StageSpecificInfo, WorkgroupInfo};
+use base::shader::{Interpolation, Slot, SlotKind, SlotType, Stage, StageSpecificInfo, WorkgroupInfo};
 use forms::Group;
 
 /// Constructs that a program may contain.
@@ -37,6 +40,9 @@ pub struct Options {
     /// True if there are early returns, and exchanges through workgroup memory in control flow
     /// whose uniformity cannot be seen.
     pub barriers: bool,
+    /// True if the shader is a ray generation shader, with calls of callable shaders
+    /// ([`call_shader`]) and early ends.
+    pub calls: bool,
 }
 
 impl Default for Options {
@@ -50,6 +56,7 @@ impl Default for Options {
             transcendental: false,
             float_rem: false,
             barriers: false,
+            calls: false,
         }
     }
 }
@@ -100,6 +107,22 @@ impl Program {
         self.try_interpret(shader, None).unwrap_or_else(|e| panic!("seed {}: {e:?}", self.seed)).0
     }
 
+    /// Interprets a version of a ray generation shader. Returns the output buffer and the outcome.
+    fn interpret_invocations(&self, shader: &Shader) -> Result<(Vec<u8>, Outcome), interp::Stop> {
+        let mut memory = self.memory();
+        let group = interp::Group {
+            lanes: self.invocations as usize,
+            subgroup: 1,
+            builtin: &|_, _| 0,
+            inputs: vec![(0..self.invocations).collect()],
+            budget: 100_000_000,
+            callable: Some(&call_shader),
+            observer: None,
+        };
+        let outcome = interp::run(shader, &mut memory, &group)?;
+        Ok((memory.buffers.swap_remove(1).1, outcome))
+    }
+
     /// Interprets a version of the shader. Returns the output buffer and the last workgroup's
     /// outcome, or the reason why a workgroup stopped.
     pub fn try_interpret(
@@ -107,6 +130,9 @@ impl Program {
         shader: &Shader,
         observer: Option<&dyn interp::Observer>,
     ) -> Result<(Vec<u8>, Outcome), interp::Stop> {
+        if shader.stage() == Stage::RayGeneration {
+            return self.interpret_invocations(shader);
+        }
         let mut memory = self.memory();
         let mut outcome = None;
         for group in 0..self.workgroups {
@@ -128,18 +154,47 @@ impl Program {
     }
 }
 
-/// Generates a program.
+/// The callable shaders of random programs: changes the words of data, of which even ones are I32
+/// and odd ones F32.
+pub fn call_shader(shader: u32, data: &mut [u32]) {
+    let sum = data.iter().step_by(2).fold(shader, |sum, word| sum.rotate_left(5) ^ word);
+    for (i, word) in data.iter_mut().enumerate() {
+        *word = if i % 2 == 0 { word.wrapping_mul(0x9e37_79b9) ^ sum } else { *word ^ 0x8000_0000 };
+    }
+}
+
+/// Generates a ray generation program, whose input slot 0 is the number of the invocation.
+pub fn ray_generation_shader(seed: u64, options: Options) -> Program {
+    let mut shader = Shader::new(Stage::RayGeneration, "random");
+    let kind = SlotKind::User { location: 0, component: 0, index: 0 };
+    shader.inputs.push(Slot { kind, ty: SlotType::Uint, interpolation: Interpolation::Flat });
+    shader.side_effects = true;
+    generate(&mut shader, seed, Options { calls: true, ..options });
+    Program { shader, workgroups: 1, seed, invocations: options.local_size }
+}
+
+/// Generates a compute program.
 pub fn compute_shader(seed: u64, options: Options) -> Program {
     let mut shader = Shader::new(Stage::Compute, "random");
     let shared_bytes = if options.barriers { options.local_size * 4 } else { 0 };
     let local_size = [options.local_size, 1, 1];
     shader.stage_info = StageSpecificInfo::Compute(WorkgroupInfo { local_size, shared_bytes, reserved_bytes: 0 });
     shader.side_effects = true;
-    let mut builder = Builder::new(&mut shader);
+    generate(&mut shader, seed, options);
+    Program { shader, workgroups: 2, seed, invocations: options.local_size }
+}
+
+/// Generates the body of a shader.
+fn generate(shader: &mut Shader, seed: u64, options: Options) {
+    let mut builder = Builder::new(shader);
     builder.float = options.float;
     let input = builder.buffer(0, 0);
     let output = builder.buffer(0, 1);
-    let id = builder.builtin(Builtin::GlobalInvocationId(0), Ty::I32);
+    let id = if options.calls {
+        builder.op(Op::LoadInput(0, InterpolateAt::Default), &[], Ty::I32)
+    } else {
+        builder.builtin(Builtin::GlobalInvocationId(0), Ty::I32)
+    };
     let mut g = Generator {
         b: builder,
         rng: Rng::new(seed),
@@ -157,7 +212,6 @@ pub fn compute_shader(seed: u64, options: Options) -> Program {
     };
     g.program();
     g.b.finish();
-    Program { shader, workgroups: 2, seed, invocations: options.local_size }
 }
 
 /// Types of values. The first three occur more often.
@@ -303,6 +357,8 @@ impl Generator<'_> {
             40..44 => self.load(),
             44..54 if self.is_together() => self.exchange(),
             54 if self.options.barriers => self.early_return(),
+            54..64 if self.options.calls => self.call(),
+            64 if self.options.calls => self.end_some(),
             _ => self.arithmetic(),
         }
     }
@@ -319,6 +375,7 @@ impl Generator<'_> {
             12 => Group::Convert,
             13 => Group::Select,
             14 => Group::Other,
+            15 if self.options.calls => Group::Other,
             15 => Group::Builtin,
             16 => return self.frexp(),
             _ => return self.bitfield(),
@@ -328,6 +385,29 @@ impl Generator<'_> {
         let args = self.values(&candidate.args);
         let inst = self.b.inst(op, &args, &candidate.results);
         self.add_results(inst);
+    }
+
+    /// Builds a call of a callable shader with up to four words of data.
+    fn call(&mut self) {
+        let types: Vec<Ty> = (0..self.rng.below(5)).map(|i| [Ty::I32, Ty::F32][i % 2]).collect();
+        let args = [vec![Ty::I32], types.clone()].concat();
+        let args = self.values(&args);
+        let inst = self.b.inst(Op::ExecuteCallable, &args, &types);
+        self.add_results(inst);
+    }
+
+    /// Builds the end of some invocations, which return or end their ray.
+    fn end_some(&mut self) {
+        let cond = self.value(Ty::B1);
+        let (root, terminate) = (self.b.shader.root.label, self.rng.chance(50));
+        let then = self.nested(|g| {
+            if terminate {
+                g.b.inst(Op::TerminateRay, &[], &[]);
+            }
+            Term::Break(root, Vec::new())
+        });
+        let else_ = super::Region::default();
+        self.b.nodes.push(super::Node::If(Box::new(super::If { cond, then, else_, results: Vec::new() })));
     }
 
     fn add_results(&mut self, inst: Inst) {

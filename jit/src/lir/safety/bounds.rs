@@ -2,7 +2,7 @@
 
 use super::conditions::ProofScope;
 use super::definitions::{Condition, LaneValue, LinearSum};
-use super::driver_layout::{HEADER, MemoryRegion};
+use super::driver_layout::{Array, Element, HEADER, MemoryRegion};
 use super::prover::{Offset, Prover, Root};
 use crate::lir::{AccessReason, Block, Def, IntCond, Op};
 use base::abi::DESCRIPTOR_SIZE;
@@ -234,6 +234,30 @@ impl Prover<'_> {
             }
         }
         self.is_below(&offset, bytes, self.stage_layout.shared, scope)
+    }
+
+    /// Returns true if a frame of an invocation contains these bytes: they begin at the offset of a
+    /// frame plus a distance that is less than the frame's size. (Frames lie below 2 GiB, so that
+    /// this sum of words does not wrap.)
+    pub fn is_in_frame(&self, offset: &Offset, bytes: i64, scope: &ProofScope) -> bool {
+        let &[(at, 1)] = &offset.terms.list[..] else { return false };
+        let inside = |distance: Option<LaneValue>| {
+            let mut terms = LinearSum::default();
+            distance.into_iter().for_each(|at| terms.add(at, 1));
+            let distance = Offset { terms, lo: offset.lo, hi: offset.hi };
+            self.is_between(&distance, bytes, (0, self.stage_layout.frame_span()), scope)
+        };
+        match self.shape().operands_of(at, Op::Iadd).as_deref() {
+            Some(&[a, b]) => self.is_frame_offset(a) && inside(Some(b)) || self.is_frame_offset(b) && inside(Some(a)),
+            _ => self.is_frame_offset(at) && inside(None),
+        }
+    }
+
+    /// Returns true if a value is the offset of a frame that the batch lists.
+    fn is_frame_offset(&self, at: LaneValue) -> bool {
+        let Some((from, AccessReason::Element)) = self.loaded_from(at) else { return false };
+        let offsets = Array { element: Element::FrameOffset, written: false };
+        self.root_of(&from).is_some_and(|found| found.1 == Root::Known(MemoryRegion::Array(offsets)))
     }
 
     /// Returns true if bytes at an offset lie below a constant: by their range, or by a comparison

@@ -5,11 +5,11 @@
 use base::abi::{
     ADDRESS_TAIL, AddressSpace, BatchHeader, BatchKind, ComputeBatch, ControlBatch, DESCRIPTOR_SIZE, DynamicBuffers,
     EvaluationBatch, FragmentBatch, FragmentPrimitive, FragmentQuad, HeapContext, Heaps, HelperTable, ImageView,
-    InputSource, MeshBatch, PrimitiveBatch, QuadPositions, Rectangle, RectangleBatch, SAMPLER_CLASSES, SET_HEADER,
-    SampleGroups, Sampler, ShaderContext, VertexBatch,
+    InputSource, InvocationBatch, MeshBatch, PrimitiveBatch, QuadPositions, Rectangle, RectangleBatch, SAMPLER_CLASSES,
+    SET_HEADER, SampleGroups, Sampler, ShaderContext, VertexBatch,
 };
 use base::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
-use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
+use base::shader::{BindingLayout, DescriptorKind, FrameInfo, PipelineLayoutInfo};
 use core::mem::offset_of;
 
 /// Inputs of a stage that proofs need.
@@ -27,6 +27,8 @@ pub struct StageLayout<'a> {
     pub workgroup_stride: Option<u64>,
     /// Number of input slots of the stage.
     pub inputs: u64,
+    /// Number of words of an invocation's frame, in stages whose batches have frames.
+    pub frame_words: u32,
     /// Layout of the descriptors.
     pub layout: &'a PipelineLayoutInfo,
 }
@@ -53,6 +55,8 @@ pub enum Element {
     Rectangle,
     /// An [`InputSource`]; the array has one for each input slot.
     Source,
+    /// The byte offset of an invocation's frame.
+    FrameOffset,
     /// Attributes of a primitive: three words for each input slot, and four bytes.
     Attributes,
 }
@@ -94,6 +98,8 @@ pub enum MemoryRegion {
     Scratch,
     /// The workgroup memory, [`ComputeBatch::shared`].
     Shared,
+    /// The frames of invocations, [`InvocationBatch::memory`].
+    Frames,
 }
 
 /// A descriptor heap.
@@ -177,6 +183,14 @@ fn batch_pointers(stage_layout: &StageLayout<'_>) -> &'static [(usize, MemoryReg
             (offset_of!(FragmentBatch, groups), NUMBERS),
         ],
         BatchKind::Mesh | BatchKind::Workgroup => &[(offset_of!(ComputeBatch, shared), MemoryRegion::Shared)],
+        BatchKind::Invocations => &[
+            (
+                offset_of!(InvocationBatch, frames),
+                MemoryRegion::Array(Array { element: Element::FrameOffset, written: false }),
+            ),
+            (offset_of!(InvocationBatch, memory), MemoryRegion::Frames),
+            (offset_of!(InvocationBatch, ends), RESULTS),
+        ],
     }
 }
 
@@ -194,6 +208,7 @@ impl StageLayout<'_> {
             BatchKind::Mesh => size_of::<MeshBatch>(),
             BatchKind::Quads => size_of::<FragmentBatch>(),
             BatchKind::Workgroup => size_of::<ComputeBatch>(),
+            BatchKind::Invocations => size_of::<InvocationBatch>(),
         }
     }
 
@@ -222,6 +237,7 @@ impl StageLayout<'_> {
             | MemoryRegion::Dynamic(_)
             | MemoryRegion::Live(_)
             | MemoryRegion::Entries(_)
+            | MemoryRegion::Frames
             | MemoryRegion::Array(_) => return None,
         };
         Some((0, bytes as i64))
@@ -271,7 +287,7 @@ impl StageLayout<'_> {
         match element {
             Element::Quad => Some(size_of::<FragmentQuad>() as u64),
             Element::Rectangle => Some(size_of::<Rectangle>() as u64),
-            Element::Number | Element::Data | Element::Source | Element::Attributes => None,
+            Element::Number | Element::Data | Element::Source | Element::FrameOffset | Element::Attributes => None,
         }
     }
 
@@ -295,6 +311,11 @@ impl StageLayout<'_> {
         };
         let all = self.layout.sets.get(set).into_iter().flatten().filter(dynamic);
         all.map(|b| i64::from(b.dynamic_index + b.count)).max().unwrap_or(0) * DESCRIPTOR_SIZE as i64
+    }
+
+    /// Returns the number of bytes of a frame, from its first to behind its last word.
+    pub fn frame_span(&self) -> i64 {
+        FrameInfo::span(self.frame_words).into()
     }
 
     /// Returns the largest value of a word of a structure, if it has a bound.

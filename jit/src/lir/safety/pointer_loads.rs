@@ -38,14 +38,12 @@ impl Prover<'_> {
             found = Some(here);
             Ok(())
         };
-        self.visit(
-            (data.args[0], None),
-            &Offset::at(access.offset.into()),
-            &ProofScope::of(block),
-            &mut HashSet::new(),
-            each,
-        )
-        .ok()?;
+        let mut scope = ProofScope::of(block);
+        // In a block that is never reached, conditions would exclude all pointers. An access that a
+        // back end may move is proved there too.
+        scope.moved = self.flow.is_impossible(&scope);
+        let offset = Offset::at(access.offset.into());
+        self.visit((data.args[0], None), &offset, &scope, &mut HashSet::new(), each).ok()?;
         found
     }
 
@@ -104,7 +102,10 @@ impl Prover<'_> {
         let each = &mut |root: Root, offset: &Offset, _: &ProofScope| {
             number &= match root {
                 Root::Known(MemoryRegion::Array(Array { element, .. })) => {
-                    matches!(element, Element::Number | Element::Quad | Element::Rectangle | Element::Source)
+                    matches!(
+                        element,
+                        Element::Number | Element::Quad | Element::Rectangle | Element::Source | Element::FrameOffset
+                    )
                 }
                 Root::Known(MemoryRegion::Set(_)) => HEADER.contains(&offset.lo),
                 Root::Known(MemoryRegion::Entries(_)) => true,

@@ -167,11 +167,11 @@ impl<'a> Prover<'a> {
                     write: false,
                 };
                 self.lanes(data, access, obligation, &scope(Some(access)))?;
-                // Inactive lanes read at the address itself.
+                // Inactive lanes read at the address without their offsets.
                 if self.shape().constant((data.args[0], None)).is_some_and(|bits| bits == 1) {
                     return Ok(());
                 }
-                self.prove((data.args[1], None), &Offset::at(0), obligation, &scope(Some(access)))
+                self.prove((data.args[1], None), &Offset::at(access.offset.into()), obligation, &scope(Some(access)))
                     .map_err(|e| format!("where no lane is active: {e}"))
             }
             (Op::Scatter, Imm::Gather(access, n)) => {
@@ -487,6 +487,7 @@ impl<'a> Prover<'a> {
             (MemoryRegion::NullBuffer, R::Checked) => extent(),
             (MemoryRegion::Sink, R::Checked | R::Scratch) => extent(),
             (MemoryRegion::Scratch, R::Scratch) => extent(),
+            (MemoryRegion::Frames, R::Element) => self.is_in_frame(offset, obligation.bytes, scope),
             (MemoryRegion::Shared, R::Shared | R::Checked) => self.is_in_group(offset, obligation.bytes, scope),
             _ => return Err("the reason is another one's".into()),
         };

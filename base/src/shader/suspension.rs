@@ -1,0 +1,149 @@
+//! Suspension: an invocation stops at a point of its stage while its thread runs something else,
+//! and a later call continues it behind that point.
+//!
+//! A point is a reason and a number. What lives across a point waits in a *frame*. The reason
+//! determines the layout of frames ([`FrameLayout`]). A frame of an invocation and the numbers of
+//! points follow from the stage alone, and not from the number of lanes or the tier of its code, so
+//! that any code of the stage may continue an invocation.
+
+#![forbid(unsafe_code)]
+
+/// Layout of the frames of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameLayout {
+    /// All lanes of a chunk stop and continue together. A frame belongs to the chunk and is accessed
+    /// with vectors.
+    Chunk,
+    /// Each lane stops on its own and may continue beside lanes of other chunks. A frame belongs to
+    /// the invocation ([`FrameInfo`]).
+    Invocation,
+}
+
+/// Reason why invocations are suspended; the operation table names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SuspendReason {
+    /// The other invocations of the workgroup have to reach a barrier (`OpControlBarrier`).
+    Barrier,
+    /// A callable shader has to run (`OpExecuteCallableKHR`).
+    ExecuteCallable,
+}
+
+impl SuspendReason {
+    /// Returns the layout of the frames of stages that are suspended for this reason.
+    pub const fn frame_layout(self) -> FrameLayout {
+        match self {
+            SuspendReason::Barrier => FrameLayout::Chunk,
+            SuspendReason::ExecuteCallable => FrameLayout::Invocation,
+        }
+    }
+}
+
+/// A point at which single invocations are suspended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuspensionPoint {
+    /// Reason of the suspension.
+    pub reason: SuspendReason,
+    /// Number of the first words of the frame that hold operands while the invocation waits.
+    pub operands: u32,
+    /// Number of the last of these words that must hold results when the invocation continues.
+    pub results: u32,
+}
+
+/// The frame of an invocation of a stage, and the points at which the invocation may be suspended.
+///
+/// Frames lie in groups of [`FrameInfo::GROUP`]: a group has a row for each word, with the word of
+/// each of its frames. The words are, in this order: operands and results of a point, inputs of the
+/// stage, values that live across points, private arrays. When an invocation begins, its inputs
+/// must be set and the words behind them must be 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FrameInfo {
+    /// Number of words of a frame, at most [`MAX_FRAME_WORDS`](crate::limits::MAX_FRAME_WORDS).
+    pub words: u32,
+    /// Word of the first input slot, which the others follow.
+    pub inputs: u32,
+    /// The points; that of number n is at n - 1, because 0 is the start of the stage.
+    pub points: Vec<SuspensionPoint>,
+}
+
+impl FrameInfo {
+    /// Number of frames of a group. A row of words is as long as a cache line.
+    pub const GROUP: u32 = 16;
+
+    /// Returns the number of bytes from the first word of a frame to the word `word`.
+    pub const fn word_bytes(word: u32) -> u32 {
+        word * Self::GROUP * size_of::<u32>() as u32
+    }
+
+    /// Returns the number of bytes from the first to behind the last byte of a frame.
+    pub const fn span(words: u32) -> u32 {
+        Self::word_bytes(words.saturating_sub(1)) + size_of::<u32>() as u32
+    }
+
+    /// Returns the number of bytes of a number of frames.
+    pub fn memory_bytes(&self, frames: u32) -> usize {
+        frames.div_ceil(Self::GROUP) as usize * Self::word_bytes(self.words) as usize
+    }
+
+    /// Returns the byte offset of the first word of a frame.
+    pub const fn offset(&self, frame: u32) -> u32 {
+        frame / Self::GROUP * Self::word_bytes(self.words) + frame % Self::GROUP * size_of::<u32>() as u32
+    }
+}
+
+/// The way in which a call has ended for an invocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvocationEnd {
+    /// The invocation has returned from its entry point.
+    Returned,
+    /// The invocation has ended its ray (`OpTerminateRayKHR`).
+    Terminated,
+    /// The invocation waits at the point with this number, which is not 0.
+    Suspended(u32),
+}
+
+impl InvocationEnd {
+    /// Returns the word that code writes.
+    pub const fn word(self) -> u32 {
+        match self {
+            InvocationEnd::Returned => 0,
+            InvocationEnd::Terminated => u32::MAX,
+            InvocationEnd::Suspended(point) => point,
+        }
+    }
+
+    /// Returns the meaning of a word that code has written.
+    pub const fn from_word(word: u32) -> InvocationEnd {
+        match word {
+            0 => InvocationEnd::Returned,
+            u32::MAX => InvocationEnd::Terminated,
+            point => InvocationEnd::Suspended(point),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn frames_do_not_overlap_and_fill_their_memory() {
+        let info = FrameInfo { words: 5, ..FrameInfo::default() };
+        let words = |frame| (0..info.words).map(move |word| (frame, word));
+        let bytes: HashSet<u32> = (0..2 * FrameInfo::GROUP)
+            .flat_map(words)
+            .map(|(frame, word)| info.offset(frame) + FrameInfo::word_bytes(word))
+            .collect();
+        assert_eq!(bytes.len() * 4, info.memory_bytes(2 * FrameInfo::GROUP));
+        assert_eq!(bytes.iter().max().map(|last| *last as usize + 4), Some(info.memory_bytes(FrameInfo::GROUP + 1)));
+        let last = info.offset(3) + FrameInfo::word_bytes(4) + 4;
+        assert_eq!(info.offset(3) + FrameInfo::span(5), last);
+    }
+
+    #[test]
+    fn ends_are_words() {
+        for end in [InvocationEnd::Returned, InvocationEnd::Terminated, InvocationEnd::Suspended(7)] {
+            assert_eq!(InvocationEnd::from_word(end.word()), end);
+        }
+    }
+}

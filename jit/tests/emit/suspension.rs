@@ -1,0 +1,371 @@
+//! Tests of invocations that are suspended one by one, compared with the interpreter. A small
+//! scheduler regroups waiting invocations at random, and continues them with code of any number of
+//! lanes and any tier.
+
+use crate::emit_common::*;
+use base::abi::{BatchHeader, InvocationBatch};
+use base::limits::{MAX_FRAME_WORDS, MAX_SUSPENSION_POINTS};
+use base::shader::{CompiledStage, FrameInfo, InvocationEnd, Stage, SuspendReason};
+use jit::error::ErrorKind;
+use jit::ir::random::{Options, Program, Rng, call_shader, ray_generation_shader};
+use jit::ir::*;
+use jit::passes::{self, PassOptions};
+
+/// Number of frames that no invocation has, so that frames and invocations differ.
+const SPARE_FRAMES: u32 = 21;
+
+/// Runs the invocations of a stage until all have ended.
+struct Scheduler<'a> {
+    /// The same stage with several numbers of lanes and tiers.
+    stages: &'a [CompiledStage],
+    frame: &'a FrameInfo,
+    env: Environment,
+    memory: Aligned,
+    /// Frame of each invocation.
+    frames: Vec<u32>,
+    /// Waiting invocations by the point behind which they continue.
+    queues: Vec<Vec<usize>>,
+    ends: Vec<Option<InvocationEnd>>,
+    rng: Rng,
+    /// Number of calls, and number of calls whose invocations did not all come from one call.
+    calls: u32,
+    regrouped: u32,
+    /// Call in which each invocation ran last.
+    last_call: Vec<u32>,
+}
+
+impl<'a> Scheduler<'a> {
+    fn new(stages: &'a [CompiledStage], count: usize, buffers: &[Vec<u8>], seed: u64) -> Scheduler<'a> {
+        let frame = stages[0].info.frame.as_deref().expect("a stage with frames");
+        let mut rng = Rng::new(seed ^ 0x5c4ed);
+        let mut frames: Vec<u32> = (0..count as u32 + SPARE_FRAMES).collect();
+        (1..frames.len()).rev().for_each(|i| frames.swap(i, rng.below(i + 1)));
+        let bytes = frame.memory_bytes(frames.len() as u32);
+        let mut memory = Aligned::new(bytes + 64, 0x6b);
+        frames.truncate(count);
+        let mut queues = vec![Vec::new(); frame.points.len() + 1];
+        queues[0] = (0..count).collect();
+        // Frames of others have any contents.
+        for (invocation, &at) in (0u32..).zip(&frames) {
+            (0..frame.words).for_each(|word| set_word(frame, memory.bytes(bytes), at, word, 0));
+            set_word(frame, memory.bytes(bytes), at, frame.inputs, invocation);
+        }
+        Scheduler {
+            stages,
+            frame,
+            env: Environment::new(buffers, &[]),
+            memory,
+            frames,
+            queues,
+            ends: vec![None; count],
+            rng,
+            calls: 0,
+            regrouped: 0,
+            last_call: vec![0; count],
+        }
+    }
+
+    fn run(&mut self) {
+        while let Some(point) = self.next_point() {
+            let queue = &mut self.queues[point];
+            (1..queue.len()).rev().for_each(|i| queue.swap(i, self.rng.below(i + 1)));
+            let count = 1 + self.rng.below(queue.len());
+            let batch = queue.split_off(queue.len() - count);
+            self.call(point, &batch);
+        }
+        let bytes = self.frame.memory_bytes(self.frames.len() as u32 + SPARE_FRAMES);
+        assert!(self.memory.bytes(bytes + 64)[bytes..].iter().all(|&b| b == 0x6b), "a write behind the frames");
+    }
+
+    fn next_point(&mut self) -> Option<usize> {
+        let waiting: Vec<usize> = (0..self.queues.len()).filter(|&i| !self.queues[i].is_empty()).collect();
+        (!waiting.is_empty()).then(|| self.rng.pick(&waiting))
+    }
+
+    /// Continues invocations behind a point, and answers the calls that they make then.
+    fn call(&mut self, point: usize, batch: &[usize]) {
+        let stage = &self.stages[self.rng.below(self.stages.len())];
+        let padded = batch.len().next_multiple_of(stage.info.lanes as usize);
+        let frames: Vec<u32> = (0..padded).map(|i| self.frame.offset(self.frames[batch[i % batch.len()]])).collect();
+        let mut ends = vec![77; padded];
+        let mut scratch = Aligned::new(stage.code.scratch_bytes(), 0x5a);
+        let mut sink = Aligned::new(128, 0x77);
+        let mut arguments = InvocationBatch {
+            header: BatchHeader { scratch: scratch.ptr(), sink: sink.ptr() },
+            count: batch.len() as u32,
+            point: point as u32,
+            frames: frames.as_ptr(),
+            memory: self.memory.ptr(),
+            ends: ends.as_mut_ptr(),
+        };
+        // SAFETY: context and batch have the layout of the stage's interface.
+        unsafe { stage.run(&self.env.context, (&raw mut arguments).cast()) };
+        assert!(sink.bytes(128)[64..].iter().all(|&b| b == 0x77), "a write behind the sink");
+        self.calls += 1;
+        let first = self.last_call[batch[0]];
+        self.regrouped += u32::from(batch.iter().any(|&invocation| self.last_call[invocation] != first));
+        for (&invocation, &word) in batch.iter().zip(&ends) {
+            self.last_call[invocation] = self.calls;
+            match InvocationEnd::from_word(word) {
+                InvocationEnd::Suspended(point) => {
+                    self.answer(invocation, point as usize);
+                    self.queues[point as usize].push(invocation);
+                }
+                end => assert_eq!(self.ends[invocation].replace(end), None),
+            }
+        }
+    }
+
+    /// Runs the callable shader that an invocation waits for.
+    fn answer(&mut self, invocation: usize, point: usize) {
+        let point = self.frame.points[point - 1];
+        assert_eq!(point.reason, SuspendReason::ExecuteCallable);
+        assert_eq!(point.operands, point.results + 1);
+        let bytes = self.frame.memory_bytes(self.frames.len() as u32 + SPARE_FRAMES);
+        let (frame, at) = (self.frame, self.frames[invocation]);
+        let memory = self.memory.bytes(bytes);
+        let mut words: Vec<u32> = (0..point.operands).map(|word| get_word(frame, memory, at, word)).collect();
+        let (shader, data) = words.split_first_mut().expect("the number of a shader");
+        call_shader(*shader, data);
+        (0..).zip(&words).for_each(|(word, &bits)| set_word(frame, memory, at, word, bits));
+    }
+}
+
+fn word_at(frame: &FrameInfo, at: u32, word: u32) -> std::ops::Range<usize> {
+    let first = (frame.offset(at) + FrameInfo::word_bytes(word)) as usize;
+    first..first + 4
+}
+
+fn set_word(frame: &FrameInfo, memory: &mut [u8], at: u32, word: u32, bits: u32) {
+    memory[word_at(frame, at, word)].copy_from_slice(&bits.to_le_bytes());
+}
+
+fn get_word(frame: &FrameInfo, memory: &[u8], at: u32, word: u32) -> u32 {
+    memory[word_at(frame, at, word)].try_into().map(u32::from_le_bytes).expect("four bytes")
+}
+
+/// Compiles a shader for several numbers of lanes and tiers, which share their frames.
+fn compile_all(shader: &Shader, round: u64) -> Vec<CompiledStage> {
+    let layout = buffers_layout(2);
+    let stages: Vec<CompiledStage> =
+        wide_configurations(round).map(|(lanes, tier)| compile_tier(shader, &layout, lanes as u32, tier)).collect();
+    assert!(stages.iter().all(|stage| stage.info.frame == stages[0].info.frame));
+    stages
+}
+
+/// What the runs of a test have covered.
+#[derive(Debug, Default)]
+struct Coverage {
+    calls: u32,
+    regrouped: u32,
+    terminated: u32,
+    points: usize,
+}
+
+/// Checks that a program gives the interpreter's bits, with each stage alone and with all mixed.
+fn check(program: &Program, shader: &Shader, seed: u64, covered: &mut Coverage) {
+    let (want, outcome) = program.try_interpret(shader, None).unwrap_or_else(|e| panic!("{e:?}\n{shader}"));
+    let memory = program.memory();
+    let buffers: Vec<Vec<u8>> = memory.buffers.into_iter().map(|b| b.1).collect();
+    let count = buffers[1].len() / (4 * jit::ir::random::OUTPUT_WORDS as usize);
+    let stages = compile_all(shader, seed);
+    let alone = stages.chunks(1);
+    for (run, stages) in (0..).zip(alone.chain([&stages[..]])) {
+        let mut scheduler = Scheduler::new(stages, count, &buffers, seed * 64 + run);
+        scheduler.run();
+        let got = scheduler.env.buffer(1);
+        let lanes: Vec<u32> = stages.iter().map(|stage| stage.info.lanes).collect();
+        assert!(program.same(&want, &got), "seed {seed}, {lanes:?} lanes\n{shader}\n{want:?}\n{got:?}");
+        for (invocation, end) in scheduler.ends.iter().enumerate() {
+            let terminated = outcome.terminated >> invocation & 1 == 1;
+            let want = if terminated { InvocationEnd::Terminated } else { InvocationEnd::Returned };
+            assert_eq!(*end, Some(want), "seed {seed}, invocation {invocation}\n{shader}");
+            covered.terminated += u32::from(terminated);
+        }
+        covered.calls += scheduler.calls;
+        covered.regrouped += scheduler.regrouped;
+    }
+    covered.points += stages[0].info.frame.as_ref().map_or(0, |frame| frame.points.len());
+}
+
+fn seeds() -> std::ops::Range<u64> {
+    let n = std::env::var("GRUS_SEEDS").ok().and_then(|n| n.parse().ok()).unwrap_or(80);
+    let from = std::env::var("GRUS_SEED_FROM").ok().and_then(|n| n.parse().ok()).unwrap_or(0);
+    from..from + n
+}
+
+#[test]
+fn regrouped_invocations_match_the_interpreter() {
+    let mut covered = Coverage::default();
+    for seed in seeds() {
+        let local_size = [33, 16, 5, 70, 128][seed as usize % 5];
+        let options =
+            Options { local_size, vars: seed % 4 != 0, results: seed % 2 == 0, size: 70, ..Options::default() };
+        let program = ray_generation_shader(seed, options);
+        let mut shader = program.shader.clone();
+        if seed % 3 != 0 {
+            passes::run(&mut shader, &PassOptions::default()).expect("passes");
+        }
+        verify(&shader).unwrap_or_else(|e| panic!("{e}\n{shader}"));
+        check(&program, &shader, seed, &mut covered);
+    }
+    let Coverage { calls, regrouped, terminated, points } = covered;
+    assert!(calls > 1000 && regrouped > 100 && terminated > 50 && points > 100, "{covered:?}");
+}
+
+/// Returns a ray generation shader with the number of the invocation as its input.
+fn shader(build: impl FnOnce(&mut Builder<'_>, Value)) -> Shader {
+    let empty = Options { size: 0, vars: false, ..Options::default() };
+    let inputs = ray_generation_shader(0, empty).shader.inputs;
+    let mut shader = Shader::new(Stage::RayGeneration, "test");
+    (shader.inputs, shader.side_effects) = (inputs, true);
+    let mut b = Builder::new(&mut shader);
+    let id = b.op(Op::LoadInput(0, InterpolateAt::Default), &[], Ty::I32);
+    build(&mut b, id);
+    b.finish();
+    verify(&shader).unwrap_or_else(|e| panic!("{e}\n{shader}"));
+    shader
+}
+
+fn call(b: &mut Builder<'_>, shader: Value, data: Value) -> Value {
+    b.op(Op::ExecuteCallable, &[shader, data], Ty::I32)
+}
+
+/// Invocations of one call that are in different iterations of a loop continue together, although
+/// the loop's counter is uniform in every chunk that starts.
+#[test]
+fn iterations_of_a_uniform_loop_are_regrouped() {
+    let n = 40;
+    let s = shader(|b, id| {
+        let (zero, four) = (b.i32(0), b.i32(4));
+        let sums = b.loop_(&[zero, zero], &[Ty::I32], |b, label, p| {
+            let done = b.cmp(Cmp::SLt, four, p[0]);
+            b.if_(done, &[], |_| Term::Break(label, vec![p[1]]), |_| Term::Yield(vec![]));
+            let got = call(b, p[0], id);
+            let sum = b.binary(Binary::IAdd, p[1], got);
+            let one = b.i32(1);
+            let next = b.binary(Binary::IAdd, p[0], one);
+            Term::Yield(vec![next, sum])
+        });
+        put(b, 1, id, sums[0]);
+    });
+    let stages = compile_all(&s, 0);
+    let frame = stages[0].info.frame.as_ref().expect("a frame");
+    assert_eq!(frame.points.len(), 1);
+    // Two operands, the input, and what lives across the call: number, counter and sum.
+    assert_eq!((frame.inputs, frame.words), (2, 6));
+    let mut scheduler = Scheduler::new(&stages, n, &[vec![], vec![0; 4 * n]], 1);
+    scheduler.run();
+    let want = (0..n as u32).map(|id| {
+        (0..5).fold(0u32, |sum, counter| {
+            let mut data = [id];
+            call_shader(counter, &mut data);
+            sum.wrapping_add(data[0])
+        })
+    });
+    assert_eq!(as_words(&scheduler.env.buffer(1)), want.collect::<Vec<u32>>());
+    assert!(scheduler.regrouped > 0);
+}
+
+/// A frame keeps neither constants, nor what is the same for all invocations, nor descriptors,
+/// which are computed again.
+#[test]
+fn cheap_values_and_descriptors_are_not_kept() {
+    let s = shader(|b, id| {
+        let zero = b.i32(0);
+        let flags = MemFlags { readonly: true, volatile: false, align: 4 };
+        let pushed = b.op(Op::Load(Space::Push, flags), &[zero], Ty::I32);
+        let seven = b.i32(7);
+        let sum = b.binary(Binary::IAdd, pushed, seven);
+        let buffer = b.buffer(0, 1);
+        let size = b.op(Op::BufferSize, &[buffer], Ty::I32);
+        let got = call(b, zero, id);
+        let all = b.binary(Binary::IAdd, got, sum);
+        let all = b.binary(Binary::IAdd, all, size);
+        let at = byte_offset(b, id);
+        b.store(buffer, at, all);
+    });
+    let stages = compile_all(&s, 1);
+    // Two operands, the input, and the number that the input has given.
+    assert_eq!(stages[0].info.frame.as_ref().map(|frame| frame.words), Some(4));
+    let mut scheduler = Scheduler::new(&stages, 20, &[vec![], vec![0; 80]], 2);
+    scheduler.env.context.push_constants[..4].copy_from_slice(&100u32.to_le_bytes());
+    scheduler.run();
+    let want = (0..20u32).map(|id| {
+        let mut data = [id];
+        call_shader(0, &mut data);
+        data[0].wrapping_add(100 + 7 + 80)
+    });
+    assert_eq!(as_words(&scheduler.env.buffer(1)), want.collect::<Vec<u32>>());
+}
+
+/// Without points all invocations end in their only call, and need no frame but for their inputs.
+#[test]
+fn stage_without_points_has_a_frame_of_inputs() {
+    let s = shader(|b, id| {
+        let odd = b.u32(1);
+        let odd = b.binary(Binary::And, id, odd);
+        let zero = b.i32(0);
+        let odd = b.cmp(Cmp::INe, odd, zero);
+        let root = b.shader.root.label;
+        b.if_(
+            odd,
+            &[],
+            |b| {
+                b.inst(Op::TerminateRay, &[], &[]);
+                Term::Break(root, vec![])
+            },
+            |_| Term::Yield(vec![]),
+        );
+        put(b, 1, id, id);
+    });
+    let stages = compile_all(&s, 2);
+    assert_eq!(stages[0].info.frame.as_deref(), Some(&FrameInfo { words: 1, inputs: 0, points: Vec::new() }));
+    let mut scheduler = Scheduler::new(&stages, 30, &[vec![], vec![0; 120]], 3);
+    scheduler.run();
+    for (id, (&word, &end)) in as_words(&scheduler.env.buffer(1)).iter().zip(&scheduler.ends).enumerate() {
+        let (value, want) =
+            if id % 2 == 1 { (0, InvocationEnd::Terminated) } else { (id as u32, InvocationEnd::Returned) };
+        assert_eq!((word, end), (value, Some(want)));
+    }
+}
+
+/// Frames and points beyond the limits are errors of the application.
+#[test]
+fn limits_of_frames_are_errors() {
+    let compiled = |s: &Shader| {
+        let error = try_compile(s, &buffers_layout(2), 8, Tier::Quick).err();
+        error.map(|e| e.kind)
+    };
+    let with_array = |len| {
+        shader(|b, id| {
+            let var = b.var(Ty::I32, len, "");
+            b.var_store(var, Some(id), id);
+            let got = call(b, id, id);
+            let value = b.var_load(var, Some(got));
+            put(b, 1, id, value);
+        })
+    };
+    assert_eq!(compiled(&with_array(MAX_FRAME_WORDS / 2)), None);
+    assert_eq!(compiled(&with_array(MAX_FRAME_WORDS)), Some(ErrorKind::Limit));
+    let with_points = |n| {
+        shader(|b, id| {
+            (0..n).for_each(|_| {
+                b.inst(Op::ExecuteCallable, &[id], &[]);
+            });
+        })
+    };
+    assert_eq!(compiled(&with_points(100)), None);
+    assert_eq!(compiled(&with_points(MAX_SUSPENSION_POINTS + 1)), Some(ErrorKind::Limit));
+}
+
+/// A barrier needs the frame of a chunk, and a call of a shader those of invocations.
+#[test]
+fn stages_have_one_layout_of_frames() {
+    let both = shader(|b, id| {
+        b.inst(Op::ExecuteCallable, &[id], &[]);
+        b.inst(Op::Barrier, &[], &[]);
+    });
+    let error = try_compile(&both, &buffers_layout(2), 8, Tier::Quick).err();
+    assert_eq!(error.map(|e| e.kind), Some(ErrorKind::Invalid));
+}

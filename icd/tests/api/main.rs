@@ -46,7 +46,7 @@ mod pipeline_binaries;
 mod primitive_order;
 mod provoking_vertex;
 mod raw_access_chains;
-// nj: mod shader_objects;
+mod shader_objects;
 mod shaders;
 mod single_sampled;
 mod subgroup_sizes;

@@ -74,14 +74,6 @@ fn stage_of(bit: vk::ShaderStageFlags) -> Option<Stage> {
     of(PipelineType::Graphics).or_else(|| of(PipelineType::Compute))
 }
 
-/// Returns the bind point to which a stage is bound.
-fn point_of(stage: Stage) -> BindPoint {
-    match stage.row().pipeline {
-        PipelineType::Graphics => BindPoint::Graphics,
-        PipelineType::Compute => BindPoint::Compute,
-    }
-}
-
 /// Decodes the parameters of an object.
 ///
 /// # Safety
@@ -221,7 +213,7 @@ shims! {
         let mut slots: Vec<_> = slots.collect();
         record(buffer, |recorder| {
             for bind_point in [BindPoint::Graphics, BindPoint::Compute] {
-                let shaders: Vec<_> = slots.extract_if(.., |(stage, _)| point_of(*stage) == bind_point).collect();
+                let shaders: Vec<_> = slots.extract_if(.., |(stage, _)| BindPoint::of_stage(*stage) == bind_point).collect();
                 if !shaders.is_empty() {
                     recorder.push(Command::BindShaders(Box::new(BindShaders { bind_point, shaders })));
                 }

@@ -1,6 +1,7 @@
 //! Bind points, and values of each.
 
 use ash::vk;
+use base::shader::{PipelineType, Stage};
 use std::ops::{Index, IndexMut};
 
 /// Use for which a program and descriptor sets are bound.
@@ -23,6 +24,15 @@ impl BindPoint {
             vk::PipelineBindPoint::RAY_TRACING_KHR => BindPoint::RayTracing,
             _ => return None,
         })
+    }
+
+    /// Returns the bind point at which a stage executes.
+    pub fn of_stage(stage: Stage) -> BindPoint {
+        match stage.row().pipeline {
+            PipelineType::Graphics => BindPoint::Graphics,
+            PipelineType::Compute => BindPoint::Compute,
+            PipelineType::RayTracing => BindPoint::RayTracing,
+        }
     }
 }
 

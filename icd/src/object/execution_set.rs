@@ -11,7 +11,6 @@ use crate::caps::limits::{MAX_INDIRECT_PIPELINES, MAX_INDIRECT_SHADERS};
 use crate::caps::newer::IndirectExecutionSetEXT;
 use crate::fallible;
 use ash::vk;
-use base::shader::PipelineType;
 use parking_lot::RwLock;
 use std::fmt;
 use std::sync::Arc;
@@ -104,7 +103,7 @@ impl ExecutionSet {
         count: u32,
     ) -> Result<ExecutionSet, vk::Result> {
         let mut bind_point = BindPoint::Graphics;
-        let initial = initial.inspect(|shader| bind_point = point_of(shader));
+        let initial = initial.inspect(|shader| bind_point = BindPoint::of_stage(shader.stage()));
         let shaders = list(initial, count, MAX_INDIRECT_SHADERS)?;
         Ok(ExecutionSet { bind_point, members: Members::Shaders(shaders) })
     }
@@ -132,8 +131,8 @@ impl ExecutionSet {
     /// There is no such number, or the shader object is of another kind.
     pub fn update_shader(&self, number: u32, shader: Arc<ShaderObject>) -> Result<(), UpdateError> {
         let Members::Shaders(shaders) = &self.members else { return Err(UpdateError::Kind) };
-        if point_of(&shader) != self.bind_point {
-            return Err(UpdateError::BindPoint(point_of(&shader)));
+        if BindPoint::of_stage(shader.stage()) != self.bind_point {
+            return Err(UpdateError::BindPoint(BindPoint::of_stage(shader.stage())));
         }
         replace(shaders, number, shader)
     }
@@ -148,13 +147,5 @@ impl ExecutionSet {
     pub fn shader(&self, number: u32) -> Option<Arc<ShaderObject>> {
         let Members::Shaders(shaders) = &self.members else { return None };
         shaders.read().get(number as usize).cloned().flatten()
-    }
-}
-
-/// Returns the bind point of a shader object.
-fn point_of(shader: &ShaderObject) -> BindPoint {
-    match shader.stage().row().pipeline {
-        PipelineType::Graphics => BindPoint::Graphics,
-        PipelineType::Compute => BindPoint::Compute,
     }
 }

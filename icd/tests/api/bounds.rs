@@ -488,7 +488,7 @@ fn regions_out_of_range_are_reported() {
 
     // SAFETY: valid usage.
     c.run(|cmd| unsafe { c.device.cmd_dispatch(cmd, 1, 1, 1) }).unwrap();
-    reported("without a compute pipeline");
+    reported("neither a pipeline nor a shader object is bound");
     c.free(a);
     c.free(b);
     c.free_image(image);

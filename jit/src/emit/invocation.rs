@@ -174,7 +174,7 @@ impl Emitter<'_> {
             Some(mask) => mask,
             None => self.mask(true),
         };
-        for (word, c) in (at.word..).zip(self.to_words(ty, c)) {
+        for (word, c) in (at.word..).zip(self.split_into_words(ty, c)) {
             self.b.scatter(frame_access(word), mask, memory, at.offsets, self.sink, &[c]);
         }
         Ok(())
@@ -186,11 +186,11 @@ impl Emitter<'_> {
         let words: Vec<C> = (at.word..at.word + words_of(ty))
             .map(|word| self.b.gather(vector, frame_access(word), 1, mask, memory, at.offsets)[0])
             .collect();
-        Ok(self.from_words(ty, &words))
+        Ok(self.join_words(ty, &words))
     }
 
     /// Converts a vector to the words that hold it in a frame, the lowest first.
-    fn to_words(&mut self, ty: Ty, c: C) -> Vec<C> {
+    fn split_into_words(&mut self, ty: Ty, c: C) -> Vec<C> {
         let words = self.vector_type(Ty::I32);
         match ty {
             Ty::I32 => vec![c],
@@ -209,13 +209,13 @@ impl Emitter<'_> {
             Ty::F64 => {
                 let bits = self.vector_type(Ty::I64);
                 let c = self.b.bitcast(bits, c);
-                self.to_words(Ty::I64, c)
+                self.split_into_words(Ty::I64, c)
             }
         }
     }
 
     /// Converts the words of a frame to a vector.
-    fn from_words(&mut self, ty: Ty, words: &[C]) -> C {
+    fn join_words(&mut self, ty: Ty, words: &[C]) -> C {
         let vector = elem(ty).by(self.lanes as usize);
         match ty {
             Ty::I32 => words[0],

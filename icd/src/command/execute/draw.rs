@@ -101,8 +101,9 @@ impl Executor<'_> {
     /// Executes the draws of one command. The watchdog's budget covers the whole command, not each
     /// draw.
     fn execute_draws(&mut self, draws: impl FnOnce(&mut Self)) {
-        let Some(program) = self.program(BindPoint::Graphics) else { return };
-        self.queue.watched.begin(program.number());
+        if let Some(program) = self.program(BindPoint::Graphics) {
+            self.queue.watched.begin(program.number());
+        }
         draws(self);
         self.queue.watched.end();
     }

@@ -235,7 +235,7 @@ impl BindPointState {
 
     /// Begins an inherited state: heaps may have lost their memory since.
     pub fn resume(&mut self, device: &Device) {
-        for heap in self.heaps.iter_mut() {
+        for heap in &mut self.heaps {
             *heap = heap.and_then(|heap| device.heap.live_prefix_for_descriptor(heap.address as u64, heap.size));
         }
     }

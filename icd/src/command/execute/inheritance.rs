@@ -8,6 +8,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::bind::BindPointState;
 use super::device_range::first_part;
 use super::{CommandState, Executor};
 use crate::caps::extensions::Extension;
@@ -15,6 +16,7 @@ use crate::command::{BufferOrAddress, DeviceLocation};
 use crate::object::pipeline_state::Values;
 use base::mem::MemoryRange;
 use base::partial_range::PartialRange;
+use rasterizer::api::IndexBuffer;
 use smallvec::SmallVec;
 
 /// A buffer as a command has bound it.
@@ -86,32 +88,34 @@ impl Executor<'_> {
         let CommandState { points, bindings, vertex_buffers, index_buffer, feedback, .. } = &mut self.state;
         points.iter_mut().for_each(|point| point.resume(self.device));
         let heap = &self.device.heap;
-        for (range, binding) in vertex_buffers.iter_mut().zip(&bindings.vertex) {
-            *range = match binding {
-                Some(BufferBinding { location: (BufferOrAddress::Buffer(buffer), offset), size }) => {
+        // What has no recorded binding is not inherited, because its memory may be gone.
+        for (number, range) in vertex_buffers.iter_mut().enumerate() {
+            *range = match bindings.vertex.get(number) {
+                Some(Some(BufferBinding { location: (BufferOrAddress::Buffer(buffer), offset), size })) => {
                     buffer.range(*offset, *size).into()
                 }
-                Some(BufferBinding { location: (BufferOrAddress::Addresses, address), size }) => {
+                Some(Some(BufferBinding { location: (BufferOrAddress::Addresses, address), size })) => {
                     PartialRange::new(*address, &heap.live_parts(*address, *size))
                 }
-                None => PartialRange::NULL,
+                Some(None) | None => PartialRange::NULL,
             };
         }
-        if let (Some(index_buffer), Some(BufferBinding { location, size })) = (index_buffer, &bindings.index) {
-            (index_buffer.range, index_buffer.before) = match location {
+        *index_buffer = index_buffer.zip(bindings.index.as_ref()).map(|(of, BufferBinding { location, size })| {
+            let (range, before) = match location {
                 (BufferOrAddress::Buffer(buffer), offset) => (buffer.range(*offset, *size), 0),
                 (BufferOrAddress::Addresses, address) => first_part(*address, &heap.live_parts(*address, *size)),
             };
-        }
-        for (range, binding) in feedback.buffers_mut().iter_mut().zip(&bindings.feedback) {
-            *range = match binding {
-                Some(BufferBinding { location: (BufferOrAddress::Buffer(buffer), offset), size }) => {
+            IndexBuffer { range, before, ..of }
+        });
+        for (number, range) in feedback.buffers_mut().iter_mut().enumerate() {
+            *range = match bindings.feedback.get(number) {
+                Some(Some(BufferBinding { location: (BufferOrAddress::Buffer(buffer), offset), size })) => {
                     buffer.range(*offset, *size)
                 }
-                Some(BufferBinding { location: (BufferOrAddress::Addresses, address), size }) => {
+                Some(Some(BufferBinding { location: (BufferOrAddress::Addresses, address), size })) => {
                     heap.live_prefix(*address, *size).unwrap_or(MemoryRange::NULL)
                 }
-                None => MemoryRange::NULL,
+                Some(None) | None => MemoryRange::NULL,
             };
         }
     }
@@ -121,7 +125,7 @@ impl Executor<'_> {
         if !self.inherits_all() {
             return;
         }
-        self.state.points.iter_mut().for_each(|point| point.suspend());
+        self.state.points.iter_mut().for_each(BindPointState::suspend);
         self.state.feedback.active = None;
         *self.queue.inherited.lock() = Some(Box::new(self.state));
     }

@@ -31,7 +31,7 @@ pub fn tagged<T: TaggedStructure>() -> T {
 }
 
 /// Types of tokens (`VkIndirectCommandsTokenTypeEXT`).
-#[allow(non_camel_case_types, reason = "the specification's names")]
+#[allow(non_camel_case_types, clippy::upper_case_acronyms, reason = "the specification's names")]
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Type {

@@ -134,7 +134,7 @@ fn layouts_are_joined_by_use() {
     let setup = Setup::new();
     let (image, buffer) = (set(vk::DescriptorType::COMBINED_IMAGE_SAMPLER), set(vk::DescriptorType::UNIFORM_BUFFER));
     // The fragment stage reads set 0, and the vertex stage none.
-    let textured = setup.object(Stage::Fragment, TEXTURE, 0, &[image.clone()]);
+    let textured = setup.object(Stage::Fragment, TEXTURE, 0, std::slice::from_ref(&image));
     for (vertex_sets, joined) in [
         (vec![], vec![image.clone()]),
         (vec![buffer.clone(), None, buffer.clone()], vec![image.clone(), None, buffer.clone()]),

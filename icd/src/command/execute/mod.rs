@@ -201,10 +201,7 @@ impl<'d> Executor<'d> {
     /// Executes secondary command buffers. They inherit the render pass, the queries, and the state
     /// that [`inheritance`] passes to them.
     fn execute_commands(&mut self, lists: &[Arc<CommandList>]) {
-        for list in lists {
-            self.pass_state();
-            self.commands(list);
-        }
+        lists.iter().for_each(|list| self.execute_secondary(list));
         self.pass_state();
     }
 }

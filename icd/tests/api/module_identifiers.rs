@@ -132,13 +132,14 @@ fn identifiers_find_living_stages_and_those_of_the_cache() {
         unsafe { c.device.create_pipeline_cache(&info, None) }.expect("a cache")
     };
     let caches = [load(&data), load(&data[..data.len() - 1]), load(&[])];
+    // Stages of the intact data live as soon as they are used.
+    assert_eq!(create(&c, set.layout, caches[1], Err(&id), 3), Err(REQUIRED), "damaged data");
+    assert_eq!(create(&c, set.layout, caches[2], Err(&id), 3), Err(REQUIRED), "no data");
     let (pipeline, hit) = create(&c, set.layout, caches[0], Err(&id), 3).expect("the data's stage");
     assert!(hit);
     // SAFETY: the pipeline is not in use.
     unsafe { c.device.destroy_pipeline(pipeline, None) };
-    assert_eq!(create(&c, set.layout, caches[1], Err(&id), 3), Err(REQUIRED), "damaged data");
     // A cache has the modules of those that are merged into it, also after a look-up.
-    assert_eq!(create(&c, set.layout, caches[2], Err(&id), 3), Err(REQUIRED));
     // SAFETY: valid usage.
     unsafe {
         c.device.merge_pipeline_caches(caches[2], &caches[..1]).expect("merge");

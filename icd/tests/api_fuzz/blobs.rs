@@ -9,8 +9,10 @@ const KINDS: usize = 4;
 struct Blob {
     data: Vec<u8>,
     /// Loads a blob, and returns true if it is used.
-    load: Box<dyn Fn(&Context, &[u8]) -> bool>,
+    load: Box<Load>,
 }
+
+type Load = dyn Fn(&Context, &[u8]) -> bool;
 
 /// Returns the blobs of all kinds, with contents.
 fn blobs(c: &Context, commands: Commands) -> [Blob; KINDS] {
@@ -207,6 +209,7 @@ fn blobs_may_change_while_they_are_read() {
                 word.fetch_xor(1, Ordering::Relaxed);
                 (0..rng.below(2000)).for_each(|_| std::hint::spin_loop());
                 word.fetch_xor(1, Ordering::Relaxed);
+                (0..rng.below(20_000)).for_each(|_| std::hint::spin_loop());
             }
         });
         let (mut used, mut refused) = (0, 0);

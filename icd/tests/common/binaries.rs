@@ -124,6 +124,9 @@ type GetKey = unsafe extern "system" fn(vk::Device, *const Described, *mut Key) 
 type GetData = unsafe extern "system" fn(vk::Device, *const Handle, *mut Key, *mut usize, *mut u8) -> vk::Result;
 type Release = unsafe extern "system" fn(vk::Device, *const Handle, Allocator) -> vk::Result;
 
+/// Pointer to any command.
+type Function = unsafe extern "system" fn();
+
 /// The commands of a device.
 #[derive(Clone, Copy)]
 pub struct Commands {
@@ -141,8 +144,8 @@ pub fn context(instance: &[&CStr], more: &mut [&mut dyn Chain]) -> (Context, Com
     let mut identifiers = vk::PhysicalDeviceShaderModuleIdentifierFeaturesEXT::default().shader_module_identifier(true);
     let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
     let mut objects = vk::PhysicalDeviceShaderObjectFeaturesEXT::default().shader_object(true);
-    let mut control = vk::PhysicalDevicePipelineCreationCacheControlFeatures::default();
-    control.pipeline_creation_cache_control = vk::TRUE;
+    let control = vk::PhysicalDevicePipelineCreationCacheControlFeatures::default();
+    let mut control = control.pipeline_creation_cache_control(true);
     let mut features: Vec<&mut dyn Chain> =
         vec![&mut binaries, &mut identifiers, &mut rendering, &mut objects, &mut control];
     features.extend(more.iter_mut().map(|feature| &mut **feature as &mut dyn Chain));
@@ -167,11 +170,11 @@ impl Commands {
         unsafe {
             Commands {
                 device: c.device.handle(),
-                create: std::mem::transmute::<_, Create>(get(c"vkCreatePipelineBinariesKHR")),
-                destroy: std::mem::transmute::<_, Destroy>(get(c"vkDestroyPipelineBinaryKHR")),
-                get_key: std::mem::transmute::<_, GetKey>(get(c"vkGetPipelineKeyKHR")),
-                get_data: std::mem::transmute::<_, GetData>(get(c"vkGetPipelineBinaryDataKHR")),
-                release: std::mem::transmute::<_, Release>(get(c"vkReleaseCapturedPipelineDataKHR")),
+                create: std::mem::transmute::<Function, Create>(get(c"vkCreatePipelineBinariesKHR")),
+                destroy: std::mem::transmute::<Function, Destroy>(get(c"vkDestroyPipelineBinaryKHR")),
+                get_key: std::mem::transmute::<Function, GetKey>(get(c"vkGetPipelineKeyKHR")),
+                get_data: std::mem::transmute::<Function, GetData>(get(c"vkGetPipelineBinaryDataKHR")),
+                release: std::mem::transmute::<Function, Release>(get(c"vkReleaseCapturedPipelineDataKHR")),
             }
         }
     }

@@ -409,6 +409,7 @@ features! {
     deviceFaultReportMasked, NO_MASKED;
     deviceFaultDeviceLostOnMasked, NO_MASKED;
     pipelineExecutableInfo, YES;
+    graphicsPipelineLibrary, YES;
     attachmentFeedbackLoopDynamicState, YES;
     rasterizationOrderColorAttachmentAccess, YES;
     rasterizationOrderDepthAttachmentAccess, YES;

@@ -611,6 +611,10 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.resolve_srgb_format_supports_transfer_function_control = vk::FALSE;
         };
         // A pipeline's code does not depend on the topology.
+        PhysicalDeviceGraphicsPipelineLibraryPropertiesEXT => |p| {
+            p.graphics_pipeline_library_fast_linking = vk::TRUE;
+            p.graphics_pipeline_library_independent_interpolation_decoration = vk::TRUE;
+        };
         PhysicalDeviceExtendedDynamicState3PropertiesEXT => |p| p.dynamic_primitive_topology_unrestricted = vk::TRUE;
         PhysicalDeviceBlendOperationAdvancedPropertiesEXT => |p| {
             p.advanced_blend_max_color_attachments = LIMITS.max_color_attachments;

@@ -306,7 +306,9 @@ pub(super) fn points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = BindP
 
 shims! {
     fn cmd_bind_pipeline(buffer: vk::CommandBuffer, _point: vk::PipelineBindPoint, pipeline: vk::Pipeline) {
-        push(buffer, Command::BindProgram(get::<Pipeline>(pipeline).program.clone()));
+        // A library cannot be bound.
+        let program = get::<Pipeline>(pipeline).program().ok_or(INVALID)?;
+        push(buffer, Command::BindProgram(program.clone()));
     }
 
     fn cmd_bind_descriptor_sets(

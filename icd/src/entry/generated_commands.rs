@@ -113,8 +113,11 @@ shims! {
         let made = match (*info).ty {
             PIPELINES => {
                 let info = &*(*info).info.cast::<vk::IndirectExecutionSetPipelineInfoEXT<'_>>();
-                let initial = get::<Pipeline>(info.initial_pipeline).program.clone();
-                ExecutionSet::of_programs(initial, info.max_pipeline_count)?
+                let Some(initial) = get::<Pipeline>(info.initial_pipeline).program() else {
+                    dispatchable::<Device>(device).report_invalid_usage("vkCreateIndirectExecutionSetEXT: a library");
+                    return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
+                };
+                ExecutionSet::of_programs(initial.clone(), info.max_pipeline_count)?
             }
             SHADER_OBJECTS => {
                 let info = &*(*info).info.cast::<vk::IndirectExecutionSetShaderInfoEXT<'_>>();
@@ -144,7 +147,12 @@ shims! {
     ) {
         let set = get::<ExecutionSet>(set);
         for write in slice(writes, count) {
-            if let Err(error) = set.update_program(write.index, get::<Pipeline>(write.pipeline).program.clone()) {
+            let Some(program) = get::<Pipeline>(write.pipeline).program() else {
+                let text = "vkUpdateIndirectExecutionSetPipelineEXT: the pipeline is a library";
+                dispatchable::<Device>(device).report_invalid_usage(text);
+                continue;
+            };
+            if let Err(error) = set.update_program(write.index, program.clone()) {
                 let text = format!("vkUpdateIndirectExecutionSetPipelineEXT: {error}");
                 dispatchable::<Device>(device).report_invalid_usage(&text);
             }

@@ -66,7 +66,9 @@ unsafe fn create_all<T>(
                 },
             );
         let mut stages = Vec::new();
-        let created = created.inspect(|created| device.faults.register(&created.pipeline.program));
+        let created = created.inspect(|created| {
+            created.pipeline.program().into_iter().for_each(|program| device.faults.register(program))
+        });
         match created.and_then(|created| Ok((handle::create(created.pipeline, memory)?, created.feedback))) {
             Ok((pipeline, feedback)) => (*out, stages) = (pipeline, feedback),
             Err(error) => {

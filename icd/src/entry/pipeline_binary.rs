@@ -52,7 +52,7 @@ unsafe fn stages_of(
         if let Some(info) = find::<vk::GraphicsPipelineCreateInfo<'_>>(info.p_next) {
             let flags = pipeline_info::create_flags(info.flags, info.p_next);
             let decoded = pipeline_info::graphics(info, flags, heaps, sources)?;
-            return Ok(Stages { stages: decoded.stages, layout: decoded.layout });
+            return Ok(Stages { stages: decoded.stages, layout: decoded.layout.unwrap_or_default() });
         }
         if let Some(info) = find::<vk::ComputePipelineCreateInfo<'_>>(info.p_next) {
             let flags = pipeline_info::create_flags(info.flags, info.p_next);
@@ -106,8 +106,7 @@ impl Source<'_> {
                 device.report_invalid_usage("pipeline binaries are made of a pipeline that does not capture its data");
                 return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
             }
-            let program = &pipeline.program;
-            return Ok(Source::Stages(program.stages().code().to_vec(), program.layout().clone()));
+            return Ok(Source::Stages(pipeline.code().to_vec(), pipeline.layout().cloned().unwrap_or_default()));
         }
         // SAFETY: the pointer is null or valid.
         let Some(info) = (unsafe { info.p_pipeline_create_info.as_ref() }) else {

@@ -93,7 +93,7 @@ shims! {
 
 /// Returns a pipeline's executables, with texts if it captures them.
 fn executables(device: &Device, pipeline: &Pipeline) -> Result<Arc<[Executable]>, vk::Result> {
-    let executables = device.executables.of_pipeline(pipeline.program.stages().code(), pipeline.flags.contains(TEXTS));
+    let executables = device.executables.of_pipeline(pipeline.code(), pipeline.flags.contains(TEXTS));
     executables.map_err(|error| {
         device.report_unsupported(&format!("a pipeline's executables: {error}"));
         vk::Result::ERROR_OUT_OF_HOST_MEMORY

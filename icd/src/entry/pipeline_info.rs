@@ -8,11 +8,13 @@ use crate::caps::properties::{SIZED_STAGES, SUBGROUP_SIZE};
 use crate::fallible;
 use crate::ffi::handle;
 use crate::ffi::pointer::{find, slice, string};
-use crate::object::pipeline::{GraphicsCreateInfo, PipelineError, StageCreateInfo, StageOrigin};
+use crate::object::graphics_part::subset_of;
+use crate::object::pipeline::{GraphicsCreateInfo, Pipeline, PipelineError, StageCreateInfo, StageOrigin};
 use crate::object::pipeline_layout::PipelineLayout;
+use crate::object::pipeline_state::{ALL_SUBSETS, StateMask, SubsetFlags};
 use ash::vk;
 use base::limits::SUBGROUP_SIZES;
-use base::shader::{PipelineType, Stage, StageIoKind};
+use base::shader::{PipelineType, Stage};
 use core::ffi::c_void;
 use jit::spirv::Specialization;
 use std::sync::Arc;
@@ -28,7 +30,8 @@ pub unsafe fn create_flags(flags: vk::PipelineCreateFlags, chain: *const c_void)
     flags2.map_or(vk::PipelineCreateFlags2KHR::from_raw(flags.as_raw().into()), |info| info.flags)
 }
 
-/// Decodes a graphics pipeline with these flags; `heaps` is true if the device has descriptor heaps.
+/// Decodes a graphics pipeline, or a part of one, with these flags; `heaps` is true if the device
+/// has descriptor heaps.
 ///
 /// # Safety
 /// `info` is valid with its chains and handles.
@@ -38,25 +41,78 @@ pub unsafe fn graphics(
     heaps: bool,
     sources: &StageSources<'_>,
 ) -> Result<GraphicsCreateInfo, PipelineError> {
-    let refuse = |message: &str| PipelineError::unsupported("graphics pipeline", message);
-    let of_heap = heaps && flags.contains(DESCRIPTOR_HEAP_BIT);
-    // SAFETY: `info` is valid with its chains, as the `# Safety` section demands.
-    let state = unsafe { pipeline_state::decode(info, flags) }.map_err(|message| refuse(&message))?;
-    // SAFETY: `info` is valid, so that it has this many stages.
-    let infos = unsafe { slice(info.p_stages, info.stage_count) };
+    let refuse = |message: String| PipelineError::unsupported("graphics pipeline", &message);
+    // SAFETY: `info` is valid with its chains and handles, as the `# Safety` section demands, so
+    // that the subsets are those whose structures are not ignored.
+    let (libraries, subsets, state) = unsafe {
+        let libraries = libraries(info.p_next)?;
+        let dynamic = pipeline_state::dynamic_rows(info).map_err(refuse)?;
+        let subsets = subsets(info, flags, dynamic, &libraries);
+        let state = pipeline_state::decode(info, flags, subsets, dynamic).map_err(refuse)?;
+        (libraries, subsets, state)
+    };
+    let has_stages = subsets.intersects(SubsetFlags::PRE_RASTERIZATION_SHADERS | SubsetFlags::FRAGMENT_SHADER);
+    // SAFETY: `info` is valid, so that it has this many stages if they are not ignored.
+    let infos = if has_stages { unsafe { slice(info.p_stages, info.stage_count) } } else { &[] };
     let stages = infos.iter().map(|stage| {
         let kind = Stage::from_flag_bit(stage.stage.as_raw(), PipelineType::Graphics)
-            .ok_or_else(|| refuse(&format!("shader stage {:?} is not supported", stage.stage)))?;
-        if kind.row().inputs == StageIoKind::Interpolated && state.discards() {
+            .ok_or_else(|| refuse(format!("shader stage {:?} is not supported", stage.stage)))?;
+        if !subsets.contains(subset_of(kind)) {
             return Ok(None);
         }
         // SAFETY: each stage of `info` is valid with its chain and handle.
-        unsafe { stage_of(stage, kind, sources) }.map(Some)
+        unsafe { stage_of(stage, kind, flags, sources) }.map(Some)
     });
-    let mut stages: Vec<Option<StageCreateInfo>> = stages.collect::<Result<_, _>>()?;
+    let mut stages: Vec<Option<StageCreateInfo>> = stages.collect::<Result<_, PipelineError>>()?;
     // SAFETY: the stages are valid with their chains, and the layout is null or live.
-    let layout = if of_heap { unsafe { heap_layout(infos, &mut stages) }? } else { unsafe { layout(info.layout) } };
-    Ok(GraphicsCreateInfo { stages, state, layout })
+    let layout = unsafe {
+        match heaps && flags.contains(DESCRIPTOR_HEAP_BIT) {
+            true if has_stages => Some(heap_layout(infos, &mut stages)?),
+            false if has_stages || !libraries.is_empty() => handle::optional::<PipelineLayout>(info.layout),
+            _ => None,
+        }
+    };
+    Ok(GraphicsCreateInfo { stages, state, layout, libraries })
+}
+
+/// Returns the libraries of a `VkPipelineLibraryCreateInfoKHR`, if the chain has one.
+///
+/// # Safety
+/// The chain is valid with its handles.
+unsafe fn libraries(chain: *const c_void) -> Result<Vec<Arc<Pipeline>>, vk::Result> {
+    // SAFETY: the chain is valid with its handles, as the `# Safety` section demands.
+    unsafe {
+        let info = find::<vk::PipelineLibraryCreateInfoKHR<'_>>(chain);
+        let handles = info.map_or(&[][..], |info| slice(info.p_libraries, info.library_count));
+        fallible::available(size_of_val(handles))?;
+        Ok(handles.iter().filter_map(|library| handle::optional::<Pipeline>(*library)).collect())
+    }
+}
+
+/// Returns the subsets that a create info has itself: those of its
+/// `VkGraphicsPipelineLibraryCreateInfoEXT`, as far as a pipeline with its pre-rasterization state
+/// needs them. The structures of all others are ignored and may dangle.
+///
+/// # Safety
+/// `info` is valid with its chains.
+unsafe fn subsets(
+    info: &vk::GraphicsPipelineCreateInfo<'_>,
+    flags: vk::PipelineCreateFlags2KHR,
+    dynamic: StateMask,
+    libraries: &[Arc<Pipeline>],
+) -> SubsetFlags {
+    // SAFETY: the chain of `info` is valid, as the `# Safety` section demands.
+    let requested = match unsafe { find::<vk::GraphicsPipelineLibraryCreateInfoEXT<'_>>(info.p_next) } {
+        Some(library) => library.flags & ALL_SUBSETS,
+        None if flags.contains(vk::PipelineCreateFlags2KHR::LIBRARY) || !libraries.is_empty() => SubsetFlags::empty(),
+        None => ALL_SUBSETS,
+    };
+    let pre_rasterization = match requested.contains(SubsetFlags::PRE_RASTERIZATION_SHADERS) {
+        // SAFETY: `info` is valid and has pre-rasterization state.
+        true => Some(unsafe { pipeline_state::pre_rasterization(info, dynamic) }),
+        false => libraries.iter().find_map(|library| library.library()?.pre_rasterization()),
+    };
+    pre_rasterization.map_or(requested, |state| requested & state.complete())
 }
 
 /// Decodes a compute pipeline with these flags.
@@ -71,7 +127,7 @@ pub unsafe fn compute(
 ) -> Result<(StageCreateInfo, Arc<PipelineLayout>), PipelineError> {
     // SAFETY: `info` is valid with its chains and handles, as the `# Safety` section demands.
     unsafe {
-        let mut stage = [Some(stage_of(&info.stage, Stage::Compute, sources)?)];
+        let mut stage = [Some(stage_of(&info.stage, Stage::Compute, flags, sources)?)];
         let layout = match heaps && flags.contains(DESCRIPTOR_HEAP_BIT) {
             true => heap_layout(std::slice::from_ref(&info.stage), &mut stage)?,
             false => layout(info.layout),
@@ -113,13 +169,14 @@ unsafe fn layout(layout: vk::PipelineLayout) -> Arc<PipelineLayout> {
     unsafe { handle::optional::<PipelineLayout>(layout) }.unwrap_or_default()
 }
 
-/// Decodes a stage.
+/// Decodes a stage of a pipeline with these flags.
 ///
 /// # Safety
 /// `info` is valid with its chain and handle.
 unsafe fn stage_of(
     info: &vk::PipelineShaderStageCreateInfo<'_>,
     stage: Stage,
+    flags: vk::PipelineCreateFlags2KHR,
     sources: &StageSources<'_>,
 ) -> Result<StageCreateInfo, PipelineError> {
     // SAFETY: `info` is valid with its chain and handle, as the `# Safety` section demands.
@@ -130,7 +187,9 @@ unsafe fn stage_of(
     let subgroup_size = unsafe { subgroup_size(info.p_next, info.stage) }?;
     // SAFETY: `info` is valid, so its specialisation is null or valid.
     let entries = unsafe { specialization(info.p_specialization_info) }?;
-    let specialization = Specialization { entries, subgroup_size, ..Specialization::default() };
+    let view_index_from_device_index = flags.contains(vk::PipelineCreateFlags2KHR::VIEW_INDEX_FROM_DEVICE_INDEX);
+    let specialization =
+        Specialization { entries, subgroup_size, view_index_from_device_index, ..Specialization::default() };
     Ok(StageCreateInfo { stage, words, module, entry, specialization, heap: None, origin })
 }
 

@@ -17,6 +17,7 @@ pub mod descriptor_update;
 pub mod execution;
 pub mod execution_set;
 pub mod external_sync;
+pub mod graphics_part;
 mod heap;
 mod host_memory;
 pub mod image;

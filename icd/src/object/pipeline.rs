@@ -1,7 +1,9 @@
-//! Pipelines: the way to make a program ([`BoundProgram`]) of stages and state at once. Creation
-//! refuses a pipeline with a message if a shader or a state is not supported; the code is made in
-//! the background ([`Compiler`](crate::shader_compiler::compiler::Compiler)).
+//! Pipelines: the way to make a program ([`BoundProgram`]) of stages and state, at once or of
+//! libraries ([`super::graphics_part`]). Creation refuses a pipeline with a message if a shader or a
+//! state is not supported, or if its parts do not fit; the code is made in the background
+//! ([`Compiler`](crate::shader_compiler::compiler::Compiler)).
 
+use super::graphics_part::{GraphicsPart, PartError};
 use super::pipeline_binary::PipelineBinary;
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::GraphicsState;
@@ -21,8 +23,7 @@ use std::time::Instant;
 
 /// Object behind a `VkPipeline`.
 pub struct Pipeline {
-    /// Program that draws or dispatches with the pipeline execute.
-    pub program: Arc<BoundProgram>,
+    contents: Contents,
     /// Flags with which the pipeline was created.
     pub flags: vk::PipelineCreateFlags2KHR,
     /// True if binaries may be made of the pipeline.
@@ -41,6 +42,47 @@ impl Pipeline {
     /// Ends the capture. No more memory is held for it than the pipeline needs itself.
     pub fn release_captured_data(&self) {
         self.captures_data.store(false, Ordering::Relaxed);
+    }
+}
+
+enum Contents {
+    /// Program that draws or dispatches with the pipeline execute.
+    Program(Arc<BoundProgram>),
+    /// Part of graphics pipelines, with VK_PIPELINE_CREATE_LIBRARY_BIT_KHR.
+    Library(GraphicsPart),
+}
+
+impl Pipeline {
+    /// Returns the program that draws or dispatches execute. A library has none.
+    pub fn program(&self) -> Option<&Arc<BoundProgram>> {
+        match &self.contents {
+            Contents::Program(program) => Some(program),
+            Contents::Library(_) => None,
+        }
+    }
+
+    /// Returns the part of a graphics pipeline that a library has.
+    pub fn library(&self) -> Option<&GraphicsPart> {
+        match &self.contents {
+            Contents::Program(_) => None,
+            Contents::Library(part) => Some(part),
+        }
+    }
+
+    /// Returns the layout by which the stages find descriptors. A library without stages has none.
+    pub fn layout(&self) -> Option<&Arc<PipelineLayout>> {
+        match &self.contents {
+            Contents::Program(program) => Some(program.layout()),
+            Contents::Library(part) => part.layout.as_ref(),
+        }
+    }
+
+    /// Returns the code of the stages.
+    pub fn code(&self) -> &[Arc<TieredCode>] {
+        match &self.contents {
+            Contents::Program(program) => program.stages().code(),
+            Contents::Library(part) => &part.code,
+        }
     }
 }
 
@@ -97,15 +139,16 @@ impl StageCreateInfo {
     }
 }
 
-/// Parameters of a graphics pipeline.
+/// Parameters of a graphics pipeline, or of a part of one.
 pub struct GraphicsCreateInfo {
-    /// Stages in the application's order; `None` for one that is ignored because nothing is
-    /// rasterized.
+    /// Stages in the application's order; `None` for one that is ignored because its subset is.
     pub stages: Vec<Option<StageCreateInfo>>,
-    /// All state that is not code.
+    /// State of the subsets that the create info has itself.
     pub state: GraphicsState,
-    /// Layout with which the pipeline is created.
-    pub layout: Arc<PipelineLayout>,
+    /// Layout with which the pipeline is created, unless it is ignored.
+    pub layout: Option<Arc<PipelineLayout>>,
+    /// Libraries, which have other subsets.
+    pub libraries: Vec<Arc<Pipeline>>,
 }
 
 /// Reason why there is no pipeline: the result of the call, and the message to the application.
@@ -162,23 +205,36 @@ pub fn join_patches<'a>(stages: impl Iterator<Item = &'a mut StageCreateInfo>) {
 }
 
 impl PipelineBuilder<'_> {
-    /// Creates a graphics pipeline.
+    /// Creates a graphics pipeline, or a library of one with VK_PIPELINE_CREATE_LIBRARY_BIT_KHR.
+    /// Libraries are linked without making code.
     pub fn graphics(&self, info: GraphicsCreateInfo) -> Result<CreatedPipeline, PipelineError> {
-        let GraphicsCreateInfo { mut stages, state, layout } = info;
+        let GraphicsCreateInfo { mut stages, state, layout, libraries } = info;
         join_patches(stages.iter_mut().flatten());
         let (mut code, mut feedback) = (Vec::new(), Vec::new());
+        let own = layout.clone().unwrap_or_default();
         for stage in stages {
             let Some(stage) = stage else {
                 feedback.push(vk::PipelineCreationFeedback::default());
                 continue;
             };
-            let (own, answer) = self.compile(stage, &layout)?;
-            code.push(own);
+            let (made, answer) = self.compile(stage, &own)?;
+            code.push(made);
             feedback.push(answer);
         }
-        let linked = self.linker.link(code);
-        let stages = linked.map_err(|error| PipelineError::unsupported("graphics pipeline", &error.to_string()))?;
-        Ok(CreatedPipeline { pipeline: self.pipeline(ProgramParts { stages, layout, state: Some(state) }), feedback })
+        let refuse = |error: PartError| PipelineError::unsupported("graphics pipeline", &error.to_string());
+        let mut part = GraphicsPart { code, state, layout };
+        for library in &libraries {
+            let library = library.library().ok_or_else(|| {
+                PipelineError::unsupported("graphics pipeline", "a pipeline in pLibraries is not a library of graphics")
+            })?;
+            part.add(library).map_err(refuse)?;
+        }
+        let pipeline = if self.flags.contains(vk::PipelineCreateFlags2KHR::LIBRARY) {
+            Arc::new(self.contents(Contents::Library(part)))
+        } else {
+            self.pipeline(part.link(self.linker).map_err(refuse)?)
+        };
+        Ok(CreatedPipeline { pipeline, feedback })
     }
 
     /// Creates a compute pipeline.
@@ -194,11 +250,15 @@ impl PipelineBuilder<'_> {
         Ok(CreatedPipeline { pipeline, feedback: vec![answer] })
     }
 
+    fn contents(&self, contents: Contents) -> Pipeline {
+        let captures_data = AtomicBool::new(self.flags.contains(CAPTURE_DATA));
+        Pipeline { contents, flags: self.flags, captures_data }
+    }
+
     fn pipeline(&self, parts: ProgramParts) -> Arc<Pipeline> {
         Arc::new_cyclic(|this: &Weak<Pipeline>| {
             let program = Arc::new(BoundProgram::new(parts, NamedObject::new("pipeline", this.clone())));
-            let captures_data = AtomicBool::new(self.flags.contains(CAPTURE_DATA));
-            Pipeline { program, flags: self.flags, captures_data }
+            self.contents(Contents::Program(program))
         })
     }
 

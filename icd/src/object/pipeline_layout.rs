@@ -46,6 +46,27 @@ impl std::fmt::Display for TooLarge {
     }
 }
 
+/// Reason why layouts have no union.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayoutConflict {
+    /// The sets with this number differ.
+    Set(usize),
+    /// One layout is for descriptor heaps, and the other one for sets.
+    Heaps,
+    /// The union exceeds a limit.
+    Limit(TooLarge),
+}
+
+impl std::fmt::Display for LayoutConflict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LayoutConflict::Set(number) => write!(f, "sets {number} have different bindings"),
+            LayoutConflict::Heaps => write!(f, "only some of them are for descriptor heaps"),
+            LayoutConflict::Limit(limit) => write!(f, "together they have {limit}"),
+        }
+    }
+}
+
 impl From<TooLarge> for vk::Result {
     fn from(_: TooLarge) -> vk::Result {
         vk::Result::ERROR_OUT_OF_HOST_MEMORY
@@ -91,6 +112,39 @@ impl PipelineLayout {
             null_sets,
             empty: OnceLock::new(),
         })
+    }
+
+    /// Returns the layout with the sets of both layouts, which is one of them if that has all sets.
+    /// A set that both have must be the same.
+    ///
+    /// # Errors
+    /// The reasons are those of [`LayoutConflict`].
+    pub fn union(self: &Arc<Self>, other: &Arc<Self>) -> Result<Arc<PipelineLayout>, LayoutConflict> {
+        if Arc::ptr_eq(self, other) {
+            return Ok(self.clone());
+        }
+        if self.uses_heap != other.uses_heap {
+            return Err(LayoutConflict::Heaps);
+        }
+        let both = self.sets.iter().zip(&other.sets).enumerate();
+        let mut both = both.filter_map(|(number, (a, b))| Some((number, a.as_ref()?, b.as_ref()?)));
+        if let Some((number, ..)) = both.find(|(_, a, b)| !a.compatible(b)) {
+            return Err(LayoutConflict::Set(number));
+        }
+        let set = |layout: &PipelineLayout, number: usize| layout.sets.get(number).cloned().flatten();
+        let has_all = |a: &PipelineLayout, b: &PipelineLayout| {
+            (0..b.sets.len()).all(|number| set(a, number).is_some() || set(b, number).is_none())
+        };
+        if has_all(self, other) {
+            return Ok(self.clone());
+        }
+        if has_all(other, self) {
+            return Ok(other.clone());
+        }
+        let count = self.sets.len().max(other.sets.len());
+        let sets = (0..count).map(|number| set(self, number).or_else(|| set(other, number))).collect();
+        let union = PipelineLayout::new(sets).map_err(LayoutConflict::Limit)?;
+        Ok(Arc::new(PipelineLayout { uses_heap: self.uses_heap, ..union }))
     }
 
     /// Creates the layout for stages with these embedded samplers: each stage has those of the set

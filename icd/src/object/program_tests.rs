@@ -2,9 +2,9 @@
 
 use super::descriptor::{BindingInfo, SetLayout};
 use super::pipeline::{GraphicsCreateInfo, Pipeline, PipelineBuilder, StageCreateInfo, StageOrigin};
-use super::pipeline_layout::PipelineLayout;
-use super::pipeline_state::{CreateInfo, GraphicsState, StateMask};
-use super::program::{ExecutableStages, LinkedStages, Linker, SWEEP};
+use super::pipeline_layout::{LayoutConflict, PipelineLayout};
+use super::pipeline_state::{ALL_SUBSETS, CreateInfo, GraphicsState, StateMask};
+use super::program::{BoundProgram, ExecutableStages, LinkedStages, Linker, SWEEP};
 use crate::ffi::handle;
 use crate::shader_compiler::compiler::Compiler;
 use crate::shader_compiler::tiered::{Policy, TieredCode};
@@ -45,8 +45,9 @@ impl Setup {
     /// Makes a graphics pipeline with a layout of its own and these dynamic rows.
     fn pipeline(&self, stages: &[(Stage, u32)], dynamic: StateMask) -> Arc<Pipeline> {
         let stages = stages.iter().map(|&(stage, number)| Some(info(stage, number))).collect();
-        let state = GraphicsState::new(&CreateInfo::default(), dynamic).expect("supported");
-        let made = self.maker().graphics(GraphicsCreateInfo { stages, state, layout: layout() });
+        let state = GraphicsState::new(&CreateInfo::default(), ALL_SUBSETS, dynamic).expect("supported");
+        let made =
+            self.maker().graphics(GraphicsCreateInfo { stages, state, layout: Some(layout()), libraries: Vec::new() });
         made.map_err(|failure| failure.message).expect("a pipeline").pipeline
     }
 
@@ -66,16 +67,20 @@ impl Drop for Setup {
 
 /// Makes a layout with one storage buffer, which the compute stage needs.
 fn layout() -> Arc<PipelineLayout> {
-    let buffer = BindingInfo {
+    Arc::new(PipelineLayout::new(vec![Some(set(vk::DescriptorType::STORAGE_BUFFER))]).expect("small"))
+}
+
+/// Makes the layout of a set with one descriptor.
+fn set(ty: vk::DescriptorType) -> Arc<SetLayout> {
+    let binding = BindingInfo {
         binding: 0,
-        ty: vk::DescriptorType::STORAGE_BUFFER,
+        ty,
         count: 1,
         immutable_samplers: Vec::new(),
         flags: vk::DescriptorBindingFlags::empty(),
         mutable: Vec::new(),
     };
-    let set = SetLayout::new(vec![buffer]).expect("supported");
-    Arc::new(PipelineLayout::new(vec![Some(Arc::new(set))]).expect("small"))
+    Arc::new(SetLayout::new(vec![binding]).expect("supported"))
 }
 
 /// Describes a stage; different numbers make different ones.
@@ -97,6 +102,10 @@ fn info(stage: Stage, number: u32) -> StageCreateInfo {
     }
 }
 
+fn program(pipeline: &Pipeline) -> &Arc<BoundProgram> {
+    pipeline.program().expect("a program")
+}
+
 fn names(linked: &LinkedStages) -> Vec<Stage> {
     linked.code().iter().map(|code| code.request().stage).collect()
 }
@@ -111,10 +120,10 @@ fn the_same_stages_are_one_program_whatever_brought_them_together() {
     let vertex = setup.code(Stage::Vertex, 0);
     let bound = setup.linker.link(vec![code, vertex.clone()]).expect("linked");
     for pipeline in [&first, &reversed] {
-        assert!(Arc::ptr_eq(pipeline.program.stages(), &bound), "another program of the same stages");
+        assert!(Arc::ptr_eq(program(pipeline).stages(), &bound), "another program of the same stages");
     }
     assert_eq!(names(&bound), [Stage::Vertex, Stage::Fragment]);
-    let (a, b) = (&first.program, &reversed.program);
+    let (a, b) = (program(&first), program(&reversed));
     assert!(a.number() != b.number() && !Arc::ptr_eq(a.layout(), b.layout()));
     let rows = [a, b].map(|program| program.state().expect("state").static_rows());
     assert_eq!(rows, [StateMask::ALL, StateMask::default()]);
@@ -132,8 +141,8 @@ fn dispatches_are_linked_likewise() {
     let made = || setup.maker().compute(info(Stage::Compute, 0), layout());
     let [a, b] = [made(), made()].map(|made| made.map_err(|failure| failure.message).expect("a pipeline").pipeline);
     let bound = setup.linker.link(vec![setup.code(Stage::Compute, 0)]).expect("linked");
-    assert!(Arc::ptr_eq(a.program.stages(), &bound) && Arc::ptr_eq(b.program.stages(), &bound));
-    assert!(matches!(bound.executable(), ExecutableStages::Compute(_)) && a.program.state().is_none());
+    assert!(Arc::ptr_eq(program(&a).stages(), &bound) && Arc::ptr_eq(program(&b).stages(), &bound));
+    assert!(matches!(bound.executable(), ExecutableStages::Compute(_)) && program(&a).state().is_none());
 }
 
 #[test]
@@ -191,11 +200,35 @@ fn a_program_keeps_the_number_of_its_pipeline() {
     let setup = Setup::new();
     let make = || setup.pipeline(&[(Stage::Vertex, 0)], StateMask::default());
     let pipeline = make();
-    let program = pipeline.program.clone();
+    let of_pipeline = program(&pipeline).clone();
     let number = handle::raw(&pipeline);
-    assert_eq!(program.number(), number);
+    assert_eq!(of_pipeline.number(), number);
     drop(pipeline);
     let others: Vec<_> = (0..100).map(|_| make()).collect();
-    assert!(others.iter().all(|other| handle::raw(other) != number && other.program.number() != number));
-    assert_eq!(program.number(), number);
+    assert!(others.iter().all(|other| handle::raw(other) != number && program(other).number() != number));
+    assert_eq!(of_pipeline.number(), number);
+}
+
+/// Checks that a union has the sets of both layouts, is one of them if that has all sets, and does
+/// not exist if a set differs.
+#[test]
+fn layouts_are_joined_set_by_set() {
+    let [uniform, storage] = [vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC, vk::DescriptorType::STORAGE_BUFFER_DYNAMIC];
+    let make = |sets: Vec<Option<Arc<SetLayout>>>| Arc::new(PipelineLayout::new(sets).expect("small"));
+    let low = make(vec![Some(set(uniform)), None, Some(set(uniform))]);
+    let high = make(vec![None, Some(set(storage))]);
+    let union = low.union(&high).expect("independent sets");
+    let kinds = |layout: &PipelineLayout| -> Vec<_> { layout.info.sets.iter().map(|set| set[0].kind).collect() };
+    use base::shader::DescriptorKind::{StorageBufferDynamic as S, UniformBufferDynamic as U};
+    assert_eq!(kinds(&union), [U, S, U]);
+    assert_eq!((&union.dynamic_base[..], union.dynamic_count), (&[0, 1, 2][..], 3));
+    for part in [&low, &high, &union] {
+        assert!(Arc::ptr_eq(&union.union(part).expect("a part of it"), &union));
+        assert!(Arc::ptr_eq(&part.union(&union).expect("a part of it"), &union));
+    }
+    let other = make(vec![None, None, Some(set(storage))]);
+    assert_eq!(union.union(&other).err(), Some(LayoutConflict::Set(2)));
+    assert_eq!(other.union(&low).err(), Some(LayoutConflict::Set(2)));
+    let heap = Arc::new(PipelineLayout::for_heap(Vec::new()).expect("small"));
+    assert_eq!(heap.union(&low).err(), Some(LayoutConflict::Heaps));
 }

@@ -43,6 +43,7 @@ mod modifiers;
 mod module_identifiers;
 mod mutable_descriptors;
 mod pipeline_binaries;
+mod pipeline_libraries;
 mod primitive_order;
 mod provoking_vertex;
 mod raw_access_chains;

@@ -28,6 +28,8 @@ pub(crate) const SUBGROUP_EQ_MASK: u32 = 4416;
 pub(crate) const SUBGROUP_GE_MASK: u32 = 4417;
 pub(crate) const SUBGROUP_LE_MASK: u32 = 4419;
 pub(crate) const SUBGROUP_LT_MASK: u32 = 4420;
+pub(crate) const DEVICE_INDEX: u32 = 4438;
+pub(crate) const VIEW_INDEX: u32 = 4440;
 pub(crate) const FRAG_STENCIL_REF: u32 = 5014;
 pub(crate) const PRIMITIVE_POINT_INDICES: u32 = 5294;
 pub(crate) const PRIMITIVE_TRIANGLE_INDICES: u32 = 5296;
@@ -64,8 +66,8 @@ static INPUTS: &[InputRow] = &[
     (4424, 1, Ty::I32, |_| Builtin::BaseVertex),
     (4425, 1, Ty::I32, |_| Builtin::BaseInstance),
     (4426, 1, Ty::I32, |_| Builtin::DrawIndex),
-    (4438, 1, Ty::I32, |_| Builtin::DeviceIndex),
-    (4440, 1, Ty::I32, |_| Builtin::ViewIndex),
+    (DEVICE_INDEX, 1, Ty::I32, |_| Builtin::DeviceIndex),
+    (VIEW_INDEX, 1, Ty::I32, |_| Builtin::ViewIndex),
 ];
 
 /// Returns the built-in that a stage reads for a component of a BuiltIn variable, and its type.

@@ -23,9 +23,18 @@ impl<'m> Spec<'m> {
     /// Builds all types and constants. Unsupported ones are omitted here and refused at their first
     /// use.
     pub fn new(m: &'m Module, specialization: &Specialization, float: FloatModes) -> Result<Spec<'m>> {
-        let &Specialization { subgroup_size: lanes, patch_vertices, .. } = specialization;
+        let &Specialization { subgroup_size: lanes, patch_vertices, view_index_from_device_index, .. } = specialization;
         let (types, consts) = (Vec::new(), Vec::new());
-        let mut s = Spec { m, float, lanes, patch_vertices, types, consts, cooperative: HashMap::new() };
+        let mut s = Spec {
+            m,
+            float,
+            lanes,
+            patch_vertices,
+            view_index_from_device_index,
+            types,
+            consts,
+            cooperative: HashMap::new(),
+        };
         s.types.resize_with(m.def_count(), || None);
         s.consts.resize_with(m.def_count(), || None);
         let mut flattened = 0u64;

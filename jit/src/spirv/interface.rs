@@ -682,6 +682,10 @@ impl Translator<'_> {
         if number == builtin::HELPER_INVOCATION && io.volatile && self.stage.has_quads() {
             return self.b.val(Op::IsHelper, &[], Ty::B1);
         }
+        let number = match number {
+            builtin::VIEW_INDEX if self.s.view_index_from_device_index => builtin::DEVICE_INDEX,
+            number => number,
+        };
         let Some((b, ty)) = builtin::input(self.stage, number, c) else {
             if number == builtin::SAMPLE_MASK && self.stage.has_quads() {
                 return self.b.i32(0);

@@ -90,11 +90,19 @@ pub struct Specialization {
     /// Number of vertices of a tessellation control stage's patch, if the evaluation stage declares
     /// it ([`output_vertices`]). 0 if the control stage declares it itself.
     pub patch_vertices: u32,
+    /// True if `ViewIndex` has the value of `DeviceIndex`
+    /// (VK_PIPELINE_CREATE_VIEW_INDEX_FROM_DEVICE_INDEX_BIT).
+    pub view_index_from_device_index: bool,
 }
 
 impl Default for Specialization {
     fn default() -> Self {
-        Specialization { entries: Vec::new(), subgroup_size: DEFAULT_SUBGROUP_SIZE, patch_vertices: 0 }
+        Specialization {
+            entries: Vec::new(),
+            subgroup_size: DEFAULT_SUBGROUP_SIZE,
+            patch_vertices: 0,
+            view_index_from_device_index: false,
+        }
     }
 }
 

@@ -159,6 +159,8 @@ pub(crate) struct Spec<'m> {
     /// Number of vertices of a patch, from
     /// [`Specialization::patch_vertices`](super::Specialization).
     pub patch_vertices: u32,
+    /// True if `ViewIndex` has the value of `DeviceIndex`.
+    pub view_index_from_device_index: bool,
     pub(super) types: Vec<Option<TypeEntry>>,
     pub(super) consts: Vec<Option<Const>>,
     /// Arrays that are cooperative matrices.

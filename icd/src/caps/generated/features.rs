@@ -136,6 +136,8 @@ structures! {
         fragmentShaderPixelInterlock fragmentShaderShadingRateInterlock;
     PhysicalDeviceGlobalPriorityQueryFeatures 1000388000 [Ext(E::VK_KHR_global_priority),
         Ext(E::VK_EXT_global_priority_query), Core(V1_4)]: globalPriorityQuery;
+    PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT 1000320000
+        [Ext(E::VK_EXT_graphics_pipeline_library)]: graphicsPipelineLibrary;
     PhysicalDeviceHostImageCopyFeatures 1000270000 [Ext(E::VK_EXT_host_image_copy), Core(V1_4)]:
         hostImageCopy;
     PhysicalDeviceHostQueryResetFeatures 1000261000 [Ext(E::VK_EXT_host_query_reset), Core(V1_2)]:
@@ -473,6 +475,7 @@ mandatory! {
     [Ext(E::VK_EXT_pipeline_creation_cache_control)]: pipelineCreationCacheControl;
     [Ext(E::VK_KHR_synchronization2)]: synchronization2;
     [Ext(E::VK_EXT_descriptor_buffer)]: descriptorBuffer;
+    [Ext(E::VK_EXT_graphics_pipeline_library)]: graphicsPipelineLibrary;
     [Ext(E::VK_AMD_shader_early_and_late_fragment_tests)]: shaderEarlyAndLateFragmentTests;
     [Ext(E::VK_KHR_shader_subgroup_uniform_control_flow)]: shaderSubgroupUniformControlFlow;
     [Ext(E::VK_KHR_zero_initialize_workgroup_memory)]: shaderZeroInitializeWorkgroupMemory;

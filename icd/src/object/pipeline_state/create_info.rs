@@ -9,9 +9,6 @@ use rasterizer::api::{AttachmentLoops, DepthBias};
 #[derive(Clone, Copy, Default)]
 #[allow(missing_docs, reason = "the specification's names")]
 pub struct CreateInfo<'a> {
-    /// True if nothing is rasterized, for any state of a command buffer. Structures for fragments
-    /// may then be ignored ones, and are not included.
-    pub discards: bool,
     pub vertex_input: Option<VertexInput<'a>>,
     pub input_assembly: Option<&'a vk::PipelineInputAssemblyStateCreateInfo<'a>>,
     pub tessellation: Option<&'a vk::PipelineTessellationStateCreateInfo<'a>>,

@@ -19,6 +19,7 @@
 //! A draw converts the fixed rows first, each list in its order: rows that enable something come
 //! behind the rows that they enable.
 
+use super::SubsetFlags;
 use super::change::{DynamicValue, List, PerAttachment, PerFace, Strides, VertexLayout};
 use super::create_info::CreateInfo;
 use super::decode;
@@ -31,10 +32,9 @@ use base::pixel::{
 use rasterizer::api::{AttachmentLoops, DepthBias, DrawState, LineMode, PolygonMode, Stipple, Topology, Viewport};
 use std::sync::Arc;
 
-/// `VkGraphicsPipelineLibraryFlagBitsEXT`: the parts from which a pipeline can be linked.
+/// The subset of a pipeline that owns a row: a `VkGraphicsPipelineLibraryFlagBitsEXT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the specification's names")]
-pub enum Subset {
+enum Subset {
     VertexInput,
     PreRasterization,
     FragmentShader,
@@ -42,13 +42,14 @@ pub enum Subset {
 }
 
 impl Subset {
-    /// All subsets.
-    pub const ALL: [Subset; 4] =
-        [Subset::VertexInput, Subset::PreRasterization, Subset::FragmentShader, Subset::FragmentOutput];
-
-    /// Returns true if the subset has no meaning without rasterization.
-    pub fn is_fragment_subset(self) -> bool {
-        matches!(self, Subset::FragmentShader | Subset::FragmentOutput)
+    /// Returns the subset's flag.
+    fn flag(self) -> SubsetFlags {
+        match self {
+            Subset::VertexInput => SubsetFlags::VERTEX_INPUT_INTERFACE,
+            Subset::PreRasterization => SubsetFlags::PRE_RASTERIZATION_SHADERS,
+            Subset::FragmentShader => SubsetFlags::FRAGMENT_SHADER,
+            Subset::FragmentOutput => SubsetFlags::FRAGMENT_OUTPUT_INTERFACE,
+        }
     }
 }
 
@@ -288,6 +289,7 @@ const _: () = assert!(ROWS.len() < 64);
 
 impl StateMask {
     /// All rows.
+    #[cfg(test)]
     pub const ALL: StateMask = StateMask((1 << ROWS.len()) - 1);
 
     /// Returns the rows that these states make dynamic.
@@ -311,9 +313,9 @@ impl StateMask {
         StateMask::of(|(_, _, dynamic)| dynamic.is_empty())
     }
 
-    /// Returns the rows that a subset owns.
-    pub fn of_subset(subset: Subset) -> StateMask {
-        StateMask::of(|(_, owner, _)| *owner == subset)
+    /// Returns the rows that the subsets own.
+    pub fn of_subsets(subsets: SubsetFlags) -> StateMask {
+        StateMask::of(|(_, owner, _)| subsets.contains(owner.flag()))
     }
 
     fn of(is_in: impl Fn(&(StateRow, Subset, &[vk::DynamicState])) -> bool) -> StateMask {
@@ -329,6 +331,11 @@ impl StateMask {
     /// Returns the rows of either set.
     pub fn or(self, other: StateMask) -> StateMask {
         StateMask(self.0 | other.0)
+    }
+
+    /// Returns the rows of both sets.
+    pub fn and(self, other: StateMask) -> StateMask {
+        StateMask(self.0 & other.0)
     }
 
     /// Returns the rows of this set that are not in the other one.
@@ -352,7 +359,7 @@ mod tests {
         let bias = DepthBias { clamp: 2.0, ..DepthBias::default() };
         let info = CreateInfo { rasterization: Some(&rasterization), depth_bias: Some(bias), ..CreateInfo::default() };
         let dynamic = StateMask::dynamic(&[vk::DynamicState::LINE_WIDTH]).expect("known");
-        let rows = |subset| StateMask::of_subset(subset).without(dynamic);
+        let rows = |subset: Subset| StateMask::of_subsets(subset.flag()).without(dynamic);
         let mut values = Values::default();
         values.decode(&info, rows(Subset::FragmentOutput)).expect("supported");
         assert_eq!(values.depth_bias, DepthBias::default());
@@ -440,7 +447,8 @@ mod tests {
             assert_eq!(*row as usize, position, "{row:?}");
         }
         let mut all = StateMask::default();
-        for mask in Subset::ALL.map(StateMask::of_subset) {
+        let subsets = [Subset::VertexInput, Subset::PreRasterization, Subset::FragmentShader, Subset::FragmentOutput];
+        for mask in subsets.map(|subset| StateMask::of_subsets(subset.flag())) {
             assert_eq!(all.without(mask), all, "a row of two subsets");
             all = all.or(mask);
         }

@@ -155,10 +155,8 @@ shims! {
         allocator: Allocator<'_>,
         pool: *mut vk::DescriptorPool,
     ) -> VkResult {
-        let info = &*info;
         let memory = memory_of(device, allocator);
-        let sizes = slice(info.p_pool_sizes, info.pool_size_count);
-        *pool = handle::create(Arc::new(DescriptorPool::new(info.max_sets, sizes, memory)), memory)?;
+        *pool = handle::create(Arc::new(DescriptorPool::new((*info).max_sets, memory)), memory)?;
         Ok(())
     }
 

@@ -297,11 +297,6 @@ impl<T: Object> Owned<T> {
     pub fn get(&self) -> T::Handle {
         self.handle
     }
-    /// Returns the object.
-    pub fn object(&self) -> &T {
-        // SAFETY: the handle lives as long as its owner.
-        unsafe { get::<T>(self.handle) }
-    }
 }
 
 impl<T: Object> Drop for Owned<T> {

@@ -16,8 +16,6 @@ use std::sync::Arc;
 pub struct Binding {
     /// Number of the binding.
     pub binding: u32,
-    /// Type of the descriptors.
-    pub ty: vk::DescriptorType,
     /// Type of the descriptors in the shader compiler.
     pub kind: DescriptorKind,
     /// Number of array elements, or of bytes of an inline uniform block.
@@ -96,7 +94,6 @@ impl SetLayout {
             let may_be_buffer = kind == DescriptorKind::Mutable && may_be_buffer(&b.mutable)?;
             Ok(Binding {
                 binding: b.binding,
-                ty: b.ty,
                 kind,
                 count: b.count,
                 offset: 0,

@@ -117,7 +117,6 @@ pub fn null_buffer() -> BufferDescriptor {
 /// Object behind a `VkDescriptorPool`.
 pub struct DescriptorPool {
     max_sets: u32,
-    sizes: Vec<(vk::DescriptorType, u32)>,
     /// Allocator of the sets' handles.
     memory: Option<Callbacks>,
     state: Mutex<PoolState>,
@@ -127,27 +126,21 @@ pub struct DescriptorPool {
 struct PoolState {
     /// Handles of the sets, by number.
     sets: HashMap<u64, Owned<DescriptorSet>>,
-    used: Vec<u32>,
 }
 
 impl DescriptorPool {
     /// Creates a pool.
-    pub fn new(max_sets: u32, pool_sizes: &[vk::DescriptorPoolSize], memory: Option<Callbacks>) -> DescriptorPool {
-        let mut sizes: Vec<(vk::DescriptorType, u32)> = Vec::new();
-        for size in pool_sizes {
-            match sizes.iter_mut().find(|(ty, _)| *ty == size.ty) {
-                Some((_, count)) => *count = count.saturating_add(size.descriptor_count),
-                None => sizes.push((size.ty, size.descriptor_count)),
-            }
-        }
-        let state = PoolState { used: vec![0; sizes.len()], ..Default::default() };
-        DescriptorPool { max_sets, sizes, memory, state: Mutex::new(state) }
+    pub fn new(max_sets: u32, memory: Option<Callbacks>) -> DescriptorPool {
+        DescriptorPool { max_sets, memory, state: Mutex::default() }
     }
 
     /// Allocates a set, which the pool owns.
     ///
+    /// Sets have memory of their own, so that the descriptors in the pool's sizes are not counted: an
+    /// allocation beyond them may fail, and programs exist that do not expect it.
+    ///
     /// # Errors
-    /// VK_ERROR_OUT_OF_POOL_MEMORY if the pool's counts are used up, VK_ERROR_OUT_OF_HOST_MEMORY.
+    /// VK_ERROR_OUT_OF_POOL_MEMORY if the pool has `maxSets` sets, VK_ERROR_OUT_OF_HOST_MEMORY.
     pub fn allocate(
         &self,
         layout: Arc<SetLayout>,
@@ -157,60 +150,24 @@ impl DescriptorPool {
         if state.sets.len() as u32 >= self.max_sets {
             return Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY);
         }
-        let variable_count = variable_count.unwrap_or(0);
-        let mut used = state.used.clone();
-        self.count(&layout, variable_count, |slot, count| {
-            used[slot] = used[slot].saturating_add(count);
-        })?;
-        if used.iter().zip(&self.sizes).any(|(used, (_, size))| used > size) {
-            return Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY);
-        }
-        let set = Arc::new(DescriptorSet::new(layout, variable_count)?);
+        let set = Arc::new(DescriptorSet::new(layout, variable_count.unwrap_or(0))?);
         let reserved = base::alloc::without_reserve(|| state.sets.try_reserve(1));
         reserved.map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
         let set = Owned::new(set, self.memory)?;
         let handle = set.get();
-        state.used = used;
         state.sets.insert(handle.as_raw(), set);
         Ok(handle)
     }
 
-    fn count(
-        &self,
-        layout: &SetLayout,
-        variable_count: u32,
-        mut add: impl FnMut(usize, u32),
-    ) -> Result<(), vk::Result> {
-        for b in &layout.bindings {
-            let count = b.count_in_set(variable_count);
-            match self.sizes.iter().position(|(ty, _)| *ty == b.ty) {
-                Some(slot) => add(slot, count),
-                None if count == 0 => {}
-                None => return Err(vk::Result::ERROR_OUT_OF_POOL_MEMORY),
-            }
-        }
-        Ok(())
-    }
-
     /// Implements `vkFreeDescriptorSets`.
     pub fn free(&self, set: vk::DescriptorSet) {
-        let mut state = self.state.lock();
-        let owned = state.sets.remove(&set.as_raw());
-        if let Some(set) = owned.as_ref().map(Owned::object) {
-            let used = &mut state.used;
-            let _ = self
-                .count(&set.layout, set.variable_count, |slot, count| used[slot] = used[slot].saturating_sub(count));
-        }
-        drop(state);
+        let owned = self.state.lock().sets.remove(&set.as_raw());
         drop(owned);
     }
 
     /// Implements `vkResetDescriptorPool`, and the destruction of the pool.
     pub fn reset(&self) {
-        let mut state = self.state.lock();
-        state.used.iter_mut().for_each(|u| *u = 0);
-        let sets = std::mem::take(&mut state.sets);
-        drop(state);
+        let sets = std::mem::take(&mut self.state.lock().sets);
         drop(sets);
     }
 }

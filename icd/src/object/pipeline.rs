@@ -49,7 +49,7 @@ enum Contents {
     /// Program that draws or dispatches with the pipeline execute.
     Program(Arc<BoundProgram>),
     /// Part of graphics pipelines, with VK_PIPELINE_CREATE_LIBRARY_BIT_KHR.
-    Library(GraphicsPart),
+    Library(Box<GraphicsPart>),
 }
 
 impl Pipeline {
@@ -230,7 +230,7 @@ impl PipelineBuilder<'_> {
             part.add(library).map_err(refuse)?;
         }
         let pipeline = if self.flags.contains(vk::PipelineCreateFlags2KHR::LIBRARY) {
-            Arc::new(self.contents(Contents::Library(part)))
+            Arc::new(self.contents(Contents::Library(Box::new(part))))
         } else {
             self.pipeline(part.link(self.linker).map_err(refuse)?)
         };

@@ -60,13 +60,15 @@ impl ShaderBinary {
     }
 
     fn to_bytes(&self) -> Option<Vec<u8>> {
-        let entries = &self.specialization.entries;
+        let Specialization { entries, subgroup_size, patch_vertices, view_index_from_device_index } =
+            &self.specialization;
         let values: usize = entries.iter().map(|(_, value)| 2 * NUMBER + value.len()).sum();
         let lists = self.entry.len() + self.parameters.len() + self.code.len() + size_of_val(&*self.words);
         let mut to = Vec::new();
-        fallible::reserve(&mut to, 7 * NUMBER + values + lists).ok()?;
-        put_number(u64::from(self.specialization.subgroup_size), &mut to);
-        put_number(u64::from(self.specialization.patch_vertices), &mut to);
+        fallible::reserve(&mut to, 8 * NUMBER + values + lists).ok()?;
+        put_number(u64::from(*subgroup_size), &mut to);
+        put_number(u64::from(*patch_vertices), &mut to);
+        put_number(u64::from(*view_index_from_device_index), &mut to);
         put_number(entries.len() as u64, &mut to);
         for (id, value) in entries {
             put_number(u64::from(*id), &mut to);
@@ -86,6 +88,7 @@ impl ShaderBinary {
         let from = &mut &*bytes;
         let subgroup_size = u32::try_from(take_number(from)?).ok()?;
         let patch_vertices = u32::try_from(take_number(from)?).ok()?;
+        let view_index_from_device_index = take_number(from)? != 0;
         let count = usize::try_from(take_number(from)?).ok()?;
         // Each entry has at least two numbers, so a false count cannot make a long list.
         fallible::available(count.min(from.len() / (2 * NUMBER)).checked_mul(size_of::<(u32, Vec<u8>)>())?).ok()?;
@@ -102,7 +105,7 @@ impl ShaderBinary {
         }
         fallible::available(from.len()).ok()?;
         let words = from.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        let specialization = Specialization { entries, subgroup_size, patch_vertices };
+        let specialization = Specialization { entries, subgroup_size, patch_vertices, view_index_from_device_index };
         Some(ShaderBinary { words, entry, specialization, parameters, code })
     }
 }
@@ -144,6 +147,7 @@ mod tests {
                 entries: vec![(3, vec![4, 5]), (u32::MAX, Vec::new())],
                 subgroup_size: 16,
                 patch_vertices: 3,
+                view_index_from_device_index: true,
             },
             parameters: vec![6; 7],
             code: vec![8; 9],

@@ -52,7 +52,7 @@ impl Modules {
 
     fn destroy(self, c: &Context) {
         // SAFETY: valid usage.
-        unsafe { [self.vertex, self.fragment].map(|module| c.device.destroy_shader_module(module, None)) };
+        unsafe { [self.vertex, self.fragment].iter().for_each(|module| c.device.destroy_shader_module(*module, None)) };
     }
 
     /// Creates the part. State of other subsets has values that would change the pixels; it is

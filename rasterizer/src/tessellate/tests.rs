@@ -136,8 +136,10 @@ fn rings_have_mitred_corners() {
     }
 }
 
-/// The specification leaves diagonals open; these are those of the CTS's images: of a rectangle
-/// that is not divided, of the middle one of three by three, and of the ones at its edges.
+/// The specification leaves diagonals open. These are those of the images of the CTS
+/// (`shader_object.misc.tessellation_modes.{one.equal,one.odd,two.odd}` and
+/// `shader_object.tessellation.*.spacing_fractional_odd`): of a rectangle that is not divided, of
+/// the middle one of three by three, and of the ones at its edges.
 #[test]
 fn diagonals_are_those_of_other_drivers() {
     let made_with = |level: f32| {

@@ -328,7 +328,7 @@ rows! { Op {
 
     Op::LoadInput(_, InterpolateAt::Default) = Op::LoadInput(0, InterpolateAt::Default),
         INTERFACE, Expensive, SLOT {
-            shape: Input, effects: Effects::NONE, stages: Inputs, pixel_local: true
+            shape: Input, effects: Effects::NONE, stages: Inputs, pixel_local: true, random: Own
         };
     Op::LoadInput(..) = Op::LoadInput(0, InterpolateAt::Centroid),
         INTERFACE, Expensive, SLOT { shape: Input, effects: Effects::NONE, stages: Inputs };

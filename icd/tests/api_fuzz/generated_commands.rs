@@ -18,6 +18,10 @@ const LAYOUTS: &[&[Token]] = &[
 /// Distances of sequences in bytes: none, some that are shorter than a sequence, and longer ones.
 const STRIDES: [u32; 10] = [0, 4, 16, 32, 40, 52, 64, 96, 2048, 1 << 20];
 
+/// Distances of draws in bytes, which are numbers of words: what is read between two words is large,
+/// and takes long as a count.
+const STEPS: [u32; 7] = [0, 4, 12, 16, 20, 24, 32];
+
 /// Number of words of the vertices, behind which the buffer has indices and draws.
 const VERTICES: usize = 64;
 
@@ -104,7 +108,7 @@ fn sequences_of_generated_commands_may_be_anything() {
                 rng = Rng::new(u64::from(changed.load(Ordering::Relaxed)) << 20 ^ rng.next());
                 for _ in 0..64 {
                     let (place, word) = (1 + rng.below(2), rng.below(128));
-                    at(place, word).store(short_count(&mut rng), Ordering::Relaxed);
+                    at(place, word).store(rng.pick(&STEPS), Ordering::Relaxed);
                 }
             }
         });
@@ -133,13 +137,16 @@ fn sequences_of_generated_commands_may_be_anything() {
             if offset == 0 && stride >= 52 {
                 for (ty, _, begin) in tokens.iter().filter(|token| token.0.has_address()) {
                     let words = (0..8).map(|i| (i * stride + begin) as usize / 4);
-                    for word in words.filter(|word| word + 1 < BUFFER as usize / 4) {
+                    for word in words.filter(|word| word + 3 < BUFFER as usize / 4) {
                         let address = token_address(rng, *ty, data);
                         (at.0)(2, word).store(address as u32, Ordering::Relaxed);
                         (at.0)(2, word + 1).store((address >> 32) as u32, Ordering::Relaxed);
+                        if matches!(ty, Type::DRAW_COUNT | Type::DRAW_INDEXED_COUNT) {
+                            (at.0)(2, word + 2).store(rng.pick(&STEPS), Ordering::Relaxed);
+                        }
                         if *ty == Type::INDEX_BUFFER && rng.chance(80) {
                             let index_type = rng.pick(&[0, 1, 1_000_265_000, 42, 57, 62]);
-                            (at.0)(2, (word + 3).min(BUFFER as usize / 4 - 1)).store(index_type, Ordering::Relaxed);
+                            (at.0)(2, word + 3).store(index_type, Ordering::Relaxed);
                         }
                     }
                 }

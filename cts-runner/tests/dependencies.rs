@@ -22,7 +22,7 @@ struct Member {
 }
 
 /// All crates, with the allowed dependencies between them.
-const MEMBERS: [Member; 10] = [
+const MEMBERS: [Member; 11] = [
     Member { package: "grus-base", folder: "base", uses: &[], tests_use: &[] },
     Member { package: "grus-jit", folder: "jit", uses: &["grus-base"], tests_use: &[] },
     Member {
@@ -40,6 +40,12 @@ const MEMBERS: [Member; 10] = [
     Member {
         package: "grus-transfer",
         folder: "rasterizer/transfer",
+        uses: &["grus-base", "grus-execution"],
+        tests_use: &["grus-test-support"],
+    },
+    Member {
+        package: "grus-rays",
+        folder: "rasterizer/rays",
         uses: &["grus-base", "grus-execution"],
         tests_use: &["grus-test-support"],
     },
@@ -324,6 +330,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
         ],
     ),
     ("rasterizer/execution", &["compute", "mem", "stage", "work_sharing::scoped_closure"]),
+    ("rasterizer/rays", &["build::kernels", "traverse::proceed", "vec4::lanes", "view"]),
     ("rasterizer/test-support", &["guard", "image", "stage"]),
     (
         "rasterizer/texture",

@@ -1,0 +1,269 @@
+//! Prints rates of builds and rays for a generated scene of 262,144 triangles, on one thread.
+//!
+//! `cargo run --release -p grus-rays --example rates` (`GRUS_CPU=v3` and `v2` select lower processor
+//! levels).
+
+use base::format::Format;
+use base::mem::{DeviceMemory, MemoryRange};
+use base::random::Rng;
+use rays::*;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicU32;
+use std::time::{Duration, Instant};
+
+/// Number of repetitions of each measurement, of which the fastest counts.
+const REPETITIONS: usize = 7;
+/// Width and height of the image whose rays are traced.
+const SIZE: usize = 512;
+
+/// Memory aligned as buffers of structures are.
+struct Memory(Vec<Line>);
+
+#[derive(Clone, Copy)]
+#[repr(align(256))]
+struct Line(#[expect(dead_code, reason = "it is only accessed as device memory")] [u8; 256]);
+
+impl Memory {
+    fn new(bytes: usize) -> Memory {
+        Memory(vec![Line([0; 256]); bytes.div_ceil(256)])
+    }
+
+    fn of_words(words: &[u32]) -> Memory {
+        let memory = Memory::new(words.len() * 4);
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        memory.device().write(0, &bytes);
+        memory
+    }
+
+    fn device(&self) -> DeviceMemory {
+        let range = MemoryRange { address: self.0.as_ptr() as *mut u8, size: self.0.len() as u64 * 256 };
+        // SAFETY: the vector is not resized, and lives longer than the uses in this program.
+        unsafe { DeviceMemory::new(range) }
+    }
+}
+
+/// Structures that are found by their addresses.
+struct Live(Vec<DeviceMemory>);
+
+impl LiveStructures for Live {
+    fn find(&self, reference: u64) -> Option<LiveStructure> {
+        let memory = self.0.iter().find(|memory| memory.address() == reference)?;
+        Some(LiveStructure { address: reference, memory: *memory })
+    }
+}
+
+/// Appends a grid of triangles whose points are given by a function of two numbers in 0..=1.
+fn grid(triangles: &mut Vec<[[f32; 3]; 3]>, size: usize, point: impl Fn(f32, f32) -> [f32; 3]) {
+    let at = |x: usize, y: usize| point(x as f32 / size as f32, y as f32 / size as f32);
+    for y in 0..size {
+        for x in 0..size {
+            let corners = [at(x, y), at(x + 1, y), at(x, y + 1), at(x + 1, y + 1)];
+            triangles.push([corners[0], corners[1], corners[2]]);
+            triangles.push([corners[2], corners[1], corners[3]]);
+        }
+    }
+}
+
+/// Makes a hall with uneven walls that contains spheres of several sizes.
+fn scene() -> Vec<[[f32; 3]; 3]> {
+    let mut triangles = Vec::new();
+    for side in 0..6 {
+        grid(&mut triangles, 104, |u, v| {
+            let height = 0.2 * (u * 40.0).sin() * (v * 30.0).cos();
+            let (u, v) = (u * 20.0 - 10.0, v * 20.0 - 10.0);
+            let w = if side % 2 == 0 { height - 10.0 } else { height + 10.0 };
+            match side / 2 {
+                0 => [u, v, w],
+                1 => [w, u, v],
+                _ => [v, w, u],
+            }
+        });
+    }
+    let mut rng = Rng(7);
+    while triangles.len() + 2048 <= 1 << 18 {
+        let centre = [0, 1, 2].map(|_| rng.unit() * 8.0);
+        let radius = 0.2 + (rng.unit() + 1.0) * 0.6;
+        grid(&mut triangles, 32, |u, v| {
+            let (longitude, latitude) = (u * core::f32::consts::TAU, v * core::f32::consts::PI);
+            let (x, z) = (longitude.cos() * latitude.sin(), longitude.sin() * latitude.sin());
+            [centre[0] + radius * x, centre[1] + radius * latitude.cos(), centre[2] + radius * z]
+        });
+    }
+    while triangles.len() < 1 << 18 {
+        let corner = [0, 1, 2].map(|_| rng.unit() * 8.0);
+        triangles.push([0, 1, 2].map(|_| [0, 1, 2].map(|axis| corner[axis] + rng.unit() * 0.3)));
+    }
+    triangles
+}
+
+/// Returns the time for which this thread has had a processor, or the clock's time where the system
+/// does not report it.
+fn processor_time() -> Duration {
+    static BEGAN: OnceLock<Instant> = OnceLock::new();
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    match text.split(' ').next().and_then(|first| first.parse().ok()) {
+        Some(nanoseconds) => Duration::from_nanos(nanoseconds),
+        None => BEGAN.get_or_init(Instant::now).elapsed(),
+    }
+}
+
+fn fastest(mut run: impl FnMut()) -> Duration {
+    let time = |_| {
+        let began = processor_time();
+        run();
+        processor_time().saturating_sub(began)
+    };
+    (0..REPETITIONS).map(time).min().unwrap_or_default()
+}
+
+fn report(name: &str, count: usize, time: Duration, unit: &str) {
+    println!("{name:12} {:8.2} {unit} ({:.2} ms)", count as f64 / time.as_secs_f64() / 1e6, time.as_secs_f64() * 1e3);
+}
+
+/// Traces rays and returns the distance of each closest hit (or any hit, for shadows).
+fn trace(scene: &Scene, top: DeviceMemory, flags: u32, rays: &[Ray]) -> Vec<Hit> {
+    let mut state = Traversal::ENDED;
+    let mut hits = Vec::with_capacity(rays.len());
+    for ray in rays {
+        state.begin(top, flags, 0xff, ray);
+        state.proceed(scene);
+        hits.push(*state.committed());
+    }
+    hits
+}
+
+fn normal(hit: &Hit) -> [f32; 3] {
+    let [a, b, c] = hit.vertices;
+    let (e, f) = ([0, 1, 2].map(|i| b[i] - a[i]), [0, 1, 2].map(|i| c[i] - a[i]));
+    let n = [e[1] * f[2] - e[2] * f[1], e[2] * f[0] - e[0] * f[2], e[0] * f[1] - e[1] * f[0]];
+    let length = (n[0] * n[0] + n[1] * n[1] + n[2] * n[2]).sqrt().max(1e-20);
+    n.map(|value| value / length)
+}
+
+fn primary_rays() -> Vec<Ray> {
+    let mut rays = Vec::new();
+    // Blocks of 8 by 8 pixels, as tiles of an image are traced.
+    for block in 0..SIZE * SIZE / 64 {
+        for pixel in 0..64 {
+            let x = block % (SIZE / 8) * 8 + pixel % 8;
+            let y = block / (SIZE / 8) * 8 + pixel / 8;
+            let [u, v] = [x, y].map(|i| i as f32 / SIZE as f32 * 2.0 - 1.0);
+            rays.push(Ray { origin: [0.5, 0.3, -9.0], t_min: 0.0, direction: [u, v, 1.0], t_max: 1e30 });
+        }
+    }
+    rays
+}
+
+fn secondary_rays(primary: &[Ray], hits: &[Hit], rng: &mut Rng, light: Option<[f32; 3]>) -> Vec<Ray> {
+    let mut rays = Vec::new();
+    for (ray, hit) in primary.iter().zip(hits).filter(|(_, hit)| hit.kind == HitKind::Triangle) {
+        let mut n = normal(hit);
+        let facing: f32 = (0..3).map(|i| n[i] * ray.direction[i]).sum();
+        if facing > 0.0 {
+            n = n.map(|value| -value);
+        }
+        let origin = [0, 1, 2].map(|i| ray.origin[i] + ray.direction[i] * hit.t + n[i] * 1e-3);
+        let direction = match light {
+            Some(light) => [0, 1, 2].map(|i| light[i] - origin[i]),
+            None => {
+                let mut random = [rng.unit(), rng.unit(), rng.unit()];
+                while random.iter().map(|x| x * x).sum::<f32>() > 1.0 {
+                    random = [rng.unit(), rng.unit(), rng.unit()];
+                }
+                let length = random.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-6);
+                [0, 1, 2].map(|i| n[i] + random[i] / length)
+            }
+        };
+        rays.push(Ray { origin, t_min: 0.0, direction, t_max: if light.is_some() { 1.0 } else { 1e30 } });
+    }
+    rays
+}
+
+fn main() {
+    let triangles = scene();
+    let words: Vec<u32> = triangles.as_flattened().as_flattened().iter().map(|value| value.to_bits()).collect();
+    let vertices = Memory::of_words(&words);
+    let indices = Memory::of_words(&(0..triangles.len() as u32 * 3).collect::<Vec<_>>());
+    let data = Triangles {
+        vertices: vertices.device(),
+        stride: 12,
+        format: Format::from_vk(106).expect("a format"),
+        indices: indices.device(),
+        index_type: IndexType::Uint32,
+        first_vertex: 0,
+        transform: None,
+    };
+    let count = triangles.len();
+    let geometry = Geometry { data: GeometryData::Triangles(data), primitives: count as u32, offset: 0, opaque: true };
+    let (geometries, nothing) = ([geometry], Live(Vec::new()));
+    let mut input = BuildInput {
+        contents: Contents::Triangles,
+        geometries: &geometries,
+        quality: Quality::FastTrace,
+        flags: 0,
+        structures: &nothing,
+    };
+    let bottom = Memory::new(build_sizes(Contents::Triangles, count as u32).structure as usize);
+    let mut builder = Builder::default();
+    println!("{count} triangles, {:?}", HostLevel::detect());
+    for (name, quality) in [("fast build", Quality::FastBuild), ("build", Quality::FastTrace)] {
+        input.quality = quality;
+        let mut header = None;
+        let time = fastest(|| header = builder.build(bottom.device(), &input, None).ok());
+        report(name, count, time, "Mtri/s");
+        let header = header.expect("a structure");
+        println!(
+            "             {} nodes, {} leaves, depth {}, {} bytes of {}",
+            header.nodes,
+            header.leaves,
+            header.depth,
+            header.size,
+            build_sizes(Contents::Triangles, count as u32).structure
+        );
+        rates(&bottom);
+    }
+    let time = fastest(|| _ = update(bottom.device(), bottom.device(), &input, None).expect("a structure"));
+    report("refit", count, time, "Mtri/s");
+}
+
+fn rates(bottom: &Memory) {
+    let live = Live(vec![bottom.device()]);
+    let address = bottom.device().address();
+    let mut instance = [0u32; 16];
+    for i in 0..3 {
+        instance[5 * i] = 1f32.to_bits();
+    }
+    (instance[12], instance[14], instance[15]) = (0xff << 24, address as u32, (address >> 32) as u32);
+    let instances = Memory::of_words(&instance);
+    let data = GeometryData::Instances(Instances::Array(instances.device()));
+    let geometries = [Geometry { data, primitives: 1, offset: 0, opaque: false }];
+    let input = BuildInput {
+        contents: Contents::Instances,
+        geometries: &geometries,
+        quality: Quality::FastTrace,
+        flags: 0,
+        structures: &live,
+    };
+    let top = Memory::new(build_sizes(Contents::Instances, 1).structure as usize);
+    Builder::default().build(top.device(), &input, None).expect("a structure");
+    let abort = AtomicU32::new(0);
+    let scene = Scene { structures: &live, abort: &abort, level: HostLevel::detect() };
+    let measure = |name: &str, flags: u32, rays: &[Ray]| {
+        let mut hits = Vec::new();
+        let time = fastest(|| hits = trace(&scene, top.device(), flags, rays));
+        report(name, rays.len(), time, "Mrays/s");
+        hits
+    };
+    let rays = primary_rays();
+    let hits = measure("primary", 0, &rays);
+    let mut rng = Rng(3);
+    let shadow = secondary_rays(&rays, &hits, &mut rng, Some([2.0, 7.0, -3.0]));
+    measure("shadow", ray_flags::TERMINATE_ON_FIRST_HIT, &shadow);
+    let diffuse = secondary_rays(&rays, &hits, &mut rng, None);
+    let found = measure("diffuse", 0, &diffuse);
+    let (sum, hit) = found.iter().fold((0.0, 0), |(sum, hit), found| match found.kind {
+        HitKind::Triangle => (sum + f64::from(found.t), hit + 1),
+        _ => (sum, hit),
+    });
+    println!("             {} of {} diffuse rays hit, at {:.4}", hit, diffuse.len(), sum / f64::from(hit));
+}

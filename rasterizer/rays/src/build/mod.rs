@@ -1,0 +1,24 @@
+//! Builds of structures.
+//!
+//! 1. `references` reads all primitives and makes a reference with bounds of each active one.
+//! 2. `sah` (fast trace) and `morton` (fast build) split ranges of references; `tree` makes nodes
+//!    of eight children of these splits. Ranges of more than some thousand primitives are split one
+//!    after the other, each by all threads; smaller ones are subtrees, of which each thread takes
+//!    some.
+//! 3. `emit` numbers the nodes depth-first and writes leaves and nodes with their bounds.
+//!
+//! The bytes do not depend on the number of threads: bounds are minima and maxima, counts are
+//! integers, and partitions are stable, so that every way to divide the work gives the same result.
+
+mod builder;
+mod emit;
+mod kernels;
+mod morton;
+mod references;
+mod request;
+mod sah;
+mod tree;
+
+pub use builder::Builder;
+pub use emit::{Child, write_leaf, write_node};
+pub use request::{BuildError, BuildInput, Quality};

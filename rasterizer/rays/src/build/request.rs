@@ -1,0 +1,66 @@
+//! The input of a build, and the reasons for which it may fail.
+
+#![forbid(unsafe_code)]
+
+use crate::input::Geometry;
+use crate::instance::LiveStructures;
+use crate::layout::Contents;
+use base::alloc::OutOfMemory;
+
+/// The reason why a build, an update or a copy fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BuildError {
+    /// The system has no memory for it.
+    OutOfMemory,
+    /// The caller gave less memory than the structure requires.
+    TargetTooSmall,
+    /// The source is not a structure of this version, or one that does not match the input.
+    InvalidSource,
+}
+
+impl From<OutOfMemory> for BuildError {
+    fn from(_: OutOfMemory) -> Self {
+        BuildError::OutOfMemory
+    }
+}
+
+/// The way in which a tree is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quality {
+    /// By the surface area heuristic: for structures that are traversed often.
+    FastTrace,
+    /// By Morton codes: for structures that are built often.
+    FastBuild,
+}
+
+/// The input of a build. All geometries have the same contents.
+#[derive(Clone, Copy)]
+pub struct BuildInput<'a> {
+    /// Contents of the geometries, which are named because there may be no geometry.
+    pub contents: Contents,
+    /// The geometries in order.
+    pub geometries: &'a [Geometry<'a>],
+    /// The way in which the tree is made.
+    pub quality: Quality,
+    /// Flags that the header keeps.
+    pub flags: u32,
+    /// The structures to which instances refer.
+    pub structures: &'a dyn LiveStructures,
+}
+
+impl BuildInput<'_> {
+    /// Returns the number of primitives of all geometries.
+    pub fn primitives(&self) -> u32 {
+        let all: u64 = self.geometries.iter().map(|geometry| u64::from(geometry.primitives)).sum();
+        all.min(u64::from(u32::MAX)) as u32
+    }
+}
+
+/// Makes a list at least as long as `length`; new elements have their default values.
+pub fn ensure<T: Clone + Default>(list: &mut Vec<T>, length: usize) -> Result<(), OutOfMemory> {
+    if list.len() < length {
+        base::alloc::reserve(list, length - list.len())?;
+        list.resize(length, T::default());
+    }
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! Trees of eight children, made of splits into two.
+//!
+//! A node begins with one range, and splits the most expensive of its ranges until there are eight
+//! or all are leaves. Large ranges are made into nodes first, by the caller's thread; the ranges
+//! that remain are subtrees, which are made independently.
+
+#![forbid(unsafe_code)]
+
+use super::references::Box8;
+use crate::layout::{LEAF, MAX_DEPTH, WIDTH};
+use base::alloc::{OutOfMemory, push, reserve};
+
+/// Largest number of primitives of a subtree.
+pub const SUBTREE: u32 = 4096;
+
+/// Depth from which ranges are halved, so that no path exceeds [`MAX_DEPTH`]: eight parts of 2^29
+/// primitives have at most ten further levels.
+const HALVING_DEPTH: u32 = MAX_DEPTH - 11;
+
+/// A range of references.
+#[derive(Clone, Copy)]
+pub struct Range {
+    /// Position of the first one.
+    pub first: u32,
+    /// Number of references.
+    pub count: u32,
+    /// Number of the list that has them: the first or the second.
+    pub side: u32,
+    /// Bounds of the references, if the splitter uses them.
+    pub bounds: Box8,
+    /// Bounds of the centres of the references, if the splitter uses them.
+    pub centroids: Box8,
+}
+
+/// A way to split ranges.
+pub trait Splitter {
+    /// Returns how urgent it is to split a range; the first one of the most urgent ranges of a node
+    /// is split next.
+    fn priority(&self, range: &Range) -> f32;
+    /// Splits a range of more than a leaf in two. If the number of references is even, those of
+    /// both parts are.
+    fn split(&mut self, range: &Range) -> [Range; 2];
+    /// Splits a range in two parts of about the same size; see [`half`].
+    fn halve(&mut self, range: &Range) -> [Range; 2];
+}
+
+/// Returns the size of the left half of `count` references: a multiple of the leaf's size, or any
+/// number if leaves have one primitive.
+pub fn half(count: u32, leaf_size: u32) -> u32 {
+    (count / 2).next_multiple_of(leaf_size).clamp(1, count - 1)
+}
+
+/// References of a leaf.
+#[derive(Clone, Copy)]
+pub struct LeafRange {
+    /// Position of the first one.
+    pub first: u32,
+    /// Number of references.
+    pub count: u8,
+    /// Number of the list that has them.
+    pub side: u8,
+}
+
+/// A subtree. Children are 0, [`LEAF`] with a leaf's index, or a node's index in it.
+#[derive(Default)]
+pub struct Subtree {
+    /// Nodes in depth-first order.
+    pub nodes: Vec<[u32; WIDTH]>,
+    /// Leaves in depth-first order.
+    pub leaves: Vec<LeafRange>,
+    /// Number of nodes on the longest path from the tree's root.
+    pub depth: u32,
+}
+
+/// A range that becomes a subtree.
+#[derive(Clone, Copy)]
+pub struct Task {
+    /// The range.
+    pub range: Range,
+    /// Number of nodes above.
+    pub depth: u32,
+}
+
+/// A child of a node above the subtrees.
+#[derive(Clone, Copy)]
+pub enum TopChild {
+    /// A node above the subtrees.
+    Node(u32),
+    /// A subtree.
+    Task(u32),
+    /// A leaf.
+    Leaf(LeafRange),
+}
+
+/// A node above the subtrees.
+pub type TopNode = [Option<TopChild>; WIDTH];
+
+/// The nodes above the subtrees, in depth-first order, and the ranges of the subtrees.
+#[derive(Default)]
+pub struct Top {
+    /// Nodes; the first one is the root.
+    pub nodes: Vec<TopNode>,
+    /// Subtrees in depth-first order.
+    pub tasks: Vec<Task>,
+}
+
+/// Splits a range into the ranges of a node's children.
+#[inline(always)]
+fn children<S: Splitter>(splitter: &mut S, range: &Range, depth: u32, leaf_size: u32) -> ([Range; WIDTH], usize) {
+    let (mut parts, mut count) = ([*range; WIDTH], 1);
+    while count < WIDTH {
+        let mut next = None;
+        for (slot, part) in parts[..count].iter().enumerate() {
+            if part.count > leaf_size {
+                let priority = if depth < HALVING_DEPTH { splitter.priority(part) } else { part.count as f32 };
+                let is_first = next.is_none_or(|(_, max)| priority > max);
+                next = if is_first { Some((slot, priority)) } else { next };
+            }
+        }
+        let Some((slot, _)) = next else { break };
+        let [left, right] = match depth < HALVING_DEPTH {
+            true => splitter.split(&parts[slot]),
+            false => splitter.halve(&parts[slot]),
+        };
+        (parts[slot], parts[count]) = (left, right);
+        count += 1;
+    }
+    (parts, count)
+}
+
+fn leaf(range: &Range) -> LeafRange {
+    LeafRange { first: range.first, count: range.count as u8, side: range.side as u8 }
+}
+
+/// Makes the nodes above the subtrees; a small range is one subtree.
+pub fn make_top<S: Splitter>(splitter: &mut S, range: &Range, leaf_size: u32) -> Result<Top, OutOfMemory> {
+    let mut top = Top::default();
+    if range.count <= SUBTREE {
+        push(&mut top.tasks, Task { range: *range, depth: 0 })?;
+    } else {
+        make_top_node(splitter, range, 0, leaf_size, &mut top)?;
+    }
+    Ok(top)
+}
+
+fn make_top_node<S: Splitter>(
+    splitter: &mut S,
+    range: &Range,
+    depth: u32,
+    leaf_size: u32,
+    top: &mut Top,
+) -> Result<u32, OutOfMemory> {
+    let index = top.nodes.len();
+    push(&mut top.nodes, [None; WIDTH])?;
+    let (parts, count) = children(splitter, range, depth, leaf_size);
+    for (slot, part) in parts[..count].iter().enumerate() {
+        let child = if part.count <= leaf_size {
+            TopChild::Leaf(leaf(part))
+        } else if part.count <= SUBTREE {
+            push(&mut top.tasks, Task { range: *part, depth: depth + 1 })?;
+            TopChild::Task(top.tasks.len() as u32 - 1)
+        } else {
+            TopChild::Node(make_top_node(splitter, part, depth + 1, leaf_size, top)?)
+        };
+        top.nodes[index][slot] = Some(child);
+    }
+    Ok(index as u32)
+}
+
+/// Makes a subtree.
+pub fn make_subtree<S: Splitter>(splitter: &mut S, task: &Task, leaf_size: u32) -> Result<Subtree, OutOfMemory> {
+    let mut subtree = Subtree::default();
+    reserve(&mut subtree.nodes, (task.range.count / 8) as usize + 1)?;
+    reserve(&mut subtree.leaves, task.range.count.div_ceil(leaf_size) as usize)?;
+    make_node(splitter, &task.range, task.depth, leaf_size, &mut subtree)?;
+    Ok(subtree)
+}
+
+fn make_node<S: Splitter>(
+    splitter: &mut S,
+    range: &Range,
+    depth: u32,
+    leaf_size: u32,
+    subtree: &mut Subtree,
+) -> Result<u32, OutOfMemory> {
+    let index = subtree.nodes.len();
+    push(&mut subtree.nodes, [0; WIDTH])?;
+    subtree.depth = subtree.depth.max(depth + 1);
+    let (parts, count) = children(splitter, range, depth, leaf_size);
+    for (slot, part) in parts[..count].iter().enumerate() {
+        let child = if part.count <= leaf_size {
+            push(&mut subtree.leaves, leaf(part))?;
+            LEAF | (subtree.leaves.len() as u32 - 1)
+        } else {
+            make_node(splitter, part, depth + 1, leaf_size, subtree)?
+        };
+        subtree.nodes[index][slot] = child;
+    }
+    Ok(index as u32)
+}

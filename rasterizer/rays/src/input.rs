@@ -1,0 +1,247 @@
+//! Descriptions of what a structure is built from, and how primitives are read.
+//!
+//! All input is device memory, which may change while it is read: each word is read once, and a
+//! primitive whose bytes are not all inside its memory is inactive.
+
+#![forbid(unsafe_code)]
+
+use crate::layout::{ACTIVE, Bounds, Contents, GEOMETRY_INDEX, OPAQUE};
+use base::format::{Format, TexelKernels, kernels};
+use base::mem::DeviceMemory;
+
+/// Type of indices (`VkIndexType`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IndexType {
+    /// No indices: vertices are used in order.
+    None,
+    /// Indices of 8 bits.
+    Uint8,
+    /// Indices of 16 bits.
+    Uint16,
+    /// Indices of 32 bits.
+    Uint32,
+}
+
+/// Triangles of a geometry (`VkAccelerationStructureGeometryTrianglesDataKHR`).
+#[derive(Clone, Copy, Debug)]
+pub struct Triangles {
+    /// Memory from the first vertex on.
+    pub vertices: DeviceMemory,
+    /// Number of bytes between vertices.
+    pub stride: u64,
+    /// Format of a vertex.
+    pub format: Format,
+    /// Memory from the first index on; not read without indices.
+    pub indices: DeviceMemory,
+    /// Type of the indices.
+    pub index_type: IndexType,
+    /// Number that is added to indices, or the first vertex without indices.
+    pub first_vertex: u32,
+    /// Transform of the vertices, by rows; `None` for the identity.
+    pub transform: Option<[f32; 12]>,
+}
+
+/// Boxes of a geometry (`VkAccelerationStructureGeometryAabbsDataKHR`).
+#[derive(Clone, Copy, Debug)]
+pub struct Aabbs {
+    /// Memory from the first box on.
+    pub boxes: DeviceMemory,
+    /// Number of bytes between boxes.
+    pub stride: u64,
+}
+
+/// Memory that addresses in other memory refer to.
+pub trait AddressSpace: Sync {
+    /// Returns `size` bytes at the address, if all of them are memory.
+    fn memory(&self, address: u64, size: u64) -> Option<DeviceMemory>;
+}
+
+/// Instances of a geometry (`VkAccelerationStructureGeometryInstancesDataKHR`).
+#[derive(Clone, Copy)]
+pub enum Instances<'a> {
+    /// An array of instances.
+    Array(DeviceMemory),
+    /// An array of addresses of instances.
+    Pointers(DeviceMemory, &'a dyn AddressSpace),
+}
+
+/// Primitives of a geometry.
+#[derive(Clone, Copy)]
+pub enum GeometryData<'a> {
+    /// Triangles.
+    Triangles(Triangles),
+    /// Axis-aligned boxes.
+    Aabbs(Aabbs),
+    /// Instances of bottom-level structures.
+    Instances(Instances<'a>),
+}
+
+/// A geometry with the range of its primitives (`VkAccelerationStructureBuildRangeInfoKHR`).
+#[derive(Clone, Copy)]
+pub struct Geometry<'a> {
+    /// Memory of the primitives.
+    pub data: GeometryData<'a>,
+    /// Number of primitives.
+    pub primitives: u32,
+    /// Offset of the first primitive: in the indices, or in the primitives themselves.
+    pub offset: u64,
+    /// True if no shader decides about hits (`VK_GEOMETRY_OPAQUE_BIT_KHR`).
+    pub opaque: bool,
+}
+
+impl Geometry<'_> {
+    /// Returns what a structure of such geometries contains.
+    pub fn contents(&self) -> Contents {
+        match self.data {
+            GeometryData::Triangles(_) => Contents::Triangles,
+            GeometryData::Aabbs(_) => Contents::Aabbs,
+            GeometryData::Instances(_) => Contents::Instances,
+        }
+    }
+
+    /// Returns the geometry word of its primitives.
+    pub fn word(&self, index: usize) -> u32 {
+        index as u32 & GEOMETRY_INDEX | if self.opaque { OPAQUE } else { 0 } | ACTIVE
+    }
+}
+
+/// The bytes of an instance (`VkAccelerationStructureInstanceKHR`) as words.
+pub type InstanceWords = [u32; 16];
+
+/// Returns words that device memory has at an offset.
+#[inline(always)]
+fn words<const N: usize, const BYTES: usize>(memory: DeviceMemory, offset: u64) -> Option<[u32; N]> {
+    let mut bytes = [0; BYTES];
+    memory.read(offset, &mut bytes).then(|| crate::layout::words_of(&bytes))
+}
+
+impl Instances<'_> {
+    /// Returns an instance; `None` if it is not in memory.
+    pub fn read(&self, offset: u64, index: u32) -> Option<InstanceWords> {
+        let index = u64::from(index);
+        match *self {
+            Instances::Array(memory) => words::<16, 64>(memory, offset.checked_add(index * 64)?),
+            Instances::Pointers(memory, space) => {
+                let [low, high] = words::<2, 8>(memory, offset.checked_add(index * 8)?)?;
+                words::<16, 64>(space.memory(u64::from(low) | u64::from(high) << 32, 64)?, 0)
+            }
+        }
+    }
+}
+
+impl Aabbs {
+    /// Returns a box; `None` if it is inactive or not in memory.
+    #[inline(always)]
+    pub fn read(&self, offset: u64, index: u32) -> Option<Bounds> {
+        let at = offset.checked_add(u64::from(index).checked_mul(self.stride)?)?;
+        let [x, y, z, to_x, to_y, to_z] = words::<6, 24>(self.boxes, at)?.map(f32::from_bits);
+        let bounds = Bounds { min: [x, y, z], max: [to_x, to_y, to_z] };
+        (!bounds.min.iter().chain(&bounds.max).any(|value| value.is_nan())).then_some(bounds)
+    }
+}
+
+/// A triangle's vertices.
+pub type Vertices = [[f32; 3]; 3];
+
+/// The way in which coordinates are decoded.
+#[derive(Clone, Copy)]
+enum Decoder {
+    /// Three floats, maybe with a fourth.
+    Floats,
+    /// Any other format.
+    Other(&'static TexelKernels),
+}
+
+/// Reads the triangles of one geometry.
+#[derive(Clone, Copy)]
+pub struct TriangleReader {
+    triangles: Triangles,
+    /// Memory of the first primitive's vertices, with the geometry's offset if there are no
+    /// indices.
+    vertices: DeviceMemory,
+    indices: DeviceMemory,
+    decoder: Decoder,
+}
+
+impl TriangleReader {
+    /// Makes a reader of triangles with the geometry's offset.
+    pub fn new(triangles: &Triangles, offset: u64) -> TriangleReader {
+        const FLOATS: [&str; 2] = ["R32G32B32_SFLOAT", "R32G32B32A32_SFLOAT"];
+        let decoder = match FLOATS.contains(&triangles.format.info().name) {
+            true => Decoder::Floats,
+            false => Decoder::Other(kernels(triangles.format)),
+        };
+        let indexed = triangles.index_type != IndexType::None;
+        let (of_indices, of_vertices) = if indexed { (offset, 0) } else { (0, offset) };
+        TriangleReader {
+            triangles: *triangles,
+            vertices: triangles.vertices.slice(of_vertices, u64::MAX),
+            indices: triangles.indices.slice(of_indices, u64::MAX),
+            decoder,
+        }
+    }
+
+    #[inline(always)]
+    fn indices(&self, primitive: u32) -> Option<[u32; 3]> {
+        let first = 3 * u64::from(primitive);
+        match self.triangles.index_type {
+            IndexType::None => Some([0, 1, 2].map(|i| (first + i) as u32)),
+            IndexType::Uint32 => words::<3, 12>(self.indices, first * 4),
+            IndexType::Uint16 => {
+                let mut bytes = [0; 6];
+                let found = self.indices.read(first * 2, &mut bytes);
+                found.then(|| [0, 1, 2].map(|i| u32::from(u16::from_le_bytes([bytes[2 * i], bytes[2 * i + 1]]))))
+            }
+            IndexType::Uint8 => {
+                let mut bytes = [0; 3];
+                self.indices.read(first, &mut bytes).then(|| bytes.map(u32::from))
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn vertex(&self, index: u32) -> Option<[f32; 3]> {
+        let number = u64::from(index.wrapping_add(self.triangles.first_vertex));
+        let at = number.checked_mul(self.triangles.stride)?;
+        match self.decoder {
+            Decoder::Floats => Some(words::<3, 12>(self.vertices, at)?.map(f32::from_bits)),
+            Decoder::Other(kernels) => {
+                let mut block = [0; 16];
+                let known = kernels.bytes > 0 && self.vertices.read(at, &mut block[..kernels.bytes]);
+                let [x, y, z, _] = (kernels.unpack_one)(&block);
+                known.then_some([x, y, z].map(f32::from_bits))
+            }
+        }
+    }
+
+    /// Returns a triangle's vertices, transformed; `None` if it is inactive or not in memory.
+    #[inline(always)]
+    pub fn read(&self, primitive: u32) -> Option<Vertices> {
+        let [a, b, c] = self.indices(primitive)?;
+        let mut vertices = [self.vertex(a)?, self.vertex(b)?, self.vertex(c)?];
+        if vertices.as_flattened().iter().any(|value| value.is_nan()) {
+            return None;
+        }
+        if let Some(transform) = &self.triangles.transform {
+            vertices = vertices.map(|vertex| transform_point(transform, vertex));
+        }
+        Some(vertices)
+    }
+}
+
+/// Applies an affine transform, given by rows, to a point.
+#[inline(always)]
+pub fn transform_point(rows: &[f32; 12], point: [f32; 3]) -> [f32; 3] {
+    let [x, y, z] = transform_direction(rows, point);
+    [x + rows[3], y + rows[7], z + rows[11]]
+}
+
+/// Applies the linear part of an affine transform to a direction.
+#[inline(always)]
+pub fn transform_direction(rows: &[f32; 12], [x, y, z]: [f32; 3]) -> [f32; 3] {
+    [
+        rows[0] * x + rows[1] * y + rows[2] * z,
+        rows[4] * x + rows[5] * y + rows[6] * z,
+        rows[8] * x + rows[9] * y + rows[10] * z,
+    ]
+}

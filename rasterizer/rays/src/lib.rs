@@ -1,0 +1,45 @@
+//! Acceleration structures: their bytes, builds, updates, copies, and the traversal of rays.
+//!
+//! Modules import only modules above them in this list:
+//!
+//! - `layout`, `sizes`: the bytes of a structure, and how many there are;
+//! - `level`, `vec4`, `parallel`: processor levels, vectors of four lanes, work over threads;
+//! - `view`: structures in memory that may contain anything;
+//! - `input`, `instance`, `leaf`: what a structure is built from, and how it is read;
+//! - `build`, `copy`, `update`: what makes structures;
+//! - `traverse`: rays.
+//!
+//! Nothing here knows Vulkan handles or generated code. Structures are [`DeviceMemory`], and
+//! references to other structures are resolved by [`LiveStructures`].
+//!
+//! [`DeviceMemory`]: base::mem::DeviceMemory
+
+mod build;
+mod copy;
+mod input;
+mod instance;
+mod layout;
+mod leaf;
+mod level;
+mod parallel;
+mod sizes;
+mod traverse;
+mod update;
+mod vec4;
+mod view;
+
+#[cfg(test)]
+mod tests;
+
+pub use build::{BuildError, BuildInput, Builder, Quality};
+pub use copy::{
+    SerializedSizes, Version, compacted_size, copy_structure, deserialize, header, serialize, serialized_sizes,
+};
+pub use input::{Aabbs, AddressSpace, Geometry, GeometryData, IndexType, Instances, Triangles};
+pub use instance::{LiveStructure, LiveStructures};
+pub use layout::{Bounds, Contents, FORMAT_VERSION, HEADER_BYTES, Header};
+pub use level::HostLevel;
+pub use parallel::HelperThreads;
+pub use sizes::{BuildSizes, build_sizes};
+pub use traverse::{Hit, HitKind, Ray, Scene, Traversal, instance_flags, ray_flags};
+pub use update::update;

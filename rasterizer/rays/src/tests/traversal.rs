@@ -1,0 +1,271 @@
+//! Hits against a direct computation, and hits that do not depend on the tree or the processor.
+
+use super::*;
+
+const QUALITIES: [Quality; 2] = [Quality::FastTrace, Quality::FastBuild];
+
+/// Result of one triangle in 64 bits: the distance, or whether the ray is too close to an edge to
+/// decide.
+enum Direct {
+    Miss,
+    Unclear,
+    Hit(f64),
+}
+
+fn direct([a, b, c]: &Triangle, ray: &Ray) -> Direct {
+    let sub = |p: &[f32; 3], q: &[f32; 3]| [0, 1, 2].map(|i| f64::from(p[i]) - f64::from(q[i]));
+    let cross =
+        |p: [f64; 3], q: [f64; 3]| [p[1] * q[2] - p[2] * q[1], p[2] * q[0] - p[0] * q[2], p[0] * q[1] - p[1] * q[0]];
+    let dot = |p: [f64; 3], q: [f64; 3]| p[0] * q[0] + p[1] * q[1] + p[2] * q[2];
+    let d = ray.direction.map(f64::from);
+    let [e, f, s] = [sub(b, a), sub(c, a), sub(&ray.origin, a)];
+    let p = cross(d, f);
+    let determinant = dot(e, p);
+    let q = cross(s, e);
+    let [u, v] = [dot(s, p) / determinant, dot(d, q) / determinant];
+    let (w, t) = (1.0 - u - v, dot(f, q) / determinant);
+    let inside = u.min(v).min(w);
+    if !inside.is_finite() || inside < -1e-3 {
+        return if inside.is_finite() { Direct::Miss } else { Direct::Unclear };
+    }
+    let at_end = (t - f64::from(ray.t_min)).abs().min((t - f64::from(ray.t_max)).abs()) < 1e-4;
+    match inside < 1e-3 || at_end {
+        true => Direct::Unclear,
+        false if t > f64::from(ray.t_min) && t < f64::from(ray.t_max) => Direct::Hit(t),
+        false => Direct::Miss,
+    }
+}
+
+#[test]
+fn closest_hits_are_those_of_brute_force() {
+    let mut rng = Rng(21);
+    let mut decided = 0;
+    for (count, size) in [(1, 1.0), (4, 1.0), (5, 2.0), (37, 10.0), (500, 100.0), (3000, 1.0)] {
+        let list = soup(&mut rng, count, size);
+        let worlds = QUALITIES.map(|quality| bottom(&list, quality));
+        let worlds = worlds.each_ref().map(|(memory, _)| World::of(memory));
+        for _ in 0..400 {
+            let mut ray = random_ray(&mut rng, size);
+            (ray.t_min, ray.t_max) = (rng.float(0.0, 0.5), rng.float(0.5, 3.0));
+            let found = worlds[0].closest(HostLevel::detect(), 0, &ray);
+            assert_eq!(found, worlds[1].closest(HostLevel::detect(), 0, &ray), "both trees");
+            for level in HostLevel::all() {
+                assert_eq!(found, worlds[0].closest(level, 0, &ray), "{level:?}");
+            }
+            let (mut closest, mut unclear) = (f64::INFINITY, f64::INFINITY);
+            for triangle in &list {
+                match direct(triangle, &ray) {
+                    Direct::Miss => {}
+                    Direct::Unclear => unclear = 0.0,
+                    Direct::Hit(t) => closest = closest.min(t),
+                }
+            }
+            if unclear > 0.0 {
+                decided += 1;
+                assert_eq!(found.kind == HitKind::Triangle, closest.is_finite(), "{count} {ray:?}");
+                let difference = (f64::from(found.t) - closest).abs();
+                assert!(closest.is_infinite() || difference < 1e-4, "{found:?} {closest}");
+            }
+        }
+    }
+    assert!(decided > 1000, "{decided}");
+}
+
+#[test]
+fn all_candidates_are_the_same_in_every_tree() {
+    let mut rng = Rng(8);
+    let list = soup(&mut rng, 2000, 4.0);
+    let structures = QUALITIES.map(|quality| bottom(&list, quality));
+    let worlds = structures.each_ref().map(|(memory, _)| World::of(memory));
+    let mut all = 0;
+    for _ in 0..500 {
+        let ray = random_ray(&mut rng, 4.0);
+        let sets = worlds.each_ref().map(|world| {
+            let mut set: Vec<_> =
+                world.candidates(0, &ray).iter().map(|hit| (hit.primitive, hit.t.to_bits())).collect();
+            set.sort_unstable();
+            set
+        });
+        assert_eq!(sets[0], sets[1]);
+        assert!(sets[0].windows(2).all(|pair| pair[0].0 != pair[1].0), "one call for each primitive");
+        all += sets[0].len();
+    }
+    assert!(all > 1000, "{all}");
+}
+
+/// A height field over a grid, as triangles with shared vertices.
+fn field(rng: &mut Rng, size: usize, scale: f32) -> (Vec<Triangle>, Vec<[f32; 3]>) {
+    let row = size + 1;
+    let points: Vec<[f32; 3]> = (0..row * row)
+        .map(|i| {
+            let [x, y] = [i % row, i / row].map(|at| at as f32 + rng.unit() * 0.2);
+            [x * scale, y * scale, rng.unit() * 0.2 * scale]
+        })
+        .collect();
+    let mut list = Vec::new();
+    for i in 0..size * size {
+        let at = i / size * row + i % size;
+        // Windings differ on purpose.
+        list.push([points[at], points[at + 1], points[at + row]]);
+        list.push(match rng.below(2) {
+            0 => [points[at + row], points[at + 1], points[at + row + 1]],
+            _ => [points[at + 1], points[at + row], points[at + row + 1]],
+        });
+    }
+    (list, points)
+}
+
+#[test]
+fn rays_through_edges_and_vertices_hit_exactly_once() {
+    let mut rng = Rng(17);
+    for scale in [1.0, 1e-12, 1e12, 1.0 / 3.0] {
+        let (list, points) = field(&mut rng, 12, scale);
+        let (memory, _) = bottom(&list, Quality::FastTrace);
+        let world = World::of(&memory);
+        for _ in 0..3000 {
+            let column = [1 + rng.below(10) as usize, 1 + rng.below(10) as usize];
+            let at = column[1] * 13 + column[0];
+            let (a, b) = (points[at], points[at + rng.pick(&[1, 13, 12])]);
+            let anywhere = rng.float(0.0, 1.0);
+            let along = rng.pick(&[0.0, 0.5, anywhere]);
+            let target = [0, 1, 2].map(|axis| a[axis] + along * (b[axis] - a[axis]));
+            let above = 10.0 * scale;
+            let origin = match rng.below(2) {
+                // Rays along an axis pass exactly through a vertex.
+                0 => [target[0], target[1], above],
+                _ => [target[0] + rng.unit() * scale, target[1] + rng.unit() * scale, above],
+            };
+            let direction = [0, 1, 2].map(|axis| target[axis] - origin[axis]);
+            let ray = Ray { origin, t_min: 0.0, direction, t_max: 3.0 };
+            let hits = world.candidates(0, &ray);
+            assert_eq!(hits.len(), 1, "{scale} {ray:?} {hits:?}");
+        }
+    }
+}
+
+#[test]
+fn degenerate_and_extreme_coordinates_are_handled() {
+    let mut rng = Rng(4);
+    let extremes = [0.0, -0.0, 1e-45, 1e-38, 1e-20, 1.0, 1e20, 3e38, -3e38, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    let value = |rng: &mut Rng| if rng.below(3) == 0 { rng.pick(&extremes) } else { rng.unit() };
+    for _ in 0..60 {
+        let list: Vec<Triangle> =
+            (0..40).map(|_| [0, 1, 2].map(|_| [value(&mut rng), value(&mut rng), value(&mut rng)])).collect();
+        let structures = QUALITIES.map(|quality| bottom(&list, quality));
+        let worlds = structures.each_ref().map(|(memory, _)| World::of(memory));
+        for _ in 0..40 {
+            let mut point = || [value(&mut rng), value(&mut rng), value(&mut rng)];
+            let (origin, direction) = (point(), point());
+            let ray = Ray { origin, t_min: 0.0, direction, t_max: f32::INFINITY };
+            let found = worlds[0].closest(HostLevel::detect(), 0, &ray);
+            assert_eq!(found, worlds[1].closest(HostLevel::detect(), 0, &ray));
+            HostLevel::all().for_each(|level| assert_eq!(found, worlds[0].closest(level, 0, &ray)));
+            assert!(found.kind == HitKind::None || found.t >= 0.0 && ray.is_valid());
+        }
+    }
+    // Degenerate triangles are never hit, not even by a ray through them.
+    let (memory, _) = bottom(&[[[0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [2.0, 0.0, 1.0]]], Quality::FastTrace);
+    let ray = Ray { origin: [1.0, 0.0, 0.0], t_min: 0.0, direction: [0.0, 0.0, 1.0], t_max: 10.0 };
+    assert_eq!(World::of(&memory).closest(HostLevel::detect(), 0, &ray).kind, HitKind::None);
+}
+
+#[test]
+fn ties_go_to_the_lowest_primitive() {
+    let triangle = [[0.0, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]];
+    let ray = Ray { origin: [0.25, 0.25, 0.0], t_min: 0.0, direction: [0.0, 0.0, 1.0], t_max: 10.0 };
+    for quality in QUALITIES {
+        let (memory, _) = bottom(&[triangle; 100], quality);
+        let instances = [Instance::new(&memory); 3];
+        let hit = World::new(&[&memory], &instances, quality).closest(HostLevel::detect(), 0, &ray);
+        assert_eq!((hit.instance, hit.primitive, hit.t), (0, 0, 1.0));
+    }
+    // The ends of the interval do not belong to it.
+    let (memory, _) = bottom(&[triangle], Quality::FastTrace);
+    let world = World::of(&memory);
+    for (t_min, t_max, kind) in [(1.0, 2.0, HitKind::None), (0.0, 1.0, HitKind::None), (0.5, 1.5, HitKind::Triangle)] {
+        assert_eq!(world.closest(HostLevel::detect(), 0, &Ray { t_min, t_max, ..ray }).kind, kind);
+    }
+}
+
+/// Hits of instances are those of transformed triangles, and of both trees of many instances.
+#[test]
+fn instances_are_transformed() {
+    let mut rng = Rng(31);
+    let (memory, _) = bottom(&soup(&mut rng, 200, 1.0), Quality::FastTrace);
+    let mut instances = Vec::new();
+    for i in 0..300 {
+        let mut instance = Instance::new(&memory);
+        instance.transform = core::array::from_fn(|at| match at % 4 {
+            3 => rng.unit() * 20.0,
+            column => rng.unit() + if column == at / 4 { 2.0 } else { 0.0 },
+        });
+        (instance.custom_index, instance.sbt_offset) = (i * 3, i * 5);
+        instances.push(instance);
+    }
+    let worlds = QUALITIES.map(|quality| World::new(&[&memory], &instances, quality));
+    let single = World::of(&memory);
+    let mut hits = 0;
+    for _ in 0..1000 {
+        let ray = random_ray(&mut rng, 20.0);
+        let found = worlds[0].closest(HostLevel::detect(), 0, &ray);
+        assert_eq!(found, worlds[1].closest(HostLevel::detect(), 0, &ray));
+        if found.kind == HitKind::None {
+            continue;
+        }
+        hits += 1;
+        assert_eq!((found.custom_index, found.sbt_offset), (found.instance * 3, found.instance * 5));
+        let mut state = worlds[0].begin(0, 0xff, &ray);
+        assert!(!state.proceed(&worlds[0].scene(HostLevel::detect())));
+        assert_eq!(state.object_to_world(&found), instances[found.instance as usize].transform);
+        let (origin, direction) = (state.object_ray_origin(&found), state.object_ray_direction(&found));
+        let object = single.closest(HostLevel::detect(), 0, &Ray { origin, direction, ..ray });
+        assert_eq!(object.primitive, found.primitive);
+        assert!((object.t - found.t).abs() < 1e-4, "{object:?} {found:?}");
+    }
+    assert!(hits > 100, "{hits}");
+}
+
+#[test]
+fn boxes_are_candidates_including_their_faces() {
+    let mut rng = Rng(12);
+    let list: Vec<[f32; 6]> = (0..300)
+        .map(|_| {
+            let (corner, size) = (random_point(&mut rng, 5.0), random_point(&mut rng, 1.0).map(f32::abs));
+            [corner[0], corner[1], corner[2], corner[0] + size[0], corner[1] + size[1], corner[2] + size[2]]
+        })
+        .chain([[f32::NEG_INFINITY, 4.0, f32::NEG_INFINITY, f32::INFINITY, 4.0, f32::INFINITY]])
+        .collect();
+    let worlds = QUALITIES.map(|quality| bottom_of_boxes(&list, quality));
+    let worlds = worlds.each_ref().map(|(memory, _)| World::of(memory));
+    for _ in 0..300 {
+        let ray = random_ray(&mut rng, 5.0);
+        let expected: Vec<u32> = (0..list.len() as u32)
+            .filter(|&i| {
+                let (mut near, mut far) = (0f64, 1e30f64);
+                for axis in 0..3 {
+                    let at = |k: usize| {
+                        (f64::from(list[i as usize][k]) - f64::from(ray.origin[axis])) / f64::from(ray.direction[axis])
+                    };
+                    (near, far) = (near.max(at(axis).min(at(axis + 3))), far.min(at(axis).max(at(axis + 3))));
+                }
+                near <= far
+            })
+            .collect();
+        for world in &worlds {
+            let mut found: Vec<u32> = world.candidates(0, &ray).iter().map(|hit| hit.primitive).collect();
+            found.sort_unstable();
+            assert_eq!(found, expected);
+        }
+    }
+    // A ray in the plane of a face, and one that begins and ends on faces.
+    let (memory, _) = bottom_of_boxes(&[[0.0, 0.0, 0.0, 1.0, 1.0, 1.0]], Quality::FastTrace);
+    let world = World::of(&memory);
+    let ray = Ray { origin: [0.0, 1.0, -1.0], t_min: 1.0, direction: [0.0, 0.0, 1.0], t_max: 1.0 };
+    assert_eq!(world.candidates(0, &ray).len(), 1);
+    assert_eq!(world.candidates(0, &Ray { t_min: 2.5, t_max: 3.0, ..ray }).len(), 0);
+    let mut state = world.begin(0, 0xff, &Ray { t_min: 0.0, t_max: 5.0, ..ray });
+    assert!(state.proceed(&world.scene(HostLevel::detect())) && state.candidate().opaque == 1);
+    assert!(!state.generate_intersection(5.5) && !state.generate_intersection(-1.0));
+    assert!(state.generate_intersection(1.5) && !state.generate_intersection(1.75) && state.t_max() == 1.5);
+    assert!(!state.proceed(&world.scene(HostLevel::detect())) && state.committed().kind == HitKind::Aabb);
+}

@@ -1,0 +1,206 @@
+//! The state of a ray's traversal, with the getters and decisions of ray queries.
+
+#![forbid(unsafe_code)]
+
+use super::hit::{Hit, HitKind, ray_flags};
+use super::ray::{BoxRay, Ray, Shear};
+use super::walk::{Entry, Stack};
+use crate::input::{transform_direction, transform_point};
+use crate::instance::{self, LiveStructures};
+use crate::layout::Contents;
+use crate::level::HostLevel;
+use crate::view::View;
+use base::mem::DeviceMemory;
+use core::sync::atomic::AtomicU32;
+
+/// The surroundings of a traversal: all that it needs besides its state.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    /// The structures that instances may refer to.
+    pub structures: &'a dyn LiveStructures,
+    /// A word that ends traversals when it is not 0.
+    pub abort: &'a AtomicU32,
+    /// Level of the kernels.
+    pub level: HostLevel,
+}
+
+/// Mark of [`Traversal::bottom_base`]: the traversal is in the top-level structure.
+pub const IN_TOP: u32 = !0;
+
+/// The state of a ray's traversal.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub struct Traversal {
+    pub(super) stack: Stack,
+    pub(super) ray: Ray,
+    /// Flags of the ray ([`ray_flags`]).
+    pub(super) flags: u32,
+    pub(super) cull_mask: u32,
+    /// Distance of the closest committed hit, or the end of the ray's interval.
+    pub(super) t_max: f32,
+    /// Distance of the current instance's box.
+    pub(super) floor: f32,
+    /// 1 until the traversal ends.
+    pub(super) active: u32,
+    /// Number of the stack's entries that belong to the top-level structure; [`IN_TOP`] if all do.
+    pub(super) bottom_base: u32,
+    /// Leaf whose lanes are visited, and the lanes that remain.
+    pub(super) pending_leaf: u32,
+    pub(super) pending_lanes: u32,
+    pub(super) top_steps: u64,
+    pub(super) bottom_steps: u64,
+    pub(super) top: View,
+    pub(super) bottom: View,
+    pub(super) world: BoxRay,
+    pub(super) object: BoxRay,
+    pub(super) shear: Shear,
+    pub(super) object_origin: [f32; 3],
+    pub(super) object_direction: [f32; 3],
+    /// Index, custom index, and flags with shader binding table offset of the current instance.
+    pub(super) instance: u32,
+    pub(super) instance_custom_index: u32,
+    pub(super) instance_sbt_and_flags: u32,
+    pub(super) candidate: Hit,
+    pub(super) committed: Hit,
+}
+
+impl Traversal {
+    /// The state of a ray query that is not initialized: it has ended and has found nothing.
+    pub const ENDED: Traversal = {
+        let boxes =
+            BoxRay { near_origin: [0.0; 3], far_origin: [0.0; 3], near_inverse: [0.0; 3], far_inverse: [0.0; 3] };
+        Traversal {
+            stack: Stack::EMPTY,
+            ray: Ray { origin: [0.0; 3], t_min: 0.0, direction: [0.0; 3], t_max: 0.0 },
+            flags: 0,
+            cull_mask: 0,
+            t_max: 0.0,
+            floor: 0.0,
+            active: 0,
+            bottom_base: IN_TOP,
+            pending_leaf: 0,
+            pending_lanes: 0,
+            top_steps: 0,
+            bottom_steps: 0,
+            top: View::EMPTY,
+            bottom: View::EMPTY,
+            world: boxes,
+            object: boxes,
+            shear: Shear { axes: [0; 3], origin: [0.0; 3], factors: [0.0; 3] },
+            object_origin: [0.0; 3],
+            object_direction: [0.0; 3],
+            instance: 0,
+            instance_custom_index: 0,
+            instance_sbt_and_flags: 0,
+            candidate: Hit::NONE,
+            committed: Hit::NONE,
+        }
+    };
+
+    /// Begins the traversal of a top-level structure (`OpRayQueryInitializeKHR`). A ray with
+    /// infinite components or an empty interval hits nothing, and so does any ray if the memory is
+    /// no such structure.
+    pub fn begin(&mut self, structure: DeviceMemory, flags: u32, cull_mask: u32, ray: &Ray) {
+        self.ray = *ray;
+        // A negative zero would not order as other distances do.
+        self.ray.t_min = if ray.t_min > 0.0 { ray.t_min } else { 0.0 };
+        (self.flags, self.cull_mask) = (flags, cull_mask & 0xff);
+        (self.t_max, self.floor) = (ray.t_max, self.ray.t_min);
+        (self.bottom_base, self.pending_lanes) = (IN_TOP, 0);
+        self.stack.truncate(0);
+        (self.candidate.kind, self.committed.kind) = (HitKind::None, HitKind::None);
+        (self.active, self.top, self.top_steps) = (0, View::EMPTY, 0);
+        let found = View::open(structure).filter(|(view, _)| view.contents() == Contents::Instances);
+        if let Some((view, _)) = found.filter(|_| self.ray.is_valid() && !ray.t_min.is_nan()) {
+            (self.active, self.top, self.top_steps) = (1, view, view.steps());
+            self.world = BoxRay::for_instances(ray.origin, ray.direction);
+            self.stack.push(Entry::new(0, self.ray.t_min));
+        }
+    }
+
+    /// Ends the traversal (`OpRayQueryTerminateKHR`).
+    pub fn terminate(&mut self) {
+        self.active = 0;
+    }
+
+    /// Commits the candidate, which is a triangle (`OpRayQueryConfirmIntersectionKHR`).
+    pub fn confirm_intersection(&mut self) {
+        if self.candidate.kind == HitKind::Triangle {
+            self.commit();
+        }
+    }
+
+    /// Commits an intersection in the candidate's box at a distance
+    /// (`OpRayQueryGenerateIntersectionKHR`, `OpReportIntersectionKHR`); returns false if it lies
+    /// outside of the ray's interval or behind the committed one.
+    pub fn generate_intersection(&mut self, t: f32) -> bool {
+        let wins_tie = self.committed.kind == HitKind::None || self.candidate.order() <= self.committed.order();
+        let inside = t >= self.ray.t_min && (t < self.t_max || t == self.t_max && wins_tie);
+        let accepted = self.candidate.kind == HitKind::Aabb && inside;
+        if accepted {
+            self.candidate.t = t;
+            self.commit();
+        }
+        accepted
+    }
+
+    /// Commits the candidate.
+    pub(super) fn commit(&mut self) {
+        self.committed = self.candidate;
+        self.t_max = self.candidate.t;
+        if self.flags & ray_flags::TERMINATE_ON_FIRST_HIT != 0 {
+            self.active = 0;
+        }
+    }
+
+    /// Returns the ray in the world, with its whole interval.
+    pub fn ray(&self) -> &Ray {
+        &self.ray
+    }
+
+    /// Returns the ray's flags.
+    pub fn flags(&self) -> u32 {
+        self.flags
+    }
+
+    /// Returns the end of the interval that remains: the distance of the committed hit, if there is
+    /// one.
+    pub fn t_max(&self) -> f32 {
+        self.t_max
+    }
+
+    /// Returns the candidate; its kind is [`HitKind::None`] unless `proceed` has returned true.
+    pub fn candidate(&self) -> &Hit {
+        &self.candidate
+    }
+
+    /// Returns the closest committed hit.
+    pub fn committed(&self) -> &Hit {
+        &self.committed
+    }
+
+    /// Returns the transform of a hit's instance from object to world, by rows; 0 if the top-level
+    /// structure has been overwritten.
+    pub fn object_to_world(&self, hit: &Hit) -> [f32; 12] {
+        self.transform(hit, instance::OBJECT_TO_WORLD)
+    }
+
+    /// Returns the transform of a hit's instance from world to object, by rows.
+    pub fn world_to_object(&self, hit: &Hit) -> [f32; 12] {
+        self.transform(hit, instance::WORLD_TO_OBJECT)
+    }
+
+    fn transform(&self, hit: &Hit, first: usize) -> [f32; 12] {
+        self.top.instance(hit.instance).map_or([0.0; 12], |record| instance::transform(&record, first))
+    }
+
+    /// Returns the ray's origin in the object space of a hit's instance.
+    pub fn object_ray_origin(&self, hit: &Hit) -> [f32; 3] {
+        transform_point(&self.world_to_object(hit), self.ray.origin)
+    }
+
+    /// Returns the ray's direction in the object space of a hit's instance.
+    pub fn object_ray_direction(&self, hit: &Hit) -> [f32; 3] {
+        transform_direction(&self.world_to_object(hit), self.ray.direction)
+    }
+}

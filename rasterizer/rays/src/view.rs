@@ -1,0 +1,153 @@
+//! Structures in memory, read with checked positions.
+//!
+//! The bytes may be anything at any time. A view is opened once per use: it knows how many nodes
+//! and leaves lie inside the memory, and gives a reference only to those. Words are copied out, and
+//! no Rust reference to the memory is made. Hosts are little-endian, as the bytes are.
+
+use crate::layout::{Contents, HEADER_BYTES, Header, INSTANCE_BYTES, NODE_BYTES, aabb_row, node_row, triangle_row};
+use crate::vec4::F32x4;
+use base::host::{Host, Ints};
+use base::mem::DeviceMemory;
+
+const _: () = assert!(cfg!(target_endian = "little"));
+
+/// A structure whose nodes and leaves lie inside of readable memory. The memory stays readable
+/// while a view is used, as [`DeviceMemory::new`] requires of the code that made it.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct View {
+    nodes: u64,
+    leaves: u64,
+    node_count: u32,
+    leaf_count: u32,
+    /// The structure's contents, with its depth in the upper half.
+    contents_and_depth: u32,
+}
+
+/// A node of a view.
+#[derive(Clone, Copy)]
+pub struct NodeRef(*const u8);
+
+/// A leaf of a view that has a number of rows: [`TriangleLeaf`] or [`AabbLeaf`].
+#[derive(Clone, Copy)]
+pub struct LeafRef<const ROWS: usize>(*const u8);
+
+/// A leaf of triangles.
+pub type TriangleLeaf = LeafRef<{ triangle_row::COUNT }>;
+/// A leaf of AABBs.
+pub type AabbLeaf = LeafRef<{ aabb_row::COUNT }>;
+
+impl View {
+    /// The view of no structure.
+    pub const EMPTY: View = View { nodes: 0, leaves: 0, node_count: 0, leaf_count: 0, contents_and_depth: 0 };
+
+    /// Reads the header in front of `memory`; `None` if it does not describe a structure that lies
+    /// inside the memory.
+    pub fn open(memory: DeviceMemory) -> Option<(View, Header)> {
+        let mut bytes = [0; HEADER_BYTES as usize];
+        let header = memory.read(0, &mut bytes).then(|| Header::decode(&bytes)).flatten()?;
+        if !header.fits(memory.len()) {
+            return None;
+        }
+        let view = View {
+            nodes: memory.address() + header.nodes_offset,
+            leaves: memory.address() + header.leaves_offset,
+            node_count: header.nodes,
+            leaf_count: header.leaves,
+            contents_and_depth: header.contents as u32 | header.depth << 16,
+        };
+        Some((view, header))
+    }
+
+    /// Returns what the leaves contain.
+    #[inline(always)]
+    pub fn contents(&self) -> Contents {
+        Contents::from_word(self.contents_and_depth & 0xffff).unwrap_or(Contents::Instances)
+    }
+
+    /// Returns the number of nodes on the longest path, according to the header.
+    #[inline(always)]
+    pub fn depth(&self) -> u32 {
+        self.contents_and_depth >> 16
+    }
+
+    /// Returns an upper bound of the steps that a traversal of a tree takes.
+    #[inline(always)]
+    pub fn steps(&self) -> u64 {
+        8 * u64::from(self.node_count) + u64::from(self.leaf_count) + 8
+    }
+
+    /// Returns a node.
+    #[inline(always)]
+    pub fn node(&self, index: u32) -> Option<NodeRef> {
+        let at = self.nodes + u64::from(index) * NODE_BYTES;
+        (index < self.node_count).then_some(NodeRef(at as *const u8))
+    }
+
+    /// Returns a leaf of triangles; `None` in a structure of other contents.
+    #[inline(always)]
+    pub fn triangle_leaf(&self, index: u32) -> Option<TriangleLeaf> {
+        self.leaf(index, Contents::Triangles)
+    }
+
+    /// Returns a leaf of AABBs; `None` in a structure of other contents.
+    #[inline(always)]
+    pub fn aabb_leaf(&self, index: u32) -> Option<AabbLeaf> {
+        self.leaf(index, Contents::Aabbs)
+    }
+
+    #[inline(always)]
+    fn leaf<const ROWS: usize>(&self, index: u32, contents: Contents) -> Option<LeafRef<ROWS>> {
+        let bytes = ROWS as u64 * 16;
+        let inside = index < self.leaf_count && self.contents() == contents && bytes == contents.leaf_bytes();
+        inside.then_some(LeafRef((self.leaves + u64::from(index) * bytes) as *const u8))
+    }
+
+    /// Returns the words of an instance of a top-level structure.
+    #[inline(always)]
+    pub fn instance(&self, index: u32) -> Option<[u32; INSTANCE_BYTES as usize / 4]> {
+        if index >= self.leaf_count || self.contents() != Contents::Instances {
+            return None;
+        }
+        let at = (self.leaves + u64::from(index) * INSTANCE_BYTES) as *const [u32; INSTANCE_BYTES as usize / 4];
+        // SAFETY: the instance lies inside the view's memory, because its index is below the number
+        // of instances that `open` has checked.
+        Some(unsafe { at.read_unaligned() })
+    }
+}
+
+impl NodeRef {
+    /// Returns a row of the node; the row's number is taken modulo 8.
+    #[inline(always)]
+    pub fn row<H: Host>(self, row: usize) -> H::Floats {
+        // SAFETY: a reference is made for a whole node inside the view's memory, and has 8 rows of
+        // 32 bytes.
+        let words = unsafe { self.0.add((row & 7) * 32).cast::<[u32; 8]>().read_unaligned() };
+        H::Ints::from_array(words).as_floats()
+    }
+
+    /// Returns a child; its number is taken modulo 8.
+    #[inline(always)]
+    pub fn child(self, slot: usize) -> u32 {
+        // SAFETY: a reference is made for a whole node inside the view's memory, and the row of
+        // children has 8 words.
+        unsafe { self.0.add(node_row::CHILD * 32 + (slot & 7) * 4).cast::<u32>().read_unaligned() }
+    }
+}
+
+impl<const ROWS: usize> LeafRef<ROWS> {
+    /// Returns a row of the leaf as words; a row that does not exist is the first one.
+    #[inline(always)]
+    pub fn words(self, row: usize) -> [u32; 4] {
+        let row = if row < ROWS { row } else { 0 };
+        // SAFETY: a reference is made for a whole leaf inside the view's memory, and has `ROWS`
+        // rows of 16 bytes.
+        unsafe { self.0.add(row * 16).cast::<[u32; 4]>().read_unaligned() }
+    }
+
+    /// Returns a row of the leaf as floats; a row that does not exist is the first one.
+    #[inline(always)]
+    pub fn row(self, row: usize) -> F32x4 {
+        F32x4::from_bits(self.words(row))
+    }
+}

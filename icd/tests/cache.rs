@@ -117,8 +117,8 @@ fn only_cached(c: &Context, cache: vk::PipelineCache, layout: vk::PipelineLayout
 }
 
 /// Performs the action that the environment names in a process of its own: `save`, `find` (its
-/// status says whether the stage came from the data), `need` (says whether there is code), or `make`
-/// (says whether a pipeline computes the same as without the data).
+/// status says whether the stage came from the data), `need` (says whether there is code), or
+/// `make` (says whether a pipeline computes the same as without the data).
 #[test]
 fn child() {
     let Ok(what) = std::env::var("GRUS_TEST_CACHE") else { return };

@@ -293,8 +293,8 @@ fn an_endless_loop_with_barriers() {
     expect_lost(c, messenger, "barrier top", start, result);
 }
 
-/// Checks sequences of generated commands: one that runs an endless pipeline of the execution set, and
-/// a million that together take too long.
+/// Checks sequences of generated commands: one that runs an endless pipeline of the execution set,
+/// and a million that together take too long.
 #[test]
 fn generated_dispatches() {
     for (endless, groups) in [(true, [1, 1, 1]), (false, [1 << 15, 1, 1])] {

@@ -54,8 +54,8 @@ impl Ash {
             let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
             for (i, line) in text.lines().enumerate() {
                 let start = ["pub struct ", "pub type ", "pub union "].iter().find_map(|s| line.trim().strip_prefix(s));
-                // The first argument of a macro that declares a handle stands behind its parenthesis,
-                // or in the next line if the macro has several.
+                // The first argument of a macro that declares a handle stands behind its
+                // parenthesis, or in the next line if the macro has several.
                 let handle = line.starts_with("handle_nondispatchable") || line.starts_with("define_handle");
                 let argument = line.split_once('(').map(|(_, argument)| argument).filter(|a| !a.is_empty());
                 let argument = argument.or_else(|| text.lines().nth(i + 1).map(str::trim));

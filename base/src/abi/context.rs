@@ -45,8 +45,8 @@ pub struct ShaderContext {
     pub heaps: Heaps,
 }
 
-/// The resolved dynamic buffers (offset added, range cut to the buffer's end) of all sets. Copies of
-/// a context share the list.
+/// The resolved dynamic buffers (offset added, range cut to the buffer's end) of all sets. Copies
+/// of a context share the list.
 #[repr(C)]
 #[derive(Clone)]
 pub struct DynamicBuffers {

@@ -11,8 +11,8 @@
 /// Layout of the frames of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameLayout {
-    /// All lanes of a chunk stop and continue together. A frame belongs to the chunk and is accessed
-    /// with vectors.
+    /// All lanes of a chunk stop and continue together. A frame belongs to the chunk and is
+    /// accessed with vectors.
     Chunk,
     /// Each lane stops on its own and may continue beside lanes of other chunks. A frame belongs to
     /// the invocation ([`FrameInfo`]).

@@ -40,8 +40,8 @@ use ash::vk;
 /// when a version can be reported.
 ///
 /// The patch number is that of the newest specification whose changes have been examined for rules
-/// that concern a driver; the tests of the CTS have its headers. The headers of `ash` end before it;
-/// [`newer`] has what is missing there.
+/// that concern a driver; the tests of the CTS have its headers. The headers of `ash` end before
+/// it; [`newer`] has what is missing there.
 pub const API_VERSION: u32 = vk::make_api_version(0, 1, 4, 356);
 
 /// Version number of Vulkan 1.0.

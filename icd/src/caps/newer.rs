@@ -247,7 +247,8 @@ pub struct IndirectCommandsPushConstantTokenEXT {
 pub struct IndirectCommandsVertexBufferTokenEXT {
     pub vertex_binding_unit: u32,
 }
-/// Data of a token that binds an index buffer; `mode` is a `VkIndirectCommandsInputModeFlagBitsEXT`.
+/// Data of a token that binds an index buffer; `mode` is a
+/// `VkIndirectCommandsInputModeFlagBitsEXT`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct IndirectCommandsIndexBufferTokenEXT {

@@ -1,5 +1,5 @@
-//! Generated commands (`VK_EXT_device_generated_commands`): layouts of their tokens, execution sets,
-//! and recording.
+//! Generated commands (`VK_EXT_device_generated_commands`): layouts of their tokens, execution
+//! sets, and recording.
 //!
 //! Tokens are decoded when they are executed, so there is nothing to preprocess: commands need no
 //! memory of their own, and `vkCmdPreprocessGeneratedCommandsEXT` has no effect.
@@ -77,7 +77,8 @@ unsafe fn token(info: &vk::IndirectCommandsLayoutTokenEXT<'_>) -> TokenCreateInf
 }
 
 shims! {
-    // The pipeline layout has no effect: ranges of push constants are the same bytes in all of them.
+    // The pipeline layout has no effect: ranges of push constants are the same bytes in all of
+    // them.
     fn create_indirect_commands_layout(
         device: vk::Device,
         info: *const vk::IndirectCommandsLayoutCreateInfoEXT<'_>,

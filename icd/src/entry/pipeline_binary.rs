@@ -1,4 +1,5 @@
-//! VK_KHR_pipeline_binary: binaries of stages and keys of pipelines (`object::{pipeline_binary,pipeline_key}`).
+//! VK_KHR_pipeline_binary: binaries of stages and keys of pipelines
+//! (`object::{pipeline_binary,pipeline_key}`).
 
 use super::memory_of;
 use super::pipeline_info;

@@ -52,7 +52,8 @@ pub unsafe fn decode(
     dynamic: StateMask,
 ) -> Result<GraphicsState, String> {
     let mut structures = CreateInfo::default();
-    // SAFETY: `info` is valid with its chains and has the subset, as the `# Safety` section demands.
+    // SAFETY: `info` is valid with its chains and has the subset, as the `# Safety` section
+    // demands.
     unsafe {
         if subsets.contains(SubsetFlags::VERTEX_INPUT_INTERFACE) {
             add_vertex_input(&mut structures, info, dynamic);

@@ -8,13 +8,12 @@ use super::descriptor::SetLayout;
 use super::pipeline_layout::{PipelineLayout, TooLarge};
 use super::program::{BoundProgram, Linker, NamedObject, ProgramParts};
 use super::shader_object::ShaderObject;
+use super::shared_layouts::SharedLayouts;
 use base::shader::Stage;
-use parking_lot::Mutex;
 use rasterizer::api::LinkError;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 /// Reason why the bound shader objects do not form a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +69,7 @@ impl BoundShaders {
     }
 
     /// Returns the bound objects in the order of their stages.
-    fn objects(&self) -> impl Iterator<Item = &Arc<ShaderObject>> {
+    fn objects(&self) -> impl Iterator<Item = &Arc<ShaderObject>> + Clone {
         self.0.iter().flatten()
     }
 
@@ -80,15 +79,7 @@ impl BoundShaders {
     /// The objects do not form a program; [`ProgramError`] gives the reason.
     pub fn program(&self, linker: &Linker, layouts: &SharedLayouts) -> Option<Result<Arc<BoundProgram>, ProgramError>> {
         let first = self.objects().next()?;
-        let others: Key = self.objects().skip(1).map(|object| Arc::as_ptr(object) as usize).collect();
-        let mut table = first.programs.0.lock();
-        if let Some(program) = table.find(&others) {
-            return Some(Ok(program));
-        }
-        Some(self.link(linker, layouts).inspect(|program| {
-            let others = others.into_iter().zip(self.objects().skip(1).map(Arc::downgrade)).unzip();
-            table.insert(others, program);
-        }))
+        Some(first.programs.find_or_link(self.objects().skip(1), || self.link(linker, layouts)))
     }
 
     fn link(&self, linker: &Linker, layouts: &SharedLayouts) -> Result<Arc<BoundProgram>, ProgramError> {
@@ -131,82 +122,5 @@ impl BoundShaders {
             Some((other, _)) => Err(ProgramError::Set(number, first.stage(), other.stage())),
             None => Ok(Some(layout.clone())),
         }
-    }
-}
-
-/// Addresses of the objects of a program but the first, in the order of their stages. An address
-/// identifies an object as long as there is a reference to it, which an entry has.
-type Key = SmallVec<[usize; 5]>;
-/// Weak references to these objects.
-type Others = SmallVec<[Weak<ShaderObject>; 5]>;
-
-/// The programs whose first stage is a shader object.
-#[derive(Default)]
-pub struct ProgramTable(Mutex<Programs>);
-
-impl ProgramTable {
-    /// Returns the number of programs.
-    #[cfg(test)]
-    pub fn len(&self) -> usize {
-        self.0.lock().by_others.len()
-    }
-}
-
-#[derive(Default)]
-struct Programs {
-    by_others: HashMap<Key, (Others, Arc<BoundProgram>)>,
-    /// Number of entries at which those of destroyed objects are removed.
-    sweep_at: usize,
-}
-
-/// Least number of entries at which a table is swept.
-pub(super) const SWEEP: usize = 16;
-
-impl Programs {
-    fn find(&self, others: &Key) -> Option<Arc<BoundProgram>> {
-        self.by_others.get(others).map(|(_, program)| program.clone())
-    }
-
-    fn insert(&mut self, (key, others): (Key, Others), program: &Arc<BoundProgram>) {
-        if self.by_others.len() >= self.sweep_at.max(SWEEP) {
-            self.by_others.retain(|_, (others, _)| others.iter().all(|other| other.strong_count() > 0));
-            self.sweep_at = 2 * self.by_others.len();
-        }
-        self.by_others.insert(key, (others, program.clone()));
-    }
-}
-
-/// Layouts of shader objects and of their programs. Equal lists of set layouts share one, so that
-/// draws with different objects share the context that is built for it.
-#[derive(Default)]
-pub struct SharedLayouts(Mutex<Layouts>);
-
-#[derive(Default)]
-struct Layouts {
-    by_sets: HashMap<LayoutKey, Weak<PipelineLayout>>,
-    /// Number of entries at which those of dropped layouts are removed.
-    sweep_at: usize,
-}
-
-/// Whether a layout uses heaps, and the addresses of its set layouts (0 where there is none). An
-/// address identifies a set layout as long as an entry's layout lives, because it owns them.
-type LayoutKey = (bool, SmallVec<[usize; 4]>);
-
-impl SharedLayouts {
-    /// Returns the living layout with the same set layouts, or this one.
-    pub fn share(&self, layout: PipelineLayout) -> Arc<PipelineLayout> {
-        let address = |set: &Option<Arc<SetLayout>>| set.as_ref().map_or(0, |set| Arc::as_ptr(set) as usize);
-        let key = (layout.uses_heap, layout.sets.iter().map(address).collect());
-        let mut layouts = self.0.lock();
-        if let Some(living) = layouts.by_sets.get(&key).and_then(Weak::upgrade) {
-            return living;
-        }
-        if layouts.by_sets.len() >= layouts.sweep_at.max(SWEEP) {
-            layouts.by_sets.retain(|_, layout| layout.strong_count() > 0);
-            layouts.sweep_at = 2 * layouts.by_sets.len();
-        }
-        let layout = Arc::new(layout);
-        layouts.by_sets.insert(key, Arc::downgrade(&layout));
-        layout
     }
 }

@@ -1,11 +1,13 @@
 //! Tests of programs of shader objects: their identity, layouts, and the tables that keep them.
 
-use super::bound_shaders::{BoundShaders, ProgramError, SWEEP, SharedLayouts};
+use super::bound_shaders::{BoundShaders, ProgramError};
 use super::descriptor::{BindingInfo, SetLayout};
 use super::pipeline::{StageCreateInfo, StageOrigin};
 use super::pipeline_layout::PipelineLayout;
 use super::program::{BoundProgram, Linker};
+use super::shader_object::SWEEP;
 use super::shader_object::{ShaderBuilder, ShaderCreateInfo, ShaderObject, ShaderSource};
+use super::shared_layouts::SharedLayouts;
 use crate::ffi::handle;
 use crate::shader_compiler::compiler::Compiler;
 use crate::shader_compiler::tiered::Policy;
@@ -166,11 +168,11 @@ fn programs_end_with_their_objects() {
 
     // Programs of destroyed objects are forgotten.
     let vertex = setup.vertex(&[]);
-    let living = setup.fragment(0);
-    let kept = setup.program(&[&vertex, &living]).expect("a program");
+    let live = setup.fragment(0);
+    let kept = setup.program(&[&vertex, &live]).expect("a program");
     for number in 1..3 * SWEEP as u32 {
         setup.program(&[&vertex, &setup.fragment(number)]).expect("a program");
     }
     assert!(vertex.programs.len() <= SWEEP + 1, "{} programs", vertex.programs.len());
-    assert!(Arc::ptr_eq(&kept, &setup.program(&[&vertex, &living]).expect("a program")));
+    assert!(Arc::ptr_eq(&kept, &setup.program(&[&vertex, &live]).expect("a program")));
 }

@@ -136,8 +136,8 @@ impl DescriptorPool {
 
     /// Allocates a set, which the pool owns.
     ///
-    /// Sets have memory of their own, so that the descriptors in the pool's sizes are not counted: an
-    /// allocation beyond them may fail, and programs exist that do not expect it.
+    /// Sets have memory of their own, so that the descriptors in the pool's sizes are not counted:
+    /// an allocation beyond them may fail, and programs exist that do not expect it.
     ///
     /// # Errors
     /// VK_ERROR_OUT_OF_POOL_MEMORY if the pool has `maxSets` sets, VK_ERROR_OUT_OF_HOST_MEMORY.

@@ -409,7 +409,8 @@ impl IndirectCommandsLayout {
         self.bytes
     }
 
-    /// Returns the token that binds programs or shader objects of an execution set, if there is one.
+    /// Returns the token that binds programs or shader objects of an execution set, if there is
+    /// one.
     pub fn execution_set_token(&self) -> Option<Token> {
         self.tokens.first().map(|first| first.token).filter(|token| token.is_of_execution_set())
     }

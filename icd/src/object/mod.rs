@@ -39,6 +39,7 @@ pub mod sampler;
 pub mod semaphore;
 pub mod shader_module;
 pub mod shader_object;
+pub mod shared_layouts;
 pub mod sparse;
 mod sparse_range;
 pub mod sync;

@@ -1,6 +1,6 @@
 //! Pipelines: the way to make a program ([`BoundProgram`]) of stages and state, at once or of
-//! libraries ([`super::graphics_part`]). Creation refuses a pipeline with a message if a shader or a
-//! state is not supported, or if its parts do not fit; the code is made in the background
+//! libraries ([`super::graphics_part`]). Creation refuses a pipeline with a message if a shader or
+//! a state is not supported, or if its parts do not fit; the code is made in the background
 //! ([`Compiler`](crate::shader_compiler::compiler::Compiler)).
 
 use super::graphics_part::{GraphicsPart, PartError};

@@ -1,4 +1,5 @@
-//! Keys of pipelines (`vkGetPipelineKeyKHR`): equal keys are those of pipelines with equal binaries.
+//! Keys of pipelines (`vkGetPipelineKeyKHR`): equal keys are those of pipelines with equal
+//! binaries.
 
 use super::pipeline::StageCreateInfo;
 use super::pipeline_binary::Key;

@@ -1,10 +1,10 @@
 //! Shader objects: single stages, which commands bind to a bind point one by one
 //! ([`BoundShaders`](super::bound_shaders::BoundShaders)).
 
-use super::bound_shaders::{ProgramTable, SharedLayouts};
 use super::pipeline::{PipelineBuilder, PipelineError, StageCreateInfo, join_patches};
 use super::pipeline_layout::PipelineLayout;
-use super::program::Linker;
+use super::program::{BoundProgram, Linker};
+use super::shared_layouts::SharedLayouts;
 use crate::shader_compiler::compiler::Compiler;
 use crate::shader_compiler::shader_binary::ShaderBinary;
 use crate::shader_compiler::tiered::TieredCode;
@@ -12,7 +12,9 @@ use ash::vk;
 use base::shader::{HeapMapping, Stage};
 use jit::spirv::descriptor_sets;
 use parking_lot::Mutex;
-use std::sync::Arc;
+use smallvec::SmallVec;
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
 
 /// Object behind a `VkShaderEXT`.
 pub struct ShaderObject {
@@ -120,5 +122,69 @@ impl ShaderBuilder<'_> {
         let layout = self.layouts.share(info.layout);
         let (programs, binary) = (ProgramTable::default(), Mutex::default());
         Ok(Arc::new(ShaderObject { code, layout, used_sets, programs, binary }))
+    }
+}
+
+/// Addresses of the objects of a program but the first, in the order of their stages. An address
+/// identifies an object as long as there is a reference to it, which an entry has.
+type ProgramKey = SmallVec<[usize; 5]>;
+
+/// The programs whose first stage is a shader object.
+#[derive(Default)]
+pub(super) struct ProgramTable(Mutex<Programs>);
+
+#[derive(Default)]
+struct Programs {
+    by_objects: HashMap<ProgramKey, LinkedProgram>,
+    /// Number of entries at which those of destroyed objects are removed.
+    sweep_at: usize,
+}
+
+struct LinkedProgram {
+    /// References to the objects of the key, which keep their addresses.
+    objects: SmallVec<[Weak<ShaderObject>; 5]>,
+    program: Arc<BoundProgram>,
+}
+
+/// Least number of entries at which a table is swept.
+pub(super) const SWEEP: usize = 16;
+
+impl ProgramTable {
+    /// Returns the program of the table's object with these objects of later stages. If there is
+    /// none, `link` makes it.
+    ///
+    /// # Errors
+    /// The error is that of `link`.
+    pub(super) fn find_or_link<'a, E>(
+        &self,
+        objects: impl Iterator<Item = &'a Arc<ShaderObject>> + Clone,
+        link: impl FnOnce() -> Result<Arc<BoundProgram>, E>,
+    ) -> Result<Arc<BoundProgram>, E> {
+        let key: ProgramKey = objects.clone().map(|object| Arc::as_ptr(object) as usize).collect();
+        let mut programs = self.0.lock();
+        if let Some(linked) = programs.by_objects.get(&key) {
+            return Ok(linked.program.clone());
+        }
+        let program = link()?;
+        programs.sweep();
+        let linked = LinkedProgram { objects: objects.map(Arc::downgrade).collect(), program: program.clone() };
+        programs.by_objects.insert(key, linked);
+        Ok(program)
+    }
+
+    /// Returns the number of programs.
+    #[cfg(test)]
+    pub fn len(&self) -> usize {
+        self.0.lock().by_objects.len()
+    }
+}
+
+impl Programs {
+    fn sweep(&mut self) {
+        if self.by_objects.len() >= self.sweep_at.max(SWEEP) {
+            let is_live = |linked: &LinkedProgram| linked.objects.iter().all(|object| object.strong_count() > 0);
+            self.by_objects.retain(|_, linked| is_live(linked));
+            self.sweep_at = 2 * self.by_objects.len();
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! Pipeline caches, which map the keys of stages to their bytes.
 //!
-//! The blob is authenticated ([`sealed`]): it is `VkPipelineCacheHeaderVersionOne`, then a tag, then
-//! entries ([`stage_entry`]). Machine code is thus taken from a blob only if this user's driver put
-//! it there. A blob whose header, lengths or tag do not match is ignored as a whole.
+//! The blob is authenticated ([`sealed`]): it is `VkPipelineCacheHeaderVersionOne`, then a tag,
+//! then entries ([`stage_entry`]). Machine code is thus taken from a blob only if this user's
+//! driver put it there. A blob whose header, lengths or tag do not match is ignored as a whole.
 //!
 //! `vkGetPipelineCacheData` is called for the size and then for the data, while code may be
 //! replaced by better code of another size. The announced blob is therefore kept for the second

@@ -196,7 +196,6 @@ const PROFILES: &[Profile] = &[
 ];
 
 const RAYS: &str = "no ray tracing";
-const LIBRARIES: &str = "pipelines are made of whole stages; a pipeline library is not written yet";
 const RATE: &str = "no fragment shading rate";
 const DOT: &str = "a dot product is multiplications and additions";
 const LATER: &str = "not written yet";
@@ -208,8 +207,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_KHR_acceleration_structure", RAYS),
     ("VK_KHR_ray_query", RAYS),
     ("VK_KHR_deferred_host_operations", RAYS),
-    ("VK_EXT_graphics_pipeline_library", LIBRARIES),
-    ("VK_KHR_pipeline_library", LIBRARIES),
     ("VK_KHR_fragment_shading_rate", RATE),
     ("VK_EXT_physical_device_drm", "a CPU has no device node"),
     ("VK_EXT_image_compression_control", "images are not compressed"),

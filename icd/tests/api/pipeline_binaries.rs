@@ -1,5 +1,5 @@
-//! Tests of pipeline binaries: what pipelines are made of them, where they come from, keys, and data
-//! that the driver did not make.
+//! Tests of pipeline binaries: what pipelines are made of them, where they come from, keys, and
+//! data that the driver did not make.
 
 use crate::binaries::{self, CAPTURE_DATA, Commands, Info, Key, MISSING, NOT_ENOUGH_SPACE};
 use crate::common::info::{RGBA8, Triangles};

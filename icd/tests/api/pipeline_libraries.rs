@@ -155,8 +155,8 @@ impl Modules {
     }
 }
 
-/// Vertices of two triangles, the second of which has the other orientation and would add its alpha,
-/// and a colour that the blend constants change.
+/// Vertices of two triangles, the second of which has the other orientation and would add its
+/// alpha, and a colour that the blend constants change.
 fn vertices(c: &Context) -> Buffer {
     let corners = [[-1.0f32, -1.0], [1.0, -1.0], [-1.0, 1.0], [-0.5, -0.25]];
     let words: Vec<u32> =

@@ -18,8 +18,8 @@ const LAYOUTS: &[&[Token]] = &[
 /// Distances of sequences in bytes: none, some that are shorter than a sequence, and longer ones.
 const STRIDES: [u32; 10] = [0, 4, 16, 32, 40, 52, 64, 96, 2048, 1 << 20];
 
-/// Distances of draws in bytes, which are numbers of words: what is read between two words is large,
-/// and takes long as a count.
+/// Distances of draws in bytes, which are numbers of words: what is read between two words is
+/// large, and takes long as a count.
 const STEPS: [u32; 7] = [0, 4, 12, 16, 20, 24, 32];
 
 /// Number of words of the vertices, behind which the buffer has indices and draws.
@@ -32,8 +32,8 @@ fn stages(tokens: &[Token]) -> vk::ShaderStageFlags {
     }
 }
 
-/// Returns a number that as a count does not take long: a low one, or a multiple of 4 that is a size
-/// or a stride. (Words that are read between two of them would be large.)
+/// Returns a number that as a count does not take long: a low one, or a multiple of 4 that is a
+/// size or a stride. (Words that are read between two of them would be large.)
 fn short_count(rng: &mut Rng) -> u32 {
     if rng.chance(80) { rng.below(7) as u32 } else { rng.pick(&[12, 16, 20, 24, 32]) }
 }
@@ -56,9 +56,9 @@ impl Drop for StopAtEnd<'_> {
     }
 }
 
-/// Checks sequences of random words, sizes, counts and strides, half of which a second thread changes
-/// while they are executed. The buffers are 0 for a shader's results, 1 for vertices, indices and
-/// draws, and 2 for sequences. No number is a large count, so that a round ends soon.
+/// Checks sequences of random words, sizes, counts and strides, half of which a second thread
+/// changes while they are executed. The buffers are 0 for a shader's results, 1 for vertices,
+/// indices and draws, and 2 for sequences. No number is a large count, so that a round ends soon.
 #[test]
 fn sequences_of_generated_commands_may_be_anything() {
     let guarded = Guarded::new(generated::context(), 3, &[]);
@@ -132,7 +132,8 @@ fn sequences_of_generated_commands_may_be_anything() {
                     (at.0)(place, word).store(number, Ordering::Relaxed);
                 });
             }
-            // Addresses lie where tokens expect them. If the sequences begin elsewhere, there are none.
+            // Addresses lie where tokens expect them. If the sequences begin elsewhere, there are
+            // none.
             let offset = if rng.chance(30) { 4 * rng.below(64) as u64 } else { 0 };
             if offset == 0 && stride >= 52 {
                 for (ty, _, begin) in tokens.iter().filter(|token| token.0.has_address()) {
@@ -180,7 +181,8 @@ fn sequences_of_generated_commands_may_be_anything() {
             let (is_inside, is_bound) = (is_compute == rng.chance(2), !rng.chance(2));
             let point = if is_compute { vk::PipelineBindPoint::COMPUTE } else { vk::PipelineBindPoint::GRAPHICS };
             let record = |b| {
-                // SAFETY: all handles are valid; the parameters are random, which the test is about.
+                // SAFETY: all handles are valid; the parameters are random, which the test is
+                // about.
                 unsafe {
                     if is_bound {
                         d.cmd_bind_pipeline(b, point, s.pipeline);

@@ -7,8 +7,8 @@ use ash::vk;
 use std::ffi::{CStr, c_void};
 use std::ptr::null;
 
-/// `VkPhysicalDevicePipelineBinaryFeaturesKHR`, and `VkDevicePipelineBinaryInternalCacheControlKHR`,
-/// which has the same layout.
+/// `VkPhysicalDevicePipelineBinaryFeaturesKHR`, and
+/// `VkDevicePipelineBinaryInternalCacheControlKHR`, which has the same layout.
 #[repr(C)]
 pub struct Switch {
     s_type: i32,

@@ -16,8 +16,8 @@ const SKIP_FROM: usize = 8;
 /// Facts about a region and everything nested in it.
 #[derive(Clone, Copy, Debug)]
 struct RegionInfo {
-    /// True if some lanes can leave for a label outside of the node of the region, or be suspended on
-    /// their own, while others continue.
+    /// True if some lanes can leave for a label outside of the node of the region, or be suspended
+    /// on their own, while others continue.
     escapes: bool,
     /// Number of instructions, up to [`SKIP_FROM`]; a loop, an effect or a call alone has that
     /// weight.
@@ -53,9 +53,9 @@ impl<'a> RegionInfos<'a> {
     }
 
     /// Returns true if some lanes can leave the region (an arm, or the body of a label) for a label
-    /// outside of its node, or be suspended on their own, while others continue. Breaks to labels that are not divergent do not
-    /// count: they take all active lanes along, so that no lane reaches the region's end after such
-    /// a break.
+    /// outside of its node, or be suspended on their own, while others continue. Breaks to labels
+    /// that are not divergent do not count: they take all active lanes along, so that no lane
+    /// reaches the region's end after such a break.
     pub fn escapes(&self, region: &Region) -> bool {
         self.region_info(region).escapes
     }

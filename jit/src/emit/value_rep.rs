@@ -69,8 +69,8 @@ impl Emitter<'_> {
         self.div.shape[v]
     }
 
-    /// Returns the machine form of a value, which is reloaded if a suspension point lies between its
-    /// definition and this use.
+    /// Returns the machine form of a value, which is reloaded if a suspension point lies between
+    /// its definition and this use.
     pub fn value_rep(&mut self, v: Value) -> Result<ValueRep> {
         if let Some(bits) = self.constant_bits(v) {
             return Ok(ValueRep::Uniform(self.constant(self.shader.ty(v), bits)));

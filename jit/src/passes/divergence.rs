@@ -149,7 +149,8 @@ fn analyse(shader: &Shader, compared: ComparedInvocations) -> Divergence {
     Divergence { shape, divergent_labels: a.divergent_labels }
 }
 
-/// Returns the values that frames of invocations keep. A shader whose analysis fails is not emitted.
+/// Returns the values that frames of invocations keep. A shader whose analysis fails is not
+/// emitted.
 fn kept_values(shader: &Shader) -> SecondaryMap<Value, bool> {
     let mut kept = SecondaryMap::new();
     if shader.stage().row().batch == BatchKind::Invocations

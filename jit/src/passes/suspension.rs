@@ -87,8 +87,8 @@ pub struct Suspension {
 }
 
 impl Suspension {
-    /// Walks a shader and finds its segments. `is_hoisted` returns true for values that are computed
-    /// before all chunks.
+    /// Walks a shader and finds its segments. `is_hoisted` returns true for values that are
+    /// computed before all chunks.
     ///
     /// # Errors
     /// Limit: too many points, or too large a frame of an invocation. Unsupported: a descriptor
@@ -314,8 +314,8 @@ impl<'a> SegmentWalk<'a> {
         again.then(|| &self.shader.insts[inst])
     }
 
-    /// Returns true if a value is equal for all invocations at all times, and cheap: at most `depth`
-    /// operations lie one above the other.
+    /// Returns true if a value is equal for all invocations at all times, and cheap: at most
+    /// `depth` operations lie one above the other.
     fn is_invariant(&self, v: Value, depth: u8) -> bool {
         let ValueDef::Inst(inst, _) = self.shader.values[v].def else { return false };
         let data = &self.shader.insts[inst];

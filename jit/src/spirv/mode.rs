@@ -163,8 +163,8 @@ modes! {
     4463 RoundingModeRTZ Any Float(FloatFlags::ROUND_ZERO);
     5017 EarlyAndLateFragmentTestsAMD Fragment EarlyAndLate;
     5027 StencilRefReplacingEXT Fragment Fragments(|f| f.writes_stencil = true);
-    // Only tests before the stage, which `EarlyAndLateFragmentTestsAMD` permits and does not require,
-    // rely on these promises.
+    // Only tests before the stage, which `EarlyAndLateFragmentTestsAMD` permits and does not
+    // require, rely on these promises.
     5079 StencilRefUnchangedFrontAMD Fragment NoEffect;
     5080 StencilRefGreaterFrontAMD Fragment NoEffect;
     5081 StencilRefLessFrontAMD Fragment NoEffect;

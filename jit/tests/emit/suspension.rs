@@ -16,7 +16,7 @@ const SPARE_FRAMES: u32 = 21;
 
 /// Runs the invocations of a stage until all have ended.
 struct Scheduler<'a> {
-    /// The same stage with several numbers of lanes and tiers.
+    /// Code of the stage, compiled for several numbers of lanes and tiers.
     stages: &'a [CompiledStage],
     frame: &'a FrameInfo,
     env: Environment,
@@ -153,7 +153,7 @@ fn compile_all(shader: &Shader, round: u64) -> Vec<CompiledStage> {
     stages
 }
 
-/// What the runs of a test have covered.
+/// Counts of the events that the runs of a test have covered.
 #[derive(Debug, Default)]
 struct Coverage {
     calls: u32,

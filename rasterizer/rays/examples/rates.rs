@@ -1,7 +1,7 @@
 //! Prints rates of builds and rays for a generated scene of 262,144 triangles, on one thread.
 //!
-//! `cargo run --release -p grus-rays --example rates` (`GRUS_CPU=v3` and `v2` select lower processor
-//! levels).
+//! `cargo run --release -p grus-rays --example rates` (`GRUS_CPU=v3` and `v2` select lower
+//! processor levels).
 
 use base::format::Format;
 use base::mem::{DeviceMemory, MemoryRange};

@@ -2,10 +2,10 @@
 //!
 //! A split by surface areas never leaves two odd halves of an even number, so a tree over n
 //! primitives has at most ⌈n / 2⌉ leaves: each half of a split keeps the bound. A tree of Morton
-//! codes is made again of equal halves if it has more leaves. A node has fewer than eight children only
-//! if all of them are leaves. Let m be the number of leaves, N that of nodes, and B that of nodes
-//! with fewer than eight children, which have at least two leaves each. Counting children,
-//! N − 1 + m ≥ 8 (N − B) + 2 B and B ≤ m / 2, hence N ≤ (4 m − 1) / 7.
+//! codes is made again of equal halves if it has more leaves. A node has fewer than eight children
+//! only if all of them are leaves. Let m be the number of leaves, N that of nodes, and B that of
+//! nodes with fewer than eight children, which have at least two leaves each. Counting children, N
+//! − 1 + m ≥ 8 (N − B) + 2 B and B ≤ m / 2, hence N ≤ (4 m − 1) / 7.
 
 #![forbid(unsafe_code)]
 

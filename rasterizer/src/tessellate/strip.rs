@@ -14,9 +14,9 @@ impl TessellationPattern {
     /// area is positive.
     ///
     /// The next triangle contains that of the next segments of both chains whose middle is nearer
-    /// to the beginning; if they are equally near, that of the inner chain, as in the tessellator of
-    /// Direct3D 11, of which the CTS has images. Only positions along the edge are considered, so
-    /// that the result depends on the divisions of both chains alone.
+    /// to the beginning; if they are equally near, that of the inner chain, as in the tessellator
+    /// of Direct3D 11, of which the CTS has images. Only positions along the edge are considered,
+    /// so that the result depends on the divisions of both chains alone.
     pub fn strip(&mut self, outer: &[ChainVertex], inner: &[ChainVertex]) {
         let (mut i, mut j) = (0, 0);
         while i + 1 < outer.len() || j + 1 < inner.len() {

@@ -56,8 +56,8 @@ impl Executor<'_> {
         }
     }
 
-    /// Returns the program as [`Executor::program`] does, or the reason why there is none; `None` if
-    /// nothing is bound.
+    /// Returns the program as [`Executor::program`] does, or the reason why there is none; `None`
+    /// if nothing is bound.
     pub(super) fn find_program(&mut self, bind_point: BindPoint) -> Result<Arc<BoundProgram>, Option<ProgramError>> {
         let device = self.device;
         let (program, is_new) = self.state.points[bind_point].program(&device.linker, &device.layouts)?;

@@ -1,5 +1,5 @@
-//! Random structured compute and ray generation shaders, for tests of passes (interpreted before and after) and of
-//! generated code.
+//! Random structured compute and ray generation shaders, for tests of passes (interpreted before
+//! and after) and of generated code.
 //!
 //! A program reads words of buffer (0, 0) chosen by its GlobalInvocationId. It computes through
 //! nested Ifs, Scopes and bounded Loops with divergent breaks, variables, private arrays and

@@ -361,8 +361,8 @@ fn context_pointer(place: usize) -> Option<MemoryRegion> {
     all.iter().find(|p| p.0 == place).map(|p| p.1)
 }
 
-/// Returns the number of the set whose pointer is at a byte of the context, in the array of pointers
-/// that begins at byte `array`.
+/// Returns the number of the set whose pointer is at a byte of the context, in the array of
+/// pointers that begins at byte `array`.
 fn set_of_pointer(place: usize, array: usize) -> Option<usize> {
     let at = place.checked_sub(array)?;
     let set = at / size_of::<*const u8>();

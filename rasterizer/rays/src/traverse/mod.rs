@@ -1,8 +1,8 @@
 //! Traversal of rays: a state that runs until a candidate needs a shader, and continues when the
 //! shader has decided.
 //!
-//! `OpRayQueryProceedKHR` is [`Traversal::proceed`]; a pipeline's loop over any-hit and intersection
-//! shaders calls the same function.
+//! `OpRayQueryProceedKHR` is [`Traversal::proceed`]; a pipeline's loop over any-hit and
+//! intersection shaders calls the same function.
 
 mod hit;
 mod proceed;

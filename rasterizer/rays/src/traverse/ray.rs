@@ -99,8 +99,8 @@ impl BoxRay {
     }
 }
 
-/// Returns `from` moved by `by`, at least to the next number. The result is finite, because children
-/// that do not exist have infinite planes, of which no infinity may be subtracted.
+/// Returns `from` moved by `by`, at least to the next number. The result is finite, because
+/// children that do not exist have infinite planes, of which no infinity may be subtracted.
 fn moved(from: f32, by: f32) -> f32 {
     let to = (from + by).clamp(-f32::MAX, f32::MAX);
     if to != from {

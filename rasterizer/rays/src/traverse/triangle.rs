@@ -8,8 +8,8 @@
 //! each other in both triangles. A zero counts for one of them only, as if the ray were moved by an
 //! infinitely small step.
 //!
-//! A hit is one only if the ray hits the triangle's own box, with the arithmetic of nodes, and it is
-//! not nearer than that box. Nodes around the triangle are therefore hit at no greater distance,
+//! A hit is one only if the ray hits the triangle's own box, with the arithmetic of nodes, and it
+//! is not nearer than that box. Nodes around the triangle are therefore hit at no greater distance,
 //! and the closest hit does not depend on the tree.
 
 #![forbid(unsafe_code)]

@@ -16,8 +16,8 @@ pub const STACK: usize = 64;
 const GROUP: u32 = 1 << 30;
 
 /// Children that remain to be visited. An entry has a child's word below and the bits of the
-/// distance above, which order as the distances do. In a group the lowest 8 bits of the distance are
-/// the mask of the node's children that remain.
+/// distance above, which order as the distances do. In a group the lowest 8 bits of the distance
+/// are the mask of the node's children that remain.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Stack {

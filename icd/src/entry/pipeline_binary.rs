@@ -31,10 +31,11 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, release_captured_pipeline_data as vk::PFN_vkReleaseCapturedPipelineDataKHR, vkReleaseCapturedPipelineDataKHR: PIPELINE_BINARY),
 ];
 
-/// Stages of a pipeline that is described, and their layout.
+/// Stages of a pipeline that is described: its own with their layout, and those of its libraries.
 struct Stages {
-    stages: Vec<Option<StageCreateInfo>>,
+    own: Vec<Option<StageCreateInfo>>,
     layout: Arc<PipelineLayout>,
+    libraries: Vec<Arc<Pipeline>>,
 }
 
 /// Decodes the stages of a pipeline.
@@ -53,12 +54,13 @@ unsafe fn stages_of(
         if let Some(info) = find::<vk::GraphicsPipelineCreateInfo<'_>>(info.p_next) {
             let flags = pipeline_info::create_flags(info.flags, info.p_next);
             let decoded = pipeline_info::graphics(info, flags, heaps, sources)?;
-            return Ok(Stages { stages: decoded.stages, layout: decoded.layout.unwrap_or_default() });
+            let layout = decoded.layout.unwrap_or_default();
+            return Ok(Stages { own: decoded.stages, layout, libraries: decoded.libraries });
         }
         if let Some(info) = find::<vk::ComputePipelineCreateInfo<'_>>(info.p_next) {
             let flags = pipeline_info::create_flags(info.flags, info.p_next);
             let (stage, layout) = pipeline_info::compute(info, flags, heaps, sources)?;
-            return Ok(Stages { stages: vec![Some(stage)], layout });
+            return Ok(Stages { own: vec![Some(stage)], layout, libraries: Vec::new() });
         }
     }
     Err(PipelineError::unsupported("pipeline", "a create info of this type has no binaries"))
@@ -80,7 +82,19 @@ enum Source<'a> {
     /// Data that the application has stored, and its keys.
     Data(&'a [vk::PipelineBinaryKeyKHR<'static>], &'a [vk::PipelineBinaryDataKHR]),
     /// Stages with their code.
-    Stages(Vec<Arc<TieredCode>>, Arc<PipelineLayout>),
+    Stages(Vec<CompiledStage>),
+}
+
+/// A stage with its code, and the layout that has its embedded samplers.
+struct CompiledStage {
+    code: Arc<TieredCode>,
+    layout: Arc<PipelineLayout>,
+}
+
+/// Returns the stages of a pipeline or library.
+fn stages_of_pipeline(pipeline: &Pipeline) -> impl Iterator<Item = CompiledStage> {
+    let layout = pipeline.layout().cloned().unwrap_or_default();
+    pipeline.code().iter().map(move |code| CompiledStage { code: code.clone(), layout: layout.clone() })
 }
 
 impl Source<'_> {
@@ -107,7 +121,7 @@ impl Source<'_> {
                 device.report_invalid_usage("pipeline binaries are made of a pipeline that does not capture its data");
                 return Err(vk::Result::ERROR_INITIALIZATION_FAILED);
             }
-            return Ok(Source::Stages(pipeline.code().to_vec(), pipeline.layout().cloned().unwrap_or_default()));
+            return Ok(Source::Stages(stages_of_pipeline(&pipeline).collect()));
         }
         // SAFETY: the pointer is null or valid.
         let Some(info) = (unsafe { info.p_pipeline_create_info.as_ref() }) else {
@@ -120,21 +134,24 @@ impl Source<'_> {
             vk::Result::PIPELINE_COMPILE_REQUIRED => vk::PIPELINE_BINARY_MISSING,
             result => result,
         };
-        let Stages { stages, layout } = stages.map_err(|failure| missing(failed(device, failure)))?;
+        let Stages { own, layout, libraries } = stages.map_err(|failure| missing(failed(device, failure)))?;
         let builder = PipelineBuilder {
             compiler: &device.compiler,
             linker: &device.linker,
             cache: None,
             flags: vk::PipelineCreateFlags2KHR::empty(),
         };
-        let code = builder.live_stages(stages, &layout).ok_or(vk::PIPELINE_BINARY_MISSING)?;
-        Ok(Source::Stages(code, layout))
+        let own = builder.live_stages(own, &layout).ok_or(vk::PIPELINE_BINARY_MISSING)?;
+        let own = own.into_iter().map(|code| CompiledStage { code, layout: layout.clone() });
+        let mut all: Vec<_> = own.chain(libraries.iter().flat_map(|library| stages_of_pipeline(library))).collect();
+        all.sort_by_key(|stage| stage.code.request().stage);
+        Ok(Source::Stages(all))
     }
 
     fn count(&self) -> usize {
         match self {
             Source::Data(keys, _) => keys.len(),
-            Source::Stages(code, _) => code.len(),
+            Source::Stages(stages) => stages.len(),
         }
     }
 
@@ -145,8 +162,9 @@ impl Source<'_> {
     unsafe fn binary(&self, device: &Device, number: usize) -> Result<PipelineBinary, vk::Result> {
         let (keys, data) = match self {
             Source::Data(keys, data) => (&keys[number], &data[number]),
-            Source::Stages(code, layout) => {
-                let binary = PipelineBinary::of_stage(&code[number], layout);
+            Source::Stages(stages) => {
+                let CompiledStage { code, layout } = &stages[number];
+                let binary = PipelineBinary::of_stage(code, layout);
                 return binary.ok_or(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
             }
         };
@@ -220,8 +238,8 @@ shims! {
             None => global_key(policy),
             Some(info) => {
                 let stages = stages_of(device, info, &StageSources::Key);
-                let Stages { stages, layout } = stages.map_err(|failure| failed(device, failure))?;
-                pipeline_key(policy, stages.iter().flatten(), &layout)
+                let Stages { own, layout, libraries } = stages.map_err(|failure| failed(device, failure))?;
+                pipeline_key(policy, own.iter().flatten(), &layout, &libraries)
             }
         };
         write_key(&made, &mut *key);

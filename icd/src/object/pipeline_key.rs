@@ -1,13 +1,14 @@
 //! Keys of pipelines (`vkGetPipelineKeyKHR`): equal keys are those of pipelines with equal
 //! binaries.
 
-use super::pipeline::StageCreateInfo;
+use super::pipeline::{Pipeline, StageCreateInfo};
 use super::pipeline_binary::Key;
 use super::pipeline_layout::PipelineLayout;
 use crate::shader_compiler::compile::ForwardingHasher;
 use crate::shader_compiler::identifier::Identifier;
 use crate::shader_compiler::sealed;
 use crate::shader_compiler::tiered::Policy;
+use base::shader::Stage;
 use jit::code::serialize::Serialize;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -21,12 +22,14 @@ pub fn global_key(policy: Policy) -> Key {
     sealed::fingerprint(&bytes)
 }
 
-/// Returns the key of a pipeline: equal keys are those of pipelines with equal binaries. The words
-/// of a stage are those of its module's identifier ([`identifier_words`]).
+/// Returns the key of a pipeline of its own stages and of those of libraries: equal keys are those
+/// of pipelines with equal binaries. The words of an own stage are those of its module's identifier
+/// ([`identifier_words`]).
 pub fn pipeline_key<'a>(
     policy: Policy,
     stages: impl Iterator<Item = &'a StageCreateInfo>,
     layout: &PipelineLayout,
+    libraries: &[Arc<Pipeline>],
 ) -> Key {
     let mut bytes = global_key(policy).to_vec();
     for info in stages {
@@ -34,11 +37,25 @@ pub fn pipeline_key<'a>(
         (stage, words, entry, specialization, &layout.info.sets, heap)
             .hash(&mut ForwardingHasher::into_bytes(&mut bytes));
         if heap.is_some() {
-            let samplers: Vec<_> = layout.embedded_samplers(*stage).iter().map(|s| *s.sampler).collect();
-            samplers.write(&mut bytes);
+            append_samplers(layout, *stage, &mut bytes);
+        }
+    }
+    for library in libraries {
+        for code in library.code() {
+            let request = code.request();
+            (code.key().words(), code.key().parameters()).hash(&mut ForwardingHasher::into_bytes(&mut bytes));
+            if let (Some(_), Some(layout)) = (&request.layout.heap, library.layout()) {
+                append_samplers(layout, request.stage, &mut bytes);
+            }
         }
     }
     *blake3::hash(&bytes).as_bytes()
+}
+
+/// Appends the embedded samplers of a stage.
+fn append_samplers(layout: &PipelineLayout, stage: Stage, bytes: &mut Vec<u8>) {
+    let samplers: Vec<_> = layout.embedded_samplers(stage).iter().map(|s| *s.sampler).collect();
+    samplers.write(bytes);
 }
 
 /// Returns the bytes of an identifier as words, which take the place of a module's words in the

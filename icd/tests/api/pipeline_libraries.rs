@@ -1,9 +1,11 @@
 //! Tests of VK_EXT_graphics_pipeline_library: pixels of linked pipelines, parts that do not fit,
 //! independent sets, lifetimes, feedback.
 
-use crate::common::{Buffer, Context, Image, info};
+use crate::binaries::{self, CAPTURE_DATA, Commands};
+use crate::common::{Buffer, Chain, Context, Image, info};
 use crate::pipeline::{AREA, Messenger, RGBA8, module, render};
 use ash::vk;
+use std::ffi::CStr;
 use std::slice;
 use std::time::{Duration, Instant};
 
@@ -19,12 +21,19 @@ const SUBSETS: [Subsets; 4] = [
 const ALL: Subsets = Subsets::from_raw(15);
 const GRAPHICS: vk::PipelineBindPoint = vk::PipelineBindPoint::GRAPHICS;
 
-fn context(instance: &[&std::ffi::CStr]) -> Context {
+fn context(instance: &[&CStr]) -> Context {
+    context_with(instance, &[], &mut [])
+}
+
+/// Creates a device with libraries, and with these extensions and features.
+fn context_with(instance: &[&CStr], more: &[&'static CStr], features: &mut [&mut dyn Chain]) -> Context {
     let mut rendering =
         vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true).pipeline_creation_cache_control(true);
     let mut libraries = vk::PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT::default().graphics_pipeline_library(true);
+    let mut all: Vec<&mut dyn Chain> = vec![&mut rendering, &mut libraries];
+    all.extend(features.iter_mut().map(|feature| &mut **feature as &mut dyn Chain));
     let extensions = [c"VK_KHR_pipeline_library", c"VK_EXT_graphics_pipeline_library", c"VK_KHR_dynamic_rendering"];
-    Context::with(instance, &extensions, &mut [&mut rendering, &mut libraries])
+    Context::with(instance, &[&extensions[..], more].concat(), &mut all)
 }
 
 /// A create info: what it has itself, and its libraries.
@@ -499,4 +508,46 @@ fn fast_links_are_fast() {
     modules.destroy(&c);
     // SAFETY: valid usage.
     unsafe { c.device.destroy_pipeline_layout(layout, None) };
+}
+
+/// Checks that the key of a pipeline that is only linked depends on the stages of its libraries, and
+/// that its binaries are those of its libraries' stages.
+#[test]
+fn keys_and_binaries_of_links_include_those_of_libraries() {
+    let c = context_with(&[], &[c"VK_KHR_pipeline_binary"], &mut [&mut binaries::enabled()]);
+    let commands = Commands::new(&c);
+    let (layout, cache) = (empty_layout(&c), vk::PipelineCache::null());
+    let modules = triangle(&c);
+    let red = Modules { fragment: module(&c, &shader!("red.frag")), ..modules };
+    let library = |modules: Modules, subsets| {
+        let part = Part { subsets, libraries: &[], flags: Flags::LIBRARY_KHR, layout, cache };
+        modules.create(&c, &part).expect("a library")
+    };
+    let [input, pre_rasterization, shader, output] = SUBSETS.map(|subsets| library(modules, subsets));
+    let red_shader = library(red, SUBSETS[2]);
+    let stored = |shader| {
+        let libraries = [input, pre_rasterization, shader, output];
+        let mut linked = vk::PipelineLibraryCreateInfoKHR::default().libraries(&libraries);
+        let mut flags = vk::PipelineCreateFlags2CreateInfoKHR::default().flags(CAPTURE_DATA);
+        let info =
+            vk::GraphicsPipelineCreateInfo::default().layout(layout).push_next(&mut linked).push_next(&mut flags);
+        let described = commands.take(commands.of_info(&info).expect("binaries of live stages"));
+        // SAFETY: valid usage.
+        let pipeline = unsafe { c.device.create_graphics_pipelines(cache, &[info], None) }.expect("linked")[0];
+        let captured = commands.take(commands.of_pipeline(pipeline).expect("binaries"));
+        assert_eq!(described.len(), 2, "a binary for each stage");
+        assert!(described == captured, "the pipeline that is described has the same binaries");
+        destroy(&c, &[pipeline]);
+        (commands.key(&info), captured)
+    };
+    let [(key, list), (again, _), (other_key, other)] = [shader, shader, red_shader].map(stored);
+    assert!(key == again && key != other_key);
+    assert!(list[0] == other[0] && list[1] != other[1], "only the fragment stage differs");
+    destroy(&c, &[input, pre_rasterization, shader, output, red_shader]);
+    // SAFETY: the objects are not in use.
+    unsafe {
+        c.device.destroy_shader_module(red.fragment, None);
+        c.device.destroy_pipeline_layout(layout, None);
+    }
+    modules.destroy(&c);
 }

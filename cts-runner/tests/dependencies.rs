@@ -330,7 +330,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
         ],
     ),
     ("rasterizer/execution", &["compute", "mem", "stage", "work_sharing::scoped_closure"]),
-    ("rasterizer/rays", &["build::kernels", "traverse::proceed", "vec4::lanes", "view"]),
+    ("rasterizer/rays", &["build::kernels", "traverse::proceed", "vec4::sse", "view"]),
     ("rasterizer/test-support", &["guard", "image", "stage"]),
     (
         "rasterizer/texture",

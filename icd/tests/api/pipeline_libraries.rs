@@ -510,8 +510,8 @@ fn fast_links_are_fast() {
     unsafe { c.device.destroy_pipeline_layout(layout, None) };
 }
 
-/// Checks that the key of a pipeline that is only linked depends on the stages of its libraries, and
-/// that its binaries are those of its libraries' stages.
+/// Checks that the key of a pipeline that is only linked depends on the stages of its libraries,
+/// and that its binaries are those of its libraries' stages.
 #[test]
 fn keys_and_binaries_of_links_include_those_of_libraries() {
     let c = context_with(&[], &[c"VK_KHR_pipeline_binary"], &mut [&mut binaries::enabled()]);

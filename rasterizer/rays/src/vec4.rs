@@ -12,107 +12,15 @@ pub use lanes::F32x4;
 #[repr(transparent)]
 pub struct Mask4(F32x4);
 
+#[cfg(not(target_arch = "x86_64"))]
+mod portable;
 #[cfg(target_arch = "x86_64")]
-mod lanes {
-    use core::arch::x86_64::*;
-
-    /// A vector of four floats.
-    #[derive(Clone, Copy)]
-    #[repr(transparent)]
-    pub struct F32x4(__m128);
-
-    macro_rules! binary {
-        ($($name:ident = $intrinsic:ident;)*) => {$(
-            #[inline(always)]
-            pub fn $name(a: F32x4, b: F32x4) -> F32x4 {
-                // SAFETY: every x86-64 processor has SSE2.
-                unsafe { F32x4($intrinsic(a.0, b.0)) }
-            }
-        )*};
-    }
-    binary! {
-        add = _mm_add_ps;
-        sub = _mm_sub_ps;
-        mul = _mm_mul_ps;
-        div = _mm_div_ps;
-        min = _mm_min_ps;
-        max = _mm_max_ps;
-        and = _mm_and_ps;
-        or = _mm_or_ps;
-        and_not = _mm_andnot_ps;
-        greater = _mm_cmpgt_ps;
-        greater_or_equal = _mm_cmpge_ps;
-    }
-
-    #[inline(always)]
-    pub fn from_bits(lanes: [u32; 4]) -> F32x4 {
-        let [a, b, c, d] = lanes.map(|lane| lane as i32);
-        // SAFETY: every x86-64 processor has SSE2.
-        unsafe { F32x4(_mm_castsi128_ps(_mm_setr_epi32(a, b, c, d))) }
-    }
-
-    #[inline(always)]
-    pub fn to_bits(v: F32x4) -> [u32; 4] {
-        // SAFETY: both types have the same size, and any bits are valid.
-        unsafe { core::mem::transmute(v.0) }
-    }
-
-    #[inline(always)]
-    pub fn movemask(v: F32x4) -> u32 {
-        // SAFETY: every x86-64 processor has SSE.
-        unsafe { _mm_movemask_ps(v.0) as u32 }
-    }
-}
+mod sse;
 
 #[cfg(not(target_arch = "x86_64"))]
-mod lanes {
-    use core::array::from_fn;
-
-    /// A vector of four floats.
-    #[derive(Clone, Copy)]
-    #[repr(transparent)]
-    pub struct F32x4([f32; 4]);
-
-    macro_rules! binary {
-        ($($name:ident = |$a:ident, $b:ident| $value:expr;)*) => {$(
-            #[inline(always)]
-            pub fn $name(a: F32x4, b: F32x4) -> F32x4 {
-                F32x4(from_fn(|i| {
-                    let ($a, $b) = (a.0[i], b.0[i]);
-                    $value
-                }))
-            }
-        )*};
-    }
-    binary! {
-        add = |a, b| a + b;
-        sub = |a, b| a - b;
-        mul = |a, b| a * b;
-        div = |a, b| a / b;
-        min = |a, b| if a < b { a } else { b };
-        max = |a, b| if a > b { a } else { b };
-        and = |a, b| f32::from_bits(a.to_bits() & b.to_bits());
-        or = |a, b| f32::from_bits(a.to_bits() | b.to_bits());
-        and_not = |a, b| f32::from_bits(!a.to_bits() & b.to_bits());
-        greater = |a, b| f32::from_bits(if a > b { !0 } else { 0 });
-        greater_or_equal = |a, b| f32::from_bits(if a >= b { !0 } else { 0 });
-    }
-
-    #[inline(always)]
-    pub fn from_bits(lanes: [u32; 4]) -> F32x4 {
-        F32x4(lanes.map(f32::from_bits))
-    }
-
-    #[inline(always)]
-    pub fn to_bits(v: F32x4) -> [u32; 4] {
-        v.0.map(f32::to_bits)
-    }
-
-    #[inline(always)]
-    pub fn movemask(v: F32x4) -> u32 {
-        (0..4).fold(0, |mask, i| mask | v.0[i].to_bits() >> 31 << i)
-    }
-}
+use portable as lanes;
+#[cfg(target_arch = "x86_64")]
+use sse as lanes;
 
 impl F32x4 {
     /// Returns a vector with `value` in all lanes.

@@ -88,7 +88,11 @@ impl ShaderBinary {
         let from = &mut &*bytes;
         let subgroup_size = u32::try_from(take_number(from)?).ok()?;
         let patch_vertices = u32::try_from(take_number(from)?).ok()?;
-        let view_index_from_device_index = take_number(from)? != 0;
+        let view_index_from_device_index = match take_number(from)? {
+            0 => false,
+            1 => true,
+            _ => return None,
+        };
         let count = usize::try_from(take_number(from)?).ok()?;
         // Each entry has at least two numbers, so a false count cannot make a long list.
         fallible::available(count.min(from.len() / (2 * NUMBER)).checked_mul(size_of::<(u32, Vec<u8>)>())?).ok()?;

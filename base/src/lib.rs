@@ -41,5 +41,6 @@ pub mod round;
 pub mod sample;
 pub mod shader;
 pub mod stack;
+pub mod swept_map;
 pub mod thread;
 mod vk_enum;

@@ -10,8 +10,8 @@
 use crate::caps::properties::MAX_FAULT_REPORTS;
 use crate::ffi::object_data;
 use crate::object::program::BoundProgram;
+use base::swept_map::SweptMap;
 use parking_lot::Mutex;
-use std::collections::HashMap;
 use std::fmt::Write;
 use std::sync::{Arc, Weak};
 
@@ -67,7 +67,7 @@ pub struct Fault {
 pub struct Faults {
     is_enabled: bool,
     /// Programs by their numbers.
-    programs: Mutex<HashMap<u64, Weak<BoundProgram>>>,
+    programs: Mutex<SweptMap<u64, Weak<BoundProgram>, 64>>,
     state: Mutex<FaultState>,
 }
 
@@ -89,12 +89,7 @@ impl Faults {
         if !self.is_enabled {
             return;
         }
-        let mut programs = self.programs.lock();
-        // Dropped programs are removed now and then.
-        if programs.len() >= 64 && programs.len().is_power_of_two() {
-            programs.retain(|_, program| program.strong_count() > 0);
-        }
-        programs.insert(program.number(), Arc::downgrade(program));
+        self.programs.lock().insert(program.number(), Arc::downgrade(program));
     }
 
     /// Records that the device is lost while these pipelines run. Only the first loss counts.

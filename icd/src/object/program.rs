@@ -13,11 +13,11 @@ use super::pipeline_state::GraphicsState;
 use crate::ffi::object_data;
 use crate::shader_compiler::tiered::TieredCode;
 use base::shader::{CompiledStage, PipelineType};
+use base::swept_map::SweptMap;
 use parking_lot::Mutex;
 use rasterizer::api::{GraphicsStages, LinkError, link_compute};
 use smallvec::SmallVec;
 use std::any::Any;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -166,14 +166,7 @@ impl LinkedStages {
 /// for it here, because linked stages own their code: as long as an entry can be upgraded, no other
 /// stage has the addresses of its key.
 #[derive(Default)]
-pub struct Linker(Mutex<Table>);
-
-#[derive(Default)]
-struct Table {
-    linked: HashMap<Key, Weak<LinkedStages>>,
-    /// Number of entries at which those of dropped stages are removed.
-    sweep_at: usize,
-}
+pub struct Linker(Mutex<SweptMap<Key, Weak<LinkedStages>, SWEEP>>);
 
 /// Addresses of the stages' code in the order of [`base::shader::Stage`].
 type Key = SmallVec<[usize; 5]>;
@@ -189,32 +182,22 @@ impl Linker {
     pub fn link(&self, mut code: Vec<Arc<TieredCode>>) -> Result<Arc<LinkedStages>, LinkError> {
         code.sort_by_key(|code| code.request().stage);
         let key: Key = code.iter().map(|code| Arc::as_ptr(code) as usize).collect();
-        if let Some(linked) = self.0.lock().linked.get(&key).and_then(Weak::upgrade) {
+        if let Some(linked) = self.0.lock().get(&key).and_then(Weak::upgrade) {
             return Ok(linked);
         }
         let linked = Arc::new(LinkedStages::new(code)?);
         let mut table = self.0.lock();
         // Another thread may have been faster.
-        if let Some(first) = table.linked.get(&key).and_then(Weak::upgrade) {
+        if let Some(first) = table.get(&key).and_then(Weak::upgrade) {
             return Ok(first);
         }
-        table.insert(key, &linked);
+        table.insert(key, Arc::downgrade(&linked));
         Ok(linked)
     }
 
     /// Returns the number of entries.
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.0.lock().linked.len()
-    }
-}
-
-impl Table {
-    fn insert(&mut self, key: Key, linked: &Arc<LinkedStages>) {
-        if self.linked.len() >= self.sweep_at.max(SWEEP) {
-            self.linked.retain(|_, linked| linked.strong_count() > 0);
-            self.sweep_at = 2 * self.linked.len();
-        }
-        self.linked.insert(key, Arc::downgrade(linked));
+        self.0.lock().len()
     }
 }

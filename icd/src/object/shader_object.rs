@@ -10,10 +10,10 @@ use crate::shader_compiler::shader_binary::ShaderBinary;
 use crate::shader_compiler::tiered::TieredCode;
 use ash::vk;
 use base::shader::{HeapMapping, Stage};
+use base::swept_map::{SweptEntry, SweptMap};
 use jit::spirv::descriptor_sets;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 /// Object behind a `VkShaderEXT`.
@@ -131,19 +131,18 @@ type ProgramKey = SmallVec<[usize; 5]>;
 
 /// The programs whose first stage is a shader object.
 #[derive(Default)]
-pub(super) struct ProgramTable(Mutex<Programs>);
-
-#[derive(Default)]
-struct Programs {
-    by_objects: HashMap<ProgramKey, LinkedProgram>,
-    /// Number of entries at which those of destroyed objects are removed.
-    sweep_at: usize,
-}
+pub(super) struct ProgramTable(Mutex<SweptMap<ProgramKey, LinkedProgram, SWEEP>>);
 
 struct LinkedProgram {
     /// References to the objects of the key, which keep their addresses.
     objects: SmallVec<[Weak<ShaderObject>; 5]>,
     program: Arc<BoundProgram>,
+}
+
+impl SweptEntry for LinkedProgram {
+    fn is_live(&self) -> bool {
+        self.objects.iter().all(SweptEntry::is_live)
+    }
 }
 
 /// Least number of entries at which a table is swept.
@@ -162,29 +161,18 @@ impl ProgramTable {
     ) -> Result<Arc<BoundProgram>, E> {
         let key: ProgramKey = objects.clone().map(|object| Arc::as_ptr(object) as usize).collect();
         let mut programs = self.0.lock();
-        if let Some(linked) = programs.by_objects.get(&key) {
+        if let Some(linked) = programs.get(&key) {
             return Ok(linked.program.clone());
         }
         let program = link()?;
-        programs.sweep();
         let linked = LinkedProgram { objects: objects.map(Arc::downgrade).collect(), program: program.clone() };
-        programs.by_objects.insert(key, linked);
+        programs.insert(key, linked);
         Ok(program)
     }
 
     /// Returns the number of programs.
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.0.lock().by_objects.len()
-    }
-}
-
-impl Programs {
-    fn sweep(&mut self) {
-        if self.by_objects.len() >= self.sweep_at.max(SWEEP) {
-            let is_live = |linked: &LinkedProgram| linked.objects.iter().all(|object| object.strong_count() > 0);
-            self.by_objects.retain(|_, linked| is_live(linked));
-            self.sweep_at = 2 * self.by_objects.len();
-        }
+        self.0.lock().len()
     }
 }

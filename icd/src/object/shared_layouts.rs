@@ -2,22 +2,15 @@
 
 use super::descriptor::SetLayout;
 use super::pipeline_layout::PipelineLayout;
+use base::swept_map::SweptMap;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
-use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 /// Layouts of shader objects and of their programs. Equal lists of set layouts share one, so that
 /// draws with different objects share the context that is built for it.
 #[derive(Default)]
-pub struct SharedLayouts(Mutex<Layouts>);
-
-#[derive(Default)]
-struct Layouts {
-    by_sets: HashMap<LayoutKey, Weak<PipelineLayout>>,
-    /// Number of entries at which those of dropped layouts are removed.
-    sweep_at: usize,
-}
+pub struct SharedLayouts(Mutex<SweptMap<LayoutKey, Weak<PipelineLayout>, SWEEP>>);
 
 /// Key of a layout.
 #[derive(PartialEq, Eq, Hash)]
@@ -37,15 +30,11 @@ impl SharedLayouts {
         let address = |set: &Option<Arc<SetLayout>>| set.as_ref().map_or(0, |set| Arc::as_ptr(set) as usize);
         let key = LayoutKey { uses_heap: layout.uses_heap, sets: layout.sets.iter().map(address).collect() };
         let mut layouts = self.0.lock();
-        if let Some(live) = layouts.by_sets.get(&key).and_then(Weak::upgrade) {
+        if let Some(live) = layouts.get(&key).and_then(Weak::upgrade) {
             return live;
         }
-        if layouts.by_sets.len() >= layouts.sweep_at.max(SWEEP) {
-            layouts.by_sets.retain(|_, layout| layout.strong_count() > 0);
-            layouts.sweep_at = 2 * layouts.by_sets.len();
-        }
         let layout = Arc::new(layout);
-        layouts.by_sets.insert(key, Arc::downgrade(&layout));
+        layouts.insert(key, Arc::downgrade(&layout));
         layout
     }
 }

@@ -1,12 +1,12 @@
 //! Identifiers of SPIR-V modules, and the index by which a module's words are found again.
 //!
-//! An identifier is the BLAKE3 hash of the words. Nobody can make two modules with the same one, so
+//! An identifier is the BLAKE3 hash of the words. Two modules with the same one cannot be made, so
 //! that words that are found by it may be used like words that the application gives.
 
 #![forbid(unsafe_code)]
 
 use super::compile::ForwardingHasher;
-use std::collections::HashMap;
+use base::swept_map::SweptMap;
 use std::hash::Hash;
 use std::sync::{Arc, Weak};
 
@@ -37,9 +37,7 @@ impl Identifier {
 #[derive(Default)]
 pub struct IdentifierIndex {
     /// The modules, once there was a look-up. An entry does not keep the words alive.
-    modules: Option<HashMap<Identifier, Weak<[u32]>>>,
-    /// Number of entries at which those of dropped modules are removed.
-    sweep_at: usize,
+    modules: Option<SweptMap<Identifier, Weak<[u32]>, SWEEP>>,
 }
 
 /// Least number of entries at which the index is swept.
@@ -54,7 +52,7 @@ impl IdentifierIndex {
         all: impl Iterator<Item = &'a Arc<[u32]>>,
     ) -> Option<Arc<[u32]>> {
         if self.modules.is_none() {
-            self.modules = Some(HashMap::new());
+            self.modules = Some(SweptMap::default());
             all.for_each(|words| self.insert(words));
         }
         self.modules.as_ref()?.get(identifier)?.upgrade()
@@ -62,12 +60,9 @@ impl IdentifierIndex {
 
     /// Enters a module, if there was a look-up.
     pub fn insert(&mut self, words: &Arc<[u32]>) {
-        let Some(modules) = &mut self.modules else { return };
-        if modules.len() >= self.sweep_at.max(SWEEP) {
-            modules.retain(|_, words| words.strong_count() > 0);
-            self.sweep_at = 2 * modules.len();
+        if let Some(modules) = &mut self.modules {
+            modules.insert(Identifier::of(words), Arc::downgrade(words));
         }
-        modules.insert(Identifier::of(words), Arc::downgrade(words));
     }
 }
 

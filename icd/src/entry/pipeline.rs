@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::fallible;
 use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle::{self, dispatchable, get, optional};
-use crate::ffi::pointer::{find, slice};
+use crate::ffi::pointer::{bytes, find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, row};
 use crate::object::pipeline::{CreatedPipeline, Pipeline, PipelineBuilder, PipelineError};
@@ -140,8 +140,7 @@ shims! {
         cache: *mut vk::PipelineCache,
     ) -> VkResult {
         let info = &*info;
-        let data: &[u8] =
-            if info.p_initial_data.is_null() { &[] } else { std::slice::from_raw_parts(info.p_initial_data.cast(), info.initial_data_size) };
+        let data = bytes(info.p_initial_data, info.initial_data_size);
         // The entries are copied one by one.
         fallible::available(data.len())?;
         let made = PipelineCache::new(data);

@@ -8,7 +8,7 @@ use crate::caps::newer as vk;
 use crate::device::Device;
 use crate::fallible;
 use crate::ffi::handle::{self, dispatchable, get};
-use crate::ffi::pointer::{find, slice, slice_mut};
+use crate::ffi::pointer::{bytes, find, slice, slice_mut};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Requirement, ext, row};
 use crate::object::pipeline::{Pipeline, PipelineBuilder, PipelineError, StageCreateInfo};
@@ -169,12 +169,8 @@ impl Source<'_> {
             }
         };
         fallible::available(2 * data.data_size)?;
-        let bytes: &[u8] = if data.p_data.is_null() {
-            &[]
-        } else {
-            // SAFETY: the pointer is not null, so it points to as many bytes.
-            unsafe { std::slice::from_raw_parts(data.p_data.cast(), data.data_size) }
-        };
+        // SAFETY: the data of the source is valid, as the `# Safety` section demands.
+        let bytes = unsafe { bytes(data.p_data, data.data_size) };
         let key = keys.key.get(..keys.key_size as usize).unwrap_or_default();
         PipelineBinary::of_data(key, bytes).map_err(|reason| {
             device.report_unsupported(&format!("pipeline binary {number}: {reason}"));

@@ -8,7 +8,7 @@ use crate::command::{BindShaders, Command};
 use crate::device::Device;
 use crate::fallible;
 use crate::ffi::handle::{self, dispatchable, get, optional};
-use crate::ffi::pointer::{slice, slice_mut, string};
+use crate::ffi::pointer::{bytes, slice, slice_mut, string};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, ext, row};
 use crate::object::bind_point::BindPoint;
@@ -131,18 +131,6 @@ unsafe fn spirv(
         let origin = StageOrigin::Application;
         Ok(StageCreateInfo { stage, words, module: 0, entry, specialization, heap, origin })
     }
-}
-
-/// Returns the bytes at an address, none if it is null.
-///
-/// # Safety
-/// The address is null, or there are this many bytes that live for `'a`.
-unsafe fn bytes<'a>(address: *const c_void, size: usize) -> &'a [u8] {
-    if address.is_null() {
-        return &[];
-    }
-    // SAFETY: the address is not null, so there are this many bytes that live for `'a`.
-    unsafe { std::slice::from_raw_parts(address.cast(), size) }
 }
 
 shims! {

@@ -3,7 +3,7 @@
 use super::memory_of;
 use crate::fallible;
 use crate::ffi::handle::{self, get, optional};
-use crate::ffi::pointer::{find, slice};
+use crate::ffi::pointer::{bytes, find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Requirement, ext, row};
 use crate::shader_compiler::validation_cache::ValidationCache;
@@ -43,8 +43,7 @@ shims! {
         cache: *mut vk::ValidationCacheEXT,
     ) -> VkResult {
         let info = &*info;
-        let data: &[u8] =
-            if info.p_initial_data.is_null() { &[] } else { std::slice::from_raw_parts(info.p_initial_data.cast(), info.initial_data_size) };
+        let data = bytes(info.p_initial_data, info.initial_data_size);
         fallible::available(2 * data.len())?;
         *cache = handle::create(Arc::new(ValidationCache::new(data)), memory_of(device, allocator))?;
         Ok(())

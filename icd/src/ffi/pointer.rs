@@ -65,6 +65,18 @@ pub unsafe fn find_mut<'a, T: vk::TaggedStructure>(p_next: *mut core::ffi::c_voi
     None
 }
 
+/// Returns the bytes at an address; none if it is null.
+///
+/// # Safety
+/// `address` is null or there are `size` bytes that live as long as the result.
+pub unsafe fn bytes<'a>(address: *const core::ffi::c_void, size: usize) -> &'a [u8] {
+    if address.is_null() {
+        return &[];
+    }
+    // SAFETY: `address` is not null, so there are `size` bytes that live as long as the result.
+    unsafe { std::slice::from_raw_parts(address.cast(), size) }
+}
+
 /// Implements the two-call idiom: without `data` it stores the count, with `data` it stores as many
 /// as fit and returns VK_INCOMPLETE if not all do.
 ///

@@ -3,6 +3,7 @@
 use super::Executor;
 use crate::command::BufferOrAddress;
 use crate::object::buffer::Buffer;
+use crate::object::memory::Heap;
 use ash::vk;
 use base::mem::{DeviceMemory, MemoryRange};
 use smallvec::SmallVec;
@@ -23,6 +24,15 @@ pub(super) fn first_part(address: u64, parts: &[Range<u64>]) -> (MemoryRange, u6
     let Some(first) = parts.first() else { return (MemoryRange::NULL, 0) };
     let begin = address.wrapping_add(first.start) as *mut u8;
     (MemoryRange { address: begin, size: first.end - first.start }, first.start)
+}
+
+/// Returns the existing part of `[offset, offset + size)`, as [`Executor::range`] does, and reports
+/// nothing.
+pub(super) fn existing_range(heap: &Heap, base: &BufferOrAddress, offset: u64, size: u64) -> MemoryRange {
+    match base {
+        BufferOrAddress::Buffer(buffer) => buffer.range(offset, size),
+        BufferOrAddress::Addresses => heap.live_prefix(offset, size).unwrap_or(MemoryRange::NULL),
+    }
 }
 
 impl Executor<'_> {
@@ -63,16 +73,13 @@ impl Executor<'_> {
     /// Returns the existing part of `[offset, offset + size)`. `VK_WHOLE_SIZE` means up to the end
     /// of the buffer, or of the live addresses.
     pub(super) fn range(&self, base: &BufferOrAddress, offset: u64, size: u64) -> MemoryRange {
-        match base {
-            BufferOrAddress::Buffer(buffer) => {
-                let range = buffer.range(offset, size);
-                if range.address.is_null() {
-                    self.report_unbound(buffer);
-                }
-                range
-            }
-            BufferOrAddress::Addresses => self.device.heap.live_prefix(offset, size).unwrap_or(MemoryRange::NULL),
+        let range = existing_range(&self.device.heap, base, offset, size);
+        if let BufferOrAddress::Buffer(buffer) = base
+            && range.address.is_null()
+        {
+            self.report_unbound(buffer);
         }
+        range
     }
 
     /// Returns exactly `size` bytes at `offset`, or nothing.

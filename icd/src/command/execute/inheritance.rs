@@ -9,10 +9,11 @@
 #![forbid(unsafe_code)]
 
 use super::bind::BindPointState;
-use super::device_range::first_part;
+use super::device_range::{existing_range, first_part};
 use super::{CommandState, Executor};
 use crate::caps::extensions::Extension;
 use crate::command::{BufferOrAddress, CommandList, DeviceLocation};
+use crate::object::memory::Heap;
 use crate::object::pipeline_state::Values;
 use base::mem::MemoryRange;
 use base::partial_range::PartialRange;
@@ -24,6 +25,30 @@ use smallvec::SmallVec;
 struct BufferBinding {
     location: DeviceLocation,
     size: u64,
+}
+
+impl BufferBinding {
+    /// Returns the memory that exists now, up to its first gap.
+    fn range(&self, heap: &Heap) -> MemoryRange {
+        let (base, offset) = &self.location;
+        existing_range(heap, base, *offset, self.size)
+    }
+
+    /// Returns the memory of a vertex buffer that exists now.
+    fn vertex_range(&self, heap: &Heap) -> PartialRange {
+        match self.location {
+            (BufferOrAddress::Buffer(_), _) => self.range(heap).into(),
+            (BufferOrAddress::Addresses, address) => PartialRange::new(address, &heap.live_parts(address, self.size)),
+        }
+    }
+
+    /// Returns the memory of an index buffer that exists now, and its offset in the buffer.
+    fn index_range(&self, heap: &Heap) -> (MemoryRange, u64) {
+        match self.location {
+            (BufferOrAddress::Buffer(_), _) => (self.range(heap), 0),
+            (BufferOrAddress::Addresses, address) => first_part(address, &heap.live_parts(address, self.size)),
+        }
+    }
 }
 
 /// Bound buffers, of which the next command buffer looks up the memory again, because the
@@ -105,33 +130,16 @@ impl Executor<'_> {
         let heap = &self.device.heap;
         // What has no recorded binding is not inherited, because its memory may be gone.
         for (number, range) in vertex_buffers.iter_mut().enumerate() {
-            *range = match bindings.vertex.get(number) {
-                Some(Some(BufferBinding { location: (BufferOrAddress::Buffer(buffer), offset), size })) => {
-                    buffer.range(*offset, *size).into()
-                }
-                Some(Some(BufferBinding { location: (BufferOrAddress::Addresses, address), size })) => {
-                    PartialRange::new(*address, &heap.live_parts(*address, *size))
-                }
-                Some(None) | None => PartialRange::NULL,
-            };
+            let binding = bindings.vertex.get(number).and_then(Option::as_ref);
+            *range = binding.map_or(PartialRange::NULL, |binding| binding.vertex_range(heap));
         }
-        *index_buffer = index_buffer.zip(bindings.index.as_ref()).map(|(of, BufferBinding { location, size })| {
-            let (range, before) = match location {
-                (BufferOrAddress::Buffer(buffer), offset) => (buffer.range(*offset, *size), 0),
-                (BufferOrAddress::Addresses, address) => first_part(*address, &heap.live_parts(*address, *size)),
-            };
+        *index_buffer = index_buffer.zip(bindings.index.as_ref()).map(|(of, binding)| {
+            let (range, before) = binding.index_range(heap);
             IndexBuffer { range, before, ..of }
         });
         for (number, range) in feedback.buffers_mut().iter_mut().enumerate() {
-            *range = match bindings.feedback.get(number) {
-                Some(Some(BufferBinding { location: (BufferOrAddress::Buffer(buffer), offset), size })) => {
-                    buffer.range(*offset, *size)
-                }
-                Some(Some(BufferBinding { location: (BufferOrAddress::Addresses, address), size })) => {
-                    heap.live_prefix(*address, *size).unwrap_or(MemoryRange::NULL)
-                }
-                Some(None) | None => MemoryRange::NULL,
-            };
+            let binding = bindings.feedback.get(number).and_then(Option::as_ref);
+            *range = binding.map_or(MemoryRange::NULL, |binding| binding.range(heap));
         }
     }
 

@@ -9,6 +9,7 @@
 use super::pipeline_layout::PipelineLayout;
 use super::sampler::Sampler;
 use crate::caps::newer as vk;
+use crate::fallible;
 use crate::shader_compiler::compile::StageRequest;
 use crate::shader_compiler::compiler::Compiler;
 use crate::shader_compiler::sealed::{self, Purpose};
@@ -85,7 +86,7 @@ impl Head {
 
 impl PipelineBinary {
     /// Makes the binary of a stage of a pipeline with this layout; waits for its code. `None` means
-    /// that there will be no code.
+    /// that there is no memory or will be no code.
     pub fn of_stage(code: &TieredCode, layout: &PipelineLayout) -> Option<PipelineBinary> {
         let stage = code.request().stage;
         let heap = code
@@ -95,8 +96,9 @@ impl PipelineBinary {
             .clone()
             .map(|mappings| HeapResources { mappings, samplers: layout.embedded_samplers(stage).to_vec() });
         let bytes = code.first_bytes()?;
-        let mut payload = Vec::with_capacity(stage_entry::size(code.key(), &bytes) + 64);
+        let mut payload = Vec::new();
         Head { stage, heap }.write(&mut payload);
+        fallible::reserve(&mut payload, stage_entry::size(code.key(), &bytes)).ok()?;
         stage_entry::append(code.key(), &bytes, &mut payload);
         Some(PipelineBinary::of_payload(payload))
     }
@@ -162,10 +164,11 @@ impl PipelineBinary {
     /// binary is that of another stage, or that there is no executable memory.
     pub fn code(&self, compiler: &Arc<Compiler>, request: StageRequest) -> Option<Arc<TieredCode>> {
         let (_, entry) = self.parts()?;
-        if request.key().parameters() != entry.parameters {
+        let key = request.key();
+        if key.parameters() != entry.parameters {
             return None;
         }
-        compiler.stored_stage(request, entry.code)
+        compiler.stored_stage(key, request, entry.code)
     }
 }
 

@@ -6,7 +6,7 @@ use super::pipeline_layout::PipelineLayout;
 use super::program::{BoundProgram, Linker};
 use super::shared_layouts::SharedLayouts;
 use crate::shader_compiler::compiler::Compiler;
-use crate::shader_compiler::shader_binary::ShaderBinary;
+use crate::shader_compiler::shader_binary::{BinaryStage, ShaderBinary};
 use crate::shader_compiler::tiered::TieredCode;
 use ash::vk;
 use base::shader::{HeapMapping, Stage};
@@ -113,8 +113,9 @@ impl ShaderBuilder<'_> {
                 builder.compile(stage, &info.layout)?.0
             }
             ShaderSource::Binary(binary, stage, heap) => {
-                let request = binary.into_request(stage, info.layout.stage_info(heap));
-                let code = request.and_then(|(request, code)| self.compiler.stored_stage(request, &code));
+                let stage = binary.into_stage(stage, info.layout.stage_info(heap));
+                let code = stage
+                    .and_then(|BinaryStage { key, request, code }| self.compiler.stored_stage(key, request, &code));
                 code.ok_or(vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT)?
             }
         };

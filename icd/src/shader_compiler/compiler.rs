@@ -187,10 +187,15 @@ impl Compiler {
         if self.is_unshared.load(Ordering::Relaxed) { None } else { self.live_stages.lock().get(key) }
     }
 
-    /// Returns the stage of a request with this stored code, which belongs to its key. `None` means
-    /// that the code is damaged or of another processor, or that there is no executable memory.
-    pub fn stored_stage(self: &Arc<Self>, request: StageRequest, code: &[u8]) -> Option<Arc<TieredCode>> {
-        let key = request.key();
+    /// Returns the stage of a request with this key and this stored code, which belongs to the key.
+    /// `None` means that the code is damaged or of another processor, or that there is no
+    /// executable memory.
+    pub fn stored_stage(
+        self: &Arc<Self>,
+        key: StageKey,
+        request: StageRequest,
+        code: &[u8],
+    ) -> Option<Arc<TieredCode>> {
         if let Some(code) = self.live_stage(&key) {
             return Some(code);
         }

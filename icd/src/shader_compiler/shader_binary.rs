@@ -10,24 +10,35 @@
 
 #![forbid(unsafe_code)]
 
-use super::compile::StageRequest;
+use super::compile::{StageKey, StageRequest};
 use super::sealed::{Purpose, open, seal};
+use super::stage_entry::{self, StageEntry};
 use super::tiered::TieredCode;
 use crate::fallible;
 use base::shader::{PipelineLayoutInfo, Stage};
+use jit::code::serialize::Serialize;
 use jit::spirv::Specialization;
 use std::sync::Arc;
 
 /// An opened binary.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ShaderBinary {
-    words: Arc<[u32]>,
     entry: String,
     specialization: Specialization,
-    /// [`StageKey::parameters`](super::compile::StageKey::parameters) of the request.
-    parameters: Vec<u8>,
+    /// Key of the request, which includes its layout.
+    key: StageKey,
     /// Stored form of the code.
     code: Vec<u8>,
+}
+
+/// The stage of a binary, for a layout.
+pub struct BinaryStage {
+    /// Key of the request.
+    pub key: StageKey,
+    /// Request of the stage.
+    pub request: StageRequest,
+    /// Stored form of the code.
+    pub code: Vec<u8>,
 }
 
 impl ShaderBinary {
@@ -36,10 +47,9 @@ impl ShaderBinary {
     pub fn of(stage: &TieredCode) -> Option<Vec<u8>> {
         let request = stage.request();
         let binary = ShaderBinary {
-            words: request.words.clone(),
             entry: request.entry.clone(),
             specialization: request.specialization.clone(),
-            parameters: stage.key().parameters().to_vec(),
+            key: stage.key().clone(),
             code: stage.first_bytes()?,
         };
         seal(Purpose::ShaderBinary, &binary.to_bytes()?)
@@ -51,92 +61,36 @@ impl ShaderBinary {
         ShaderBinary::from_bytes(&open(Purpose::ShaderBinary, data)?)
     }
 
-    /// Returns the request of the stage and the stored form of its code; `None` if the binary is of
-    /// another stage, or of another layout.
-    pub fn into_request(self, stage: Stage, layout: Arc<PipelineLayoutInfo>) -> Option<(StageRequest, Vec<u8>)> {
-        let ShaderBinary { words, entry, specialization, parameters, code } = self;
+    /// Returns the stage with its code; `None` if the binary is of another stage, or of another
+    /// layout.
+    pub fn into_stage(self, stage: Stage, layout: Arc<PipelineLayoutInfo>) -> Option<BinaryStage> {
+        let ShaderBinary { entry, specialization, key, code } = self;
+        let words = key.words().clone();
         let request = StageRequest { words, stage, entry, specialization, layout, is_validated: true };
-        (request.key().parameters() == parameters).then_some((request, code))
+        (request.key() == key).then_some(BinaryStage { key, request, code })
     }
 
     fn to_bytes(&self) -> Option<Vec<u8>> {
-        let Specialization { entries, subgroup_size, patch_vertices, view_index_from_device_index } =
-            &self.specialization;
-        let values: usize = entries.iter().map(|(_, value)| 2 * NUMBER + value.len()).sum();
-        let lists = self.entry.len() + self.parameters.len() + self.code.len() + size_of_val(&*self.words);
         let mut to = Vec::new();
-        fallible::reserve(&mut to, 8 * NUMBER + values + lists).ok()?;
-        put_number(u64::from(*subgroup_size), &mut to);
-        put_number(u64::from(*patch_vertices), &mut to);
-        put_number(u64::from(*view_index_from_device_index), &mut to);
-        put_number(entries.len() as u64, &mut to);
-        for (id, value) in entries {
-            put_number(u64::from(*id), &mut to);
-            put_bytes(value, &mut to);
-        }
-        put_bytes(self.entry.as_bytes(), &mut to);
-        put_bytes(&self.parameters, &mut to);
-        put_bytes(&self.code, &mut to);
-        put_number(self.words.len() as u64, &mut to);
-        self.words.iter().for_each(|word| to.extend_from_slice(&word.to_le_bytes()));
+        self.specialization.write(&mut to);
+        self.entry.write(&mut to);
+        fallible::reserve(&mut to, stage_entry::size(&self.key, &self.code)).ok()?;
+        stage_entry::append(&self.key, &self.code, &mut to);
         Some(to)
     }
 
     /// Reads what [`ShaderBinary::to_bytes`] returns. `None` means that the bytes are something
     /// else, or that there is no memory.
     fn from_bytes(bytes: &[u8]) -> Option<ShaderBinary> {
+        // All parts are copied.
+        fallible::available(bytes.len()).ok()?;
         let from = &mut &*bytes;
-        let subgroup_size = u32::try_from(take_number(from)?).ok()?;
-        let patch_vertices = u32::try_from(take_number(from)?).ok()?;
-        let view_index_from_device_index = match take_number(from)? {
-            0 => false,
-            1 => true,
-            _ => return None,
-        };
-        let count = usize::try_from(take_number(from)?).ok()?;
-        // Each entry has at least two numbers, so a false count cannot make a long list.
-        fallible::available(count.min(from.len() / (2 * NUMBER)).checked_mul(size_of::<(u32, Vec<u8>)>())?).ok()?;
-        let mut entries = Vec::new();
-        for _ in 0..count {
-            let id = u32::try_from(take_number(from)?).ok()?;
-            entries.push((id, take_bytes(from)?));
-        }
-        let entry = String::from_utf8(take_bytes(from)?).ok()?;
-        let (parameters, code) = (take_bytes(from)?, take_bytes(from)?);
-        let count = usize::try_from(take_number(from)?).ok()?;
-        if count.checked_mul(size_of::<u32>())? != from.len() {
-            return None;
-        }
-        fallible::available(from.len()).ok()?;
-        let words = from.as_chunks::<4>().0.iter().map(|word| u32::from_le_bytes(*word)).collect();
-        let specialization = Specialization { entries, subgroup_size, patch_vertices, view_index_from_device_index };
-        Some(ShaderBinary { words, entry, specialization, parameters, code })
+        let specialization = Specialization::read(from)?;
+        let entry = String::read(from)?;
+        let (stage, []) = StageEntry::split(from)? else { return None };
+        let key = StageKey::new(stage.copy_words(), stage.parameters.into());
+        Some(ShaderBinary { entry, specialization, key, code: stage.code.to_vec() })
     }
-}
-
-/// Number of bytes of a number.
-const NUMBER: usize = size_of::<u64>();
-
-fn put_number(number: u64, to: &mut Vec<u8>) {
-    to.extend_from_slice(&number.to_le_bytes());
-}
-
-fn put_bytes(bytes: &[u8], to: &mut Vec<u8>) {
-    put_number(bytes.len() as u64, to);
-    to.extend_from_slice(bytes);
-}
-
-fn take_number(from: &mut &[u8]) -> Option<u64> {
-    let (number, rest) = from.split_first_chunk()?;
-    *from = rest;
-    Some(u64::from_le_bytes(*number))
-}
-
-fn take_bytes(from: &mut &[u8]) -> Option<Vec<u8>> {
-    let length = usize::try_from(take_number(from)?).ok()?;
-    let (bytes, rest) = from.split_at_checked(length)?;
-    *from = rest;
-    fallible::to_vec(bytes).ok()
 }
 
 #[cfg(test)]
@@ -145,7 +99,6 @@ mod tests {
 
     fn binary() -> ShaderBinary {
         ShaderBinary {
-            words: [1, 2, u32::MAX].into(),
             entry: "main".into(),
             specialization: Specialization {
                 entries: vec![(3, vec![4, 5]), (u32::MAX, Vec::new())],
@@ -153,14 +106,15 @@ mod tests {
                 patch_vertices: 3,
                 view_index_from_device_index: true,
             },
-            parameters: vec![6; 7],
+            key: StageKey::new([1, 2, u32::MAX].into(), [6; 7].into()),
             code: vec![8; 9],
         }
     }
 
     #[test]
     fn a_binary_round_trips() {
-        let binaries = [binary(), ShaderBinary { words: Arc::default(), code: Vec::new(), ..binary() }];
+        let empty = StageKey::new(Arc::default(), [6; 7].into());
+        let binaries = [binary(), ShaderBinary { key: empty, code: Vec::new(), ..binary() }];
         for binary in binaries {
             let bytes = binary.to_bytes().expect("memory");
             assert_eq!(ShaderBinary::from_bytes(&bytes), Some(binary));
@@ -176,10 +130,10 @@ mod tests {
             assert_eq!(ShaderBinary::from_bytes(&bytes[..length]), None, "truncated to {length}");
         }
         assert_eq!(ShaderBinary::from_bytes(&[&bytes[..], &[0]].concat()), None, "a byte more");
-        for at in (0..bytes.len() - NUMBER).step_by(4) {
+        for at in (0..bytes.len() - size_of::<u64>()).step_by(4) {
             for number in [u64::MAX, 1 << 63, 1 << 32, 1 << 20] {
                 let mut changed = bytes.clone();
-                changed[at..at + NUMBER].copy_from_slice(&number.to_le_bytes());
+                changed[at..at + size_of::<u64>()].copy_from_slice(&number.to_le_bytes());
                 if let Some(other) = ShaderBinary::from_bytes(&changed) {
                     assert_eq!(other.to_bytes(), Some(changed), "at {at}");
                 }
@@ -192,13 +146,13 @@ mod tests {
         let layout: Arc<PipelineLayoutInfo> = Arc::default();
         let other = Arc::new(PipelineLayoutInfo { sets: vec![Vec::new()], heap: None });
         let of = |stage, layout: &Arc<PipelineLayoutInfo>| {
-            let ShaderBinary { words, entry, specialization, .. } = binary();
-            let layout = layout.clone();
+            let ShaderBinary { entry, specialization, key, .. } = binary();
+            let (words, layout) = (key.words().clone(), layout.clone());
             let request = StageRequest { words, stage, entry, specialization, layout, is_validated: true };
-            ShaderBinary { parameters: request.key().parameters().to_vec(), ..binary() }
+            ShaderBinary { key: request.key(), ..binary() }
         };
         let usable = |stage, layout: &Arc<PipelineLayoutInfo>| {
-            let (request, code) = of(Stage::Vertex, &other).into_request(stage, layout.clone())?;
+            let BinaryStage { request, code, .. } = of(Stage::Vertex, &other).into_stage(stage, layout.clone())?;
             Some((request.entry, code))
         };
         assert_eq!(usable(Stage::Vertex, &other), Some(("main".into(), vec![8; 9])));

@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use crate::spirv::Specialization;
 use base::abi::Sampler;
 use base::shader::{
     BuiltinSlot, Capture, Captured, Domain, EmbeddedSampler, FragmentInfo, FrameInfo, GeometryInfo, HeapIndex,
@@ -114,6 +115,7 @@ fields! {
     HeapMapping { set, first_binding, binding_count, resource_mask, source }
     HeapPlace { offset, array_stride, index, index_stride }
     EmbeddedSampler { set, index }
+    Specialization { entries, subgroup_size, patch_vertices, view_index_from_device_index }
     Sampler {
         class,
         mag_filter,
@@ -216,6 +218,25 @@ impl<T: Serialize> Serialize for Vec<T> {
     }
     fn read(from: &mut &[u8]) -> Option<Self> {
         (0..u32::read(from)?).map(|_| T::read(from)).collect()
+    }
+}
+
+impl<A: Serialize, B: Serialize> Serialize for (A, B) {
+    fn write(&self, to: &mut Vec<u8>) {
+        self.0.write(to);
+        self.1.write(to);
+    }
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        Some((A::read(from)?, B::read(from)?))
+    }
+}
+
+impl Serialize for String {
+    fn write(&self, to: &mut Vec<u8>) {
+        write_bytes(self.as_bytes(), to);
+    }
+    fn read(from: &mut &[u8]) -> Option<Self> {
+        str::from_utf8(read_bytes(from)?).ok().map(str::to_owned)
     }
 }
 

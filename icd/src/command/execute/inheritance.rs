@@ -12,7 +12,7 @@ use super::bind::BindPointState;
 use super::device_range::{existing_range, first_part};
 use super::{CommandState, Executor};
 use crate::caps::extensions::Extension;
-use crate::command::{BufferOrAddress, CommandList, DeviceLocation};
+use crate::command::{BufferOrAddress, DeviceLocation};
 use crate::object::memory::Heap;
 use crate::object::pipeline_state::Values;
 use base::mem::MemoryRange;
@@ -89,21 +89,6 @@ impl Executor<'_> {
             list.resize(number + 1, None);
         }
         list[number] = binding;
-    }
-
-    /// Executes a secondary command buffer with the state that it inherits. Viewports and scissors
-    /// are inherited one by one, so that a shorter list in it does not end those of the others.
-    pub(super) fn execute_secondary(&mut self, list: &CommandList) {
-        self.pass_state();
-        if self.inherits_all() {
-            return self.commands(list);
-        }
-        let Values { viewports, scissors, .. } = &self.state.values;
-        let (viewports, scissors) = (viewports.clone(), scissors.clone());
-        self.commands(list);
-        let values = &mut self.state.values;
-        values.viewports.extend(viewports.into_iter().skip(values.viewports.len()));
-        values.scissors.extend(scissors.into_iter().skip(values.scissors.len()));
     }
 
     /// Passes state to a secondary command buffer, and from the last one to the caller.

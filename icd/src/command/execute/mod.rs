@@ -201,7 +201,10 @@ impl<'d> Executor<'d> {
     /// Executes secondary command buffers. They inherit the render pass, the queries, and the state
     /// that [`inheritance`] passes to them.
     fn execute_commands(&mut self, lists: &[Arc<CommandList>]) {
-        lists.iter().for_each(|list| self.execute_secondary(list));
+        for list in lists {
+            self.pass_state();
+            self.commands(list);
+        }
         self.pass_state();
     }
 }

@@ -13,7 +13,7 @@ use pipeline::{
     AREA, Between, Messenger, RGBA8, Set, compute, graphics, graphics_of_meshes, graphics_with, record_dispatch,
     render, render_context,
 };
-use std::sync::Once;
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 macro_rules! shader {
@@ -23,6 +23,13 @@ macro_rules! shader {
 }
 
 const BUDGET: Duration = Duration::from_millis(400);
+
+/// Returns a guard that a test holds until it ends. Tests that share the processors take longer
+/// than one after the other, because a device is lost only after the budget of its shader.
+fn take_turn() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Creates a device in a process with a short budget.
 fn context() -> (Context, Messenger) {
@@ -122,16 +129,19 @@ fn one_triangle(c: &Context, b: vk::CommandBuffer) {
 
 #[test]
 fn an_endless_vertex_shader() {
+    let _turn = take_turn();
     lost_by_draws(&shader!("endless.vert"), &shader!("red.frag"), "vertex top", one_triangle);
 }
 
 #[test]
 fn an_endless_fragment_shader() {
+    let _turn = take_turn();
     lost_by_draws(&shader!("full.vert"), &shader!("endless.frag"), "fragment top", one_triangle);
 }
 
 #[test]
 fn an_endless_geometry_shader() {
+    let _turn = take_turn();
     let stages = [&shader!("full.vert")[..], &shader!("red.frag")];
     let geometry = shader!("endless.geom");
     let between = Between { geometry: Some(&geometry), ..Between::default() };
@@ -140,6 +150,7 @@ fn an_endless_geometry_shader() {
 
 #[test]
 fn endless_tessellation() {
+    let _turn = take_turn();
     let stages = [&shader!("full.vert")[..], &shader!("red.frag")];
     let (most, plain) = (shader!("most.tesc"), shader!("flat.tese"));
     let lost = |control: &[u32], evaluation: &[u32], instances: u32, name: &str| {
@@ -165,6 +176,7 @@ fn lost_by_meshes(task: Option<&[u32]>, mesh: &[u32], name: &str, groups: [u32; 
 
 #[test]
 fn endless_task_and_mesh_shaders() {
+    let _turn = take_turn();
     let endless = shader!("endless.mesh");
     lost_by_meshes(None, &endless, "mesh top", [1; 3]);
     lost_by_meshes(Some(&shader!("endless.task")), &endless, "task top", [1; 3]);
@@ -172,6 +184,7 @@ fn endless_task_and_mesh_shaders() {
 
 #[test]
 fn absurd_counts_of_meshes() {
+    let _turn = take_turn();
     let few = shader!("few.mesh");
     lost_by_meshes(None, &few, "too many meshes", [u32::MAX; 3]);
     lost_by_meshes(Some(&shader!("absurd.task")), &few, "too many tasks", [u32::MAX; 3]);
@@ -179,6 +192,7 @@ fn absurd_counts_of_meshes() {
 
 #[test]
 fn draws_of_absurd_counts() {
+    let _turn = take_turn();
     lost_by_draws(&shader!("full.vert"), &shader!("red.frag"), "too many", |c, b| {
         // SAFETY: valid usage.
         unsafe { c.device.cmd_draw(b, u32::MAX, u32::MAX, 7, 9) };
@@ -271,6 +285,7 @@ fn expect_fault(c: &Context, pipeline: vk::Pipeline, start: &str) {
 
 #[test]
 fn an_endless_compute_shader() {
+    let _turn = take_turn();
     let (c, messenger) = context_of(fault_context);
     let (set, _buffer) = stop_set(&c);
     let endless = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("spin.comp"), &[]);
@@ -284,6 +299,7 @@ fn an_endless_compute_shader() {
 
 #[test]
 fn an_endless_loop_with_barriers() {
+    let _turn = take_turn();
     let (c, messenger) = context();
     let (set, _buffer) = stop_set(&c);
     let endless = compute(&c, vk::PipelineCache::null(), set.layout, &shader!("endless_barrier.comp"), &[]);
@@ -297,6 +313,7 @@ fn an_endless_loop_with_barriers() {
 /// and a million that together take too long.
 #[test]
 fn generated_dispatches() {
+    let _turn = take_turn();
     for (endless, groups) in [(true, [1, 1, 1]), (false, [1 << 15, 1, 1])] {
         let (c, messenger) = context_of(generated::context);
         let functions = Functions::new(&c);
@@ -333,6 +350,7 @@ fn generated_dispatches() {
 
 #[test]
 fn dispatches_of_absurd_counts() {
+    let _turn = take_turn();
     for groups in [[u32::MAX; 3], [u32::MAX, 1, u32::MAX], [1 << 22, 1 << 21, 1 << 21]] {
         let (c, messenger) = context();
         let (set, mut indirect) = stop_set(&c);

@@ -8,7 +8,7 @@
 //! `GRUS_FAULTS=all` tests every n; `GRUS_FAULTS=mapping` those of one operation;
 //! `GRUS_FAULTS=allocation:17:1` (operation, first call, calls) that one, with
 //! `GRUS_FAULTS_TRACE=1` showing the stack. Otherwise the test takes a sample that fits a time
-//! limit, from another starting point every day.
+//! limit (longer if `CI` is set), from another starting point every day.
 
 #[path = "common/info.rs"]
 mod info;
@@ -24,8 +24,11 @@ use std::time::{Duration, Instant};
 
 /// Time after which a child is considered to hang.
 const HANG_TIMEOUT: Duration = Duration::from_secs(30);
-/// Time limit of a sample.
-const SAMPLE_TIME: Duration = Duration::from_secs(40);
+/// Time limit of a sample in continuous integration, where a larger share of all faults is worth
+/// the time.
+const SAMPLE_TIME_IN_CI: Duration = Duration::from_secs(40);
+/// Time limit of a sample elsewhere, where a developer waits for the result.
+const SAMPLE_TIME: Duration = Duration::from_secs(5);
 /// Numbers of consecutive failures: one, as many as a call or two make, and all that follow.
 const RUNS: [u64; 3] = [1, 50, u64::MAX];
 /// Number of concurrent children.
@@ -72,7 +75,9 @@ fn main() {
         }
         Err(_) => sample(all(&calls)),
     };
-    let limit = std::env::var_os("GRUS_FAULTS").is_none().then_some(SAMPLE_TIME);
+    let in_ci = std::env::var_os("CI").is_some();
+    let sample_time = if in_ci { SAMPLE_TIME_IN_CI } else { SAMPLE_TIME };
+    let limit = std::env::var_os("GRUS_FAULTS").is_none().then_some(sample_time);
     let failed = run_all(&functions, reference, &faults, limit);
     failed.iter().for_each(|(fault, why)| println!("FAILED {fault:?}: {why}"));
     assert!(failed.is_empty(), "{} faults went wrong", failed.len());

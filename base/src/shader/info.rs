@@ -354,6 +354,16 @@ pub enum StageSpecificInfo {
     Compute(WorkgroupInfo),
     /// Ray generation.
     RayGeneration,
+    /// Any-hit.
+    AnyHit,
+    /// Closest-hit.
+    ClosestHit,
+    /// Miss.
+    Miss,
+    /// Intersection.
+    Intersection,
+    /// Callable.
+    Callable,
 }
 
 impl StageSpecificInfo {
@@ -369,6 +379,11 @@ impl StageSpecificInfo {
             Stage::Fragment => StageSpecificInfo::Fragment(FragmentInfo::default()),
             Stage::Compute => StageSpecificInfo::Compute(WorkgroupInfo::default()),
             Stage::RayGeneration => StageSpecificInfo::RayGeneration,
+            Stage::AnyHit => StageSpecificInfo::AnyHit,
+            Stage::ClosestHit => StageSpecificInfo::ClosestHit,
+            Stage::Miss => StageSpecificInfo::Miss,
+            Stage::Intersection => StageSpecificInfo::Intersection,
+            Stage::Callable => StageSpecificInfo::Callable,
         }
     }
 
@@ -384,6 +399,11 @@ impl StageSpecificInfo {
             StageSpecificInfo::Fragment(_) => Stage::Fragment,
             StageSpecificInfo::Compute(_) => Stage::Compute,
             StageSpecificInfo::RayGeneration => Stage::RayGeneration,
+            StageSpecificInfo::AnyHit => Stage::AnyHit,
+            StageSpecificInfo::ClosestHit => Stage::ClosestHit,
+            StageSpecificInfo::Miss => Stage::Miss,
+            StageSpecificInfo::Intersection => Stage::Intersection,
+            StageSpecificInfo::Callable => Stage::Callable,
         }
     }
 }

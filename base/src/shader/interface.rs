@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+use super::ray::RayWord;
+
 /// Built-in variables that cross a stage boundary through slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BuiltinSlot {
@@ -37,6 +39,8 @@ pub enum BuiltinSlot {
     FragStencilRef,
     /// SampleMask\[0\] as output.
     SampleMask,
+    /// Word of a value of ray tracing.
+    Ray(RayWord),
 }
 
 /// The source or destination of the 32 bits of a slot.

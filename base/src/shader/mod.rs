@@ -11,6 +11,7 @@ pub mod code;
 pub mod info;
 pub mod interface;
 pub mod layout;
+pub mod ray;
 pub mod stage;
 pub mod suspension;
 
@@ -26,5 +27,6 @@ pub use layout::{
     BindingLayout, DescriptorKind, EmbeddedSampler, HeapIndex, HeapMapping, HeapPlace, MappingSource,
     PipelineLayoutInfo,
 };
+pub use ray::{ExecuteCallableOperand, RayStages, RayValue, RayWord, ReportIntersectionOperand, TraceRayOperand};
 pub use stage::{BuiltinFamily, ModeFamily, PipelineType, Stage, StageIoKind, StageRow};
 pub use suspension::{FrameInfo, FrameLayout, InvocationEnd, SuspendReason, SuspensionPoint};

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 use super::interface::BuiltinSlot;
+use super::ray::{RayStages, RayValue};
 use crate::abi::BatchKind;
 use crate::limits::{MAX_COMPUTE_WORKGROUPS, MAX_MESH_WORKGROUPS};
 
@@ -43,7 +44,9 @@ pub enum StageIoKind {
     Interpolated,
     /// Fragments: colour attachments by location, depth, stencil, coverage.
     Fragments,
-    /// Words of the invocation's frame.
+    /// Words of the invocation's frame: values of the ray ([`RayValue`](super::RayValue)), and the
+    /// words of the payload or of the callable data, whose locations count them. An output is the
+    /// input of the same kind.
     Frame,
 }
 
@@ -73,6 +76,7 @@ impl StageIoKind {
             BuiltinSlot::FragDepth | BuiltinSlot::FragStencilRef | BuiltinSlot::SampleMask => {
                 matches!(self, StageIoKind::Fragments)
             }
+            BuiltinSlot::Ray(_) => matches!(self, StageIoKind::Frame),
         }
     }
 }
@@ -223,9 +227,34 @@ stages! {
         5 0x20 Compute Workgroup None -> None
         modes [Any Workgroup] builtins [Invocation Workgroup]
     }
-    /// Ray generation. No pipeline has the stage yet.
+    /// Ray generation. No pipeline has this stage and the following ones yet.
     RayGeneration {
         5313 0x100 RayTracing Invocations Frame -> None
+        modes [Any] builtins [Invocation]
+    }
+    /// Any-hit.
+    AnyHit {
+        5315 0x200 RayTracing Invocations Frame -> Frame
+        modes [Any] builtins [Invocation]
+    }
+    /// Closest-hit.
+    ClosestHit {
+        5316 0x400 RayTracing Invocations Frame -> Frame
+        modes [Any] builtins [Invocation]
+    }
+    /// Miss.
+    Miss {
+        5317 0x800 RayTracing Invocations Frame -> Frame
+        modes [Any] builtins [Invocation]
+    }
+    /// Intersection.
+    Intersection {
+        5314 0x1000 RayTracing Invocations Frame -> None
+        modes [Any] builtins [Invocation]
+    }
+    /// Callable.
+    Callable {
+        5318 0x2000 RayTracing Invocations Frame -> Frame
         modes [Any] builtins [Invocation]
     }
 }
@@ -249,6 +278,19 @@ impl Stage {
     /// Returns true if the stage can read the built-ins of a family.
     pub fn reads(self, family: BuiltinFamily) -> bool {
         self.row().builtins.contains(&family)
+    }
+
+    /// Returns true if the stage reads a value of a ray, its launch or its intersection.
+    pub fn reads_ray_value(self, value: RayValue) -> bool {
+        let stages = value.stages();
+        match self {
+            Stage::RayGeneration | Stage::Callable => stages == RayStages::All,
+            Stage::Miss => matches!(stages, RayStages::All | RayStages::Ray),
+            Stage::Intersection => stages != RayStages::Hit,
+            Stage::AnyHit | Stage::ClosestHit => true,
+            Stage::Vertex | Stage::TessellationControl | Stage::TessellationEvaluation | Stage::Geometry => false,
+            Stage::Task | Stage::Mesh | Stage::Fragment | Stage::Compute => false,
+        }
     }
 
     /// Returns true if the stage's invocations shade pixels in quads, so that there are derivatives
@@ -313,6 +355,9 @@ mod tests {
             assert_eq!(row.flag_bit.count_ones(), 1);
             assert!(stage.takes(ModeFamily::Any) && stage.reads(BuiltinFamily::Invocation), "{stage:?}");
         }
+        assert!(Stage::AnyHit.reads_ray_value(RayValue::HitKind));
+        assert!(!Stage::Intersection.reads_ray_value(RayValue::HitKind));
+        assert!(!Stage::Callable.reads_ray_value(RayValue::RayTmin));
         assert_eq!(Stage::from_execution_model(0x20), None);
         assert_eq!(
             Stage::from_flag_bit(0x20, PipelineType::Graphics),

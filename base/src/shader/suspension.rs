@@ -24,8 +24,18 @@ pub enum FrameLayout {
 pub enum SuspendReason {
     /// The other invocations of the workgroup have to reach a barrier (`OpControlBarrier`).
     Barrier,
-    /// A callable shader has to run (`OpExecuteCallableKHR`).
+    /// A callable shader has to run (`OpExecuteCallableKHR`). The operands are those of
+    /// [`ExecuteCallableOperand`](super::ExecuteCallableOperand) and the data, which the shader
+    /// changes.
     ExecuteCallable,
+    /// A ray has to be traced, with the shaders that it runs (`OpTraceRayKHR`). The operands are
+    /// those of [`TraceRayOperand`](super::TraceRayOperand) and the payload, which the shaders
+    /// change.
+    TraceRay,
+    /// An any-hit shader may have to decide about an intersection (`OpReportIntersectionKHR`). The
+    /// operands are the hit attribute and those of
+    /// [`ReportIntersectionOperand`](super::ReportIntersectionOperand).
+    ReportIntersection,
 }
 
 impl SuspendReason {
@@ -33,7 +43,8 @@ impl SuspendReason {
     pub const fn frame_layout(self) -> FrameLayout {
         match self {
             SuspendReason::Barrier => FrameLayout::Chunk,
-            SuspendReason::ExecuteCallable => FrameLayout::Invocation,
+            SuspendReason::ExecuteCallable | SuspendReason::TraceRay => FrameLayout::Invocation,
+            SuspendReason::ReportIntersection => FrameLayout::Invocation,
         }
     }
 }
@@ -97,6 +108,8 @@ pub enum InvocationEnd {
     Returned,
     /// The invocation has ended its ray (`OpTerminateRayKHR`).
     Terminated,
+    /// The invocation has ignored its intersection (`OpIgnoreIntersectionKHR`).
+    Ignored,
     /// The invocation waits at the point with this number, which is not 0.
     Suspended(u32),
 }
@@ -107,15 +120,18 @@ impl InvocationEnd {
         match self {
             InvocationEnd::Returned => 0,
             InvocationEnd::Terminated => u32::MAX,
+            InvocationEnd::Ignored => u32::MAX - 1,
             InvocationEnd::Suspended(point) => point,
         }
     }
 
     /// Returns the meaning of a word that code has written.
     pub const fn from_word(word: u32) -> InvocationEnd {
+        const IGNORED: u32 = InvocationEnd::Ignored.word();
         match word {
             0 => InvocationEnd::Returned,
             u32::MAX => InvocationEnd::Terminated,
+            IGNORED => InvocationEnd::Ignored,
             point => InvocationEnd::Suspended(point),
         }
     }
@@ -142,7 +158,8 @@ mod tests {
 
     #[test]
     fn ends_are_words() {
-        for end in [InvocationEnd::Returned, InvocationEnd::Terminated, InvocationEnd::Suspended(7)] {
+        let ends = [InvocationEnd::Returned, InvocationEnd::Terminated, InvocationEnd::Ignored];
+        for end in ends.into_iter().chain([InvocationEnd::Suspended(7)]) {
             assert_eq!(InvocationEnd::from_word(end.word()), end);
         }
     }

@@ -7,8 +7,9 @@ use base::abi::Sampler;
 use base::shader::{
     BuiltinSlot, Capture, Captured, Domain, EmbeddedSampler, FragmentInfo, FrameInfo, GeometryInfo, HeapIndex,
     HeapMapping, HeapPlace, InputPrimitive, Interpolation, MappingSource, MeshInfo, MeshPrimitive, OutputPlacement,
-    OutputPrimitive, Records, ShaderInfo, Slot, SlotKind, SlotType, Spacing, StageInterface, StageSpecificInfo,
-    SuspendReason, SuspensionPoint, TaskInfo, TessellationControlInfo, TessellationInfo, VertexOrder, WorkgroupInfo,
+    OutputPrimitive, RayValue, RayWord, Records, ShaderInfo, Slot, SlotKind, SlotType, Spacing, StageInterface,
+    StageSpecificInfo, SuspendReason, SuspensionPoint, TaskInfo, TessellationControlInfo, TessellationInfo,
+    VertexOrder, WorkgroupInfo,
 };
 use std::sync::Arc;
 
@@ -112,6 +113,7 @@ fields! {
     Capture { strides, streams, outputs }
     Captured { buffer, offset, slot, words }
     Slot { kind, ty, interpolation }
+    RayWord { value, word }
     HeapMapping { set, first_binding, binding_count, resource_mask, source }
     HeapPlace { offset, array_stride, index, index_stride }
     EmbeddedSampler { set, index }
@@ -147,8 +149,13 @@ variants! {
         6 Task(info)
         7 Mesh(info)
         8 RayGeneration
+        9 AnyHit
+        10 ClosestHit
+        11 Miss
+        12 Intersection
+        13 Callable
     }
-    SuspendReason { 0 Barrier 1 ExecuteCallable }
+    SuspendReason { 0 Barrier 1 ExecuteCallable 2 TraceRay 3 ReportIntersection }
     Domain { 0 Triangles 1 Quads 2 Isolines }
     Spacing { 0 Equal 1 FractionalEven 2 FractionalOdd }
     VertexOrder { 0 Clockwise 1 CounterClockwise }
@@ -182,6 +189,29 @@ variants! {
         12 TessLevelInner(i)
         13 CullPrimitive
         14 PrimitiveIndex(i)
+        15 Ray(word)
+    }
+    RayValue {
+        0 PrimitiveId
+        1 InstanceId
+        2 LaunchId
+        3 LaunchSize
+        4 WorldRayOrigin
+        5 WorldRayDirection
+        6 ObjectRayOrigin
+        7 ObjectRayDirection
+        8 RayTmin
+        9 RayTmax
+        10 InstanceCustomIndex
+        11 ObjectToWorld
+        12 WorldToObject
+        13 HitKind
+        14 HitTriangleVertexPositions
+        15 IncomingRayFlags
+        16 RayGeometryIndex
+        17 CullMask
+        18 HitAttribute
+        19 ShaderRecord
     }
 }
 

@@ -135,6 +135,9 @@ impl Emitter<'_> {
             self.write_single(&cells, c);
             return Ok(());
         }
+        if self.shader.stage().row().outputs == StageIoKind::Frame {
+            return self.store_frame_output(slot, data);
+        }
         let chunk = self.slots.outputs.ok_or_else(|| Error::invalid("an output of a stage that has none"))?;
         let c = self.vector(data.args[0])?;
         let rows = self.rows_of(chunk, slot);

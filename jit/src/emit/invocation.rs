@@ -79,7 +79,7 @@ impl Emitter<'_> {
     }
 
     /// Sets how the call ends for the active lanes.
-    fn set_end(&mut self, end: InvocationEnd) -> Result<()> {
+    pub fn set_end(&mut self, end: InvocationEnd) -> Result<()> {
         let ends = self.invocation_frame()?.ends.clone();
         let (exec, old, new) = (self.exec_mask(), self.read_single(&ends), self.word(end.word() as i32));
         let words = self.b.select(exec, new, old);
@@ -145,14 +145,20 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Emits `Op::TerminateRay`.
-    pub fn terminate_ray(&mut self) -> Result<()> {
-        self.set_end(InvocationEnd::Terminated)
-    }
-
     /// Loads an input of the stage from the lanes' frames.
     pub fn load_frame_input(&mut self, slot: u32, ty: Ty) -> Result<C> {
         self.load_frame_value(self.suspension.plan.frame().inputs + slot, ty)
+    }
+
+    /// Stores an output of the stage in the lanes' frames, where the input of the same kind is.
+    pub fn store_frame_output(&mut self, slot: u32, data: &InstData) -> Result<()> {
+        let shader = self.shader;
+        let kind = shader.outputs.get(slot as usize).map(|slot| slot.kind);
+        let input = shader.inputs.iter().position(|input| Some(input.kind) == kind);
+        let input = input.ok_or_else(|| Error::internal("an output of a frame that is no input"))?;
+        let word = self.suspension.plan.frame().inputs + input as u32;
+        let rep = self.value_rep(data.args[0])?;
+        self.store_frame_value(word, shader.ty(data.args[0]), &rep)
     }
 
     /// Stores a value of the active lanes in their frames.

@@ -75,7 +75,7 @@ use crate::lir::{self, Block, Slot, Type, Value as C, Variable};
 use crate::passes::{Divergence, Suspension};
 use base::abi::{BatchKind, KERNEL_FETCH, KERNEL_RESIDENT, TexelKind};
 use base::epilogue::Epilogue;
-use base::shader::{FrameInfo, PipelineLayoutInfo};
+use base::shader::{FrameInfo, InvocationEnd, PipelineLayoutInfo};
 use cranelift_entity::SecondaryMap;
 pub use infallible::can_defer;
 use licm::HoistLevel;
@@ -363,8 +363,11 @@ impl Emitter<'_> {
             }
             Op::Subgroup(op) => self.subgroup(*op, data),
             Op::Barrier => self.barrier(inst),
-            Op::ExecuteCallable => Err(Error::internal("a call of a shader outside of a region")),
-            Op::TerminateRay => self.terminate_ray(),
+            Op::ExecuteCallable | Op::TraceRay | Op::ReportIntersection => {
+                Err(Error::internal("a call of a shader outside of a region"))
+            }
+            Op::TerminateRay => self.set_end(InvocationEnd::Terminated),
+            Op::IgnoreIntersection => self.set_end(InvocationEnd::Ignored),
             // One chunk runs on one thread, and workgroups that share memory synchronise through
             // locked operations; a fence is therefore enough.
             Op::MemoryBarrier => {

@@ -58,7 +58,8 @@ pub fn eval(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<[u64; 2]> {
         Op::ImageStore { .. } | Op::ImageAtomic { .. } => return None,
         Op::ImageQuery(_) | Op::Ddx { .. } | Op::Ddy { .. } | Op::Subgroup(_) => return None,
         Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper | Op::Clock => return None,
-        Op::ExecuteCallable | Op::TerminateRay => return None,
+        Op::ExecuteCallable | Op::TraceRay | Op::ReportIntersection => return None,
+        Op::TerminateRay | Op::IgnoreIntersection => return None,
     };
     Some([bits, 0])
 }

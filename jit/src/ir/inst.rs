@@ -608,8 +608,19 @@ pub enum Op {
     /// The invocation is suspended and continues, perhaps beside others, with the data that the
     /// shader leaves. All data are words.
     ExecuteCallable,
-    /// Marks the active lanes as terminated. OpTerminateRayKHR is this and a break to the root.
+    /// (operands, payload...) -> payload: traces a ray (OpTraceRayKHR). The operands are those of
+    /// [`TraceRayOperand`](base::shader::TraceRayOperand); suspended as
+    /// [`Op::ExecuteCallable`] is.
+    TraceRay,
+    /// (attribute..., distance: F32, kind: I32) -> I32: reports an intersection
+    /// (OpReportIntersectionKHR); 1 if it is accepted. Suspended as [`Op::ExecuteCallable`] is.
+    ReportIntersection,
+    /// Marks the active lanes as terminated. OpTerminateRayKHR is this and a break to the end of
+    /// the entry point, where outputs are stored.
     TerminateRay,
+    /// Marks the active lanes as ignored. OpIgnoreIntersectionKHR is this and a break, as with
+    /// [`Op::TerminateRay`].
+    IgnoreIntersection,
     /// In a fragment stage, active lanes lose their coverage. OpKill is this and a break to the
     /// root; OpDemoteToHelperInvocation is this alone.
     Demote,

@@ -214,7 +214,15 @@ impl Analysis {
 /// Records the levels of a variable that an access chain indexes dynamically.
 fn scan_chain(s: &Spec<'_>, dynamic: &mut HashSet<(u32, u32)>, args: &[u32]) {
     let Ok(Type::Pointer { class, to }) = s.m.def(args[0]).and_then(|v| s.ty(v.ty)) else { return };
-    if !matches!(*class, class::FUNCTION | class::PRIVATE | class::INPUT | class::OUTPUT) {
+    let of_ray = matches!(
+        *class,
+        class::CALLABLE_DATA
+            | class::INCOMING_CALLABLE_DATA
+            | class::RAY_PAYLOAD
+            | class::HIT_ATTRIBUTE
+            | class::INCOMING_RAY_PAYLOAD
+    );
+    if !of_ray && !matches!(*class, class::FUNCTION | class::PRIVATE | class::INPUT | class::OUTPUT) {
         return;
     }
     let root = root_variable(s.m, args[0]);

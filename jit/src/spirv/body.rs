@@ -10,7 +10,9 @@ use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
 use super::structure::{Case, FunctionTree, Node, Term as TreeTerm, Tree};
 use super::types::{Const, Spec, Type};
-use super::value::{EmittedVertices, Flat, Local, MemoryVariable, MeshOutputs, Pointee, Pointer, Slot, TypeParts, Val};
+use super::value::{
+    EmittedVertices, Flat, Local, MemoryVariable, MeshOutputs, Pointee, Pointer, RayState, Slot, TypeParts, Val,
+};
 use crate::budget;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, FloatFlags, Label, Op, Space, Term, Ty, Value, Var};
@@ -74,6 +76,8 @@ pub(crate) struct Translator<'a> {
     pub parts: HashMap<u32, Rc<TypeParts>>,
     /// Possible pointees, by space and type pointed to.
     pub pointees: HashMap<(Space, u32), Rc<Pointee>>,
+    /// State of a stage of ray tracing.
+    pub ray: RayState,
 }
 
 /// A function that is being inlined.
@@ -122,6 +126,7 @@ impl<'a> Translator<'a> {
             next_number: 1,
             parts: HashMap::new(),
             pointees: HashMap::new(),
+            ray: RayState::default(),
         }
     }
 
@@ -383,6 +388,8 @@ impl<'a> Translator<'a> {
                 self.emit_tasks(v).map_err(|e| e.at(v.opcode(), 0))?;
                 Term::Break(self.b.shader.root.label, Vec::new())
             }
+            TreeTerm::IgnoreIntersection => self.end_any_hit(Op::IgnoreIntersection)?,
+            TreeTerm::TerminateRay => self.end_any_hit(Op::TerminateRay)?,
             TreeTerm::Kill => {
                 self.b.emit(Op::Demote, &[], &[]);
                 self.b.shader.fragment_mut()?.kills = true;

@@ -3,7 +3,7 @@
 
 use crate::ir::{Builtin, Op, Ty};
 use base::limits::MAX_CLIP_DISTANCES;
-use base::shader::{BuiltinSlot, SlotKind, Stage, StageIoKind};
+use base::shader::{BuiltinSlot, RayValue, RayWord, SlotKind, Stage, StageIoKind};
 
 pub(crate) const POSITION: u32 = 0;
 pub(crate) const SAMPLER_HEAP: u32 = 5122;
@@ -80,6 +80,10 @@ pub(crate) fn input(stage: Stage, number: u32, component: u32) -> Option<(Builti
 /// Returns the slot of a built-in's component, if it crosses this interface of a stage in a slot.
 pub(crate) fn slot(side: StageIoKind, number: u32, component: u32) -> Option<SlotKind> {
     let c = component as u8;
+    if side == StageIoKind::Frame {
+        let value = RayValue::of_builtin(number).filter(|value| component < value.words())?;
+        return Some(SlotKind::Builtin(BuiltinSlot::Ray(RayWord { value, word: c })));
+    }
     let slot = match number {
         POSITION => BuiltinSlot::Position(c),
         POINT_SIZE => BuiltinSlot::PointSize,

@@ -98,6 +98,7 @@ implemented! {
     RoundingModeRTE false;
     RoundingModeRTZ false;
     UntypedPointersKHR false;
+    RayTracingKHR true;
     StencilExportEXT false;
     Int64ImageEXT true;
     ShaderClockKHR true;
@@ -122,6 +123,7 @@ implemented! {
     InputAttachmentArrayNonUniformIndexing false;
     UniformTexelBufferArrayNonUniformIndexing false;
     StorageTexelBufferArrayNonUniformIndexing false;
+    RayTracingPositionFetchKHR true;
     VulkanMemoryModel false;
     VulkanMemoryModelDeviceScope false;
     PhysicalStorageBufferAddresses false;
@@ -142,6 +144,7 @@ implemented! {
     DotProductInput4x8Bit false;
     DotProductInput4x8BitPacked false;
     DotProduct false;
+    RayCullMaskKHR true;
     CooperativeMatrixKHR true;
     ReplicatedCompositesEXT false;
     GroupNonUniformRotateKHR true;

@@ -80,6 +80,10 @@ impl Translator<'_> {
             }
             op::OpEmitVertex..=op::OpEndStreamPrimitive => self.make_vertices(v),
             op::OpSetMeshOutputsEXT => self.set_mesh_outputs(v),
+            op::OpTraceRayKHR
+            | op::OpExecuteCallableKHR
+            | op::OpReportIntersectionKHR
+            | op::OpConvertUToAccelerationStructureKHR => self.ray_op(v),
             op::OpControlBarrier
             | op::OpMemoryBarrier
             | op::OpAtomicLoad..=op::OpAtomicXor

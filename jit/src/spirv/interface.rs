@@ -19,7 +19,7 @@ use super::{builtin, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Cmp, Convert, InterpolateAt, Op, Space, Ty, Value, Var};
 use base::shader::{
-    BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, Slot, SlotKind, SlotType, StageIoKind,
+    BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, RayWord, Slot, SlotKind, SlotType, StageIoKind,
 };
 
 /// Array length above which an array is kept even if every index is constant.
@@ -245,6 +245,12 @@ impl Translator<'_> {
             class::TASK_PAYLOAD => self.task_payload(v, to)?,
             class::OUTPUT => self.output(v, to)?,
             class::UNIFORM_CONSTANT | class::UNIFORM | class::STORAGE_BUFFER => self.resource(v, to)?,
+            class::CALLABLE_DATA
+            | class::INCOMING_CALLABLE_DATA
+            | class::RAY_PAYLOAD
+            | class::HIT_ATTRIBUTE
+            | class::INCOMING_RAY_PAYLOAD
+            | class::SHADER_RECORD_BUFFER => self.ray_variable(v, to)?,
             class::PUSH_CONSTANT => {
                 if init.is_some() {
                     return Err(Error::invalid("initialiser of a push constant block"));
@@ -426,6 +432,9 @@ impl Translator<'_> {
         if self.stage.has_primitives() {
             return self.store_vertex_count();
         }
+        if self.stage.row().outputs == StageIoKind::Frame {
+            return self.store_incoming();
+        }
         self.each_output(&mut |t, leaving| {
             if t.touched.contains(&leaving.var) {
                 let first = t.b.shader.outputs.len();
@@ -604,7 +613,7 @@ impl Translator<'_> {
     }
 
     /// Returns the number of an input slot, which is created at its first use.
-    fn input_slot(&mut self, slot: Slot) -> u32 {
+    pub fn input_slot(&mut self, slot: Slot) -> u32 {
         let inputs = &mut self.b.shader.inputs;
         *self.input_slots.entry(slot.kind).or_insert_with(|| {
             inputs.push(slot);
@@ -667,6 +676,13 @@ impl Translator<'_> {
     }
 
     fn load_builtin(&mut self, io: &IoLeaf, number: u32, c: u32) -> Value {
+        if let SlotKind::Builtin(BuiltinSlot::Ray(RayWord { value, .. })) = io.slot.kind {
+            let ty = if value.is_float() { Ty::F32 } else { Ty::I32 };
+            if !self.stage.reads_ray_value(value) || io.ty != ty {
+                self.b.fault = Some("built-in is not an input of this stage, or not of this type");
+                return self.b.konst(io.ty, 0);
+            }
+        }
         if let SlotKind::Builtin(_) = io.slot.kind {
             return self.load_words(io, InterpolateAt::Default, &[]);
         }

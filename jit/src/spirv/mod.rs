@@ -53,6 +53,7 @@ mod opcodes;
 mod partition;
 mod patch;
 mod raw_chain;
+mod ray;
 mod small_float;
 mod structure;
 mod types;
@@ -117,6 +118,12 @@ mod class {
     pub(crate) const FUNCTION: u32 = 7;
     pub(crate) const PUSH_CONSTANT: u32 = 9;
     pub(crate) const STORAGE_BUFFER: u32 = 12;
+    pub(crate) const CALLABLE_DATA: u32 = 5328;
+    pub(crate) const INCOMING_CALLABLE_DATA: u32 = 5329;
+    pub(crate) const RAY_PAYLOAD: u32 = 5338;
+    pub(crate) const HIT_ATTRIBUTE: u32 = 5339;
+    pub(crate) const INCOMING_RAY_PAYLOAD: u32 = 5342;
+    pub(crate) const SHADER_RECORD_BUFFER: u32 = 5343;
     pub(crate) const PHYSICAL_STORAGE_BUFFER: u32 = 5349;
     pub(crate) const TASK_PAYLOAD: u32 = 5402;
 }
@@ -257,7 +264,7 @@ impl TranslationRequest<'_> {
         if !m.functions[root].params.is_empty() {
             return Err(Error::invalid("entry point has parameters").with_id(self.point.function));
         }
-        let inlined = t.inline(root, &[]);
+        let inlined = t.entry_point(root);
         *pointers_meet = t.pointers_meet;
         inlined?;
         t.store_outputs()?;

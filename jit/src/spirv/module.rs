@@ -179,6 +179,10 @@ pub(crate) enum End {
     Kill,
     /// The terminator is OpEmitMeshTasksEXT.
     Tasks,
+    /// The terminator is OpIgnoreIntersectionKHR.
+    IgnoreIntersection,
+    /// The terminator is OpTerminateRayKHR.
+    TerminateRay,
     Unreachable,
     Unsupported,
 }
@@ -679,6 +683,8 @@ impl Reader {
                     op::OpKill | op::OpTerminateInvocation => End::Kill,
                     op::OpUnreachable => End::Unreachable,
                     op::OpEmitMeshTasksEXT => End::Tasks,
+                    op::OpIgnoreIntersectionKHR => End::IgnoreIntersection,
+                    op::OpTerminateRayKHR => End::TerminateRay,
                     _ => End::Unsupported,
                 };
                 Ok(Block { label: b.label, body: b.start..b.end, merge, end, end_inst: b.end_inst, has_phi: b.has_phi })

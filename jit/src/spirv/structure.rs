@@ -34,6 +34,10 @@ pub(crate) enum Term {
     Kill,
     /// The region ends with this OpEmitMeshTasksEXT instruction.
     Tasks(u32),
+    /// The region ends with OpIgnoreIntersectionKHR.
+    IgnoreIntersection,
+    /// The region ends with OpTerminateRayKHR.
+    TerminateRay,
     Unreachable,
 }
 
@@ -362,6 +366,8 @@ impl Structurer<'_> {
             }
             End::Kill => t.term = Term::Kill,
             End::Tasks => t.term = Term::Tasks(block.end_inst),
+            End::IgnoreIntersection => t.term = Term::IgnoreIntersection,
+            End::TerminateRay => t.term = Term::TerminateRay,
             // The block may be reached all the same, because the module is not trusted. It ends as
             // by a return, so that its effects are the same in all tiers.
             End::Unreachable => {

@@ -72,6 +72,8 @@ pub(crate) enum Type {
     SampledImage(u32),
     /// A descriptor of a buffer in a heap.
     Buffer,
+    /// An acceleration structure, whose value is its address.
+    AccelerationStructure,
     Array {
         elem: u32,
         len: u32,
@@ -205,7 +207,7 @@ impl<'m> Spec<'m> {
             Type::Int { bits: 8, .. } => Ty::I8,
             Type::Int { bits: 16, .. } => Ty::I16,
             Type::Int { bits: 32, .. } => Ty::I32,
-            Type::Int { bits: 64, .. } | Type::Pointer { .. } => Ty::I64,
+            Type::Int { bits: 64, .. } | Type::Pointer { .. } | Type::AccelerationStructure => Ty::I64,
             Type::Small(small) => small.word(),
             Type::Float { bits: 16 } => Ty::F16,
             Type::Float { bits: 32 } => Ty::F32,

@@ -3,7 +3,7 @@
 //! Everything static (which variable, which binding, which member) is in the structure; everything
 //! dynamic is a [`Value`]. Any of these can therefore be kept in variables by keeping its values.
 
-use crate::ir::{Space, Ty, Value, Var};
+use crate::ir::{Label, Space, Ty, Value, Var};
 use base::shader::Records;
 use smallvec::SmallVec;
 use std::collections::{HashMap, HashSet};
@@ -36,6 +36,17 @@ impl MeshOutputs {
     pub fn records(&self, of_primitives: bool) -> Records {
         if of_primitives { self.primitives } else { self.vertices }
     }
+}
+
+/// State of a stage of ray tracing.
+#[derive(Default)]
+pub(crate) struct RayState {
+    /// The payload or callable data that the stage is called with.
+    pub incoming: Option<Pointer>,
+    /// The hit attribute.
+    pub attribute: Option<Pointer>,
+    /// The scope of the entry point, behind which outputs are stored.
+    pub end: Option<Label>,
 }
 
 /// A layout of the driver's own: everything packed to the alignment of its scalars.

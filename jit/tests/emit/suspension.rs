@@ -5,7 +5,7 @@
 use crate::emit_common::*;
 use base::abi::{BatchHeader, InvocationBatch};
 use base::limits::{MAX_FRAME_WORDS, MAX_SUSPENSION_POINTS};
-use base::shader::{CompiledStage, FrameInfo, InvocationEnd, Stage, SuspendReason};
+use base::shader::{CompiledStage, FrameInfo, InvocationEnd, Stage, SuspendReason, TraceRayOperand};
 use jit::error::ErrorKind;
 use jit::ir::random::{Options, Program, Rng, call_shader, ray_generation_shader};
 use jit::ir::*;
@@ -119,16 +119,36 @@ impl<'a> Scheduler<'a> {
     /// Runs the callable shader that an invocation waits for.
     fn answer(&mut self, invocation: usize, point: usize) {
         let point = self.frame.points[point - 1];
-        assert_eq!(point.reason, SuspendReason::ExecuteCallable);
-        assert_eq!(point.operands, point.results + 1);
+        let operands = match point.reason {
+            SuspendReason::ExecuteCallable => 1,
+            SuspendReason::TraceRay => TraceRayOperand::COUNT,
+            SuspendReason::ReportIntersection | SuspendReason::Barrier => point.operands - 1,
+        };
+        assert_eq!(point.operands, point.results + operands);
         let bytes = self.frame.memory_bytes(self.frames.len() as u32 + SPARE_FRAMES);
         let (frame, at) = (self.frame, self.frames[invocation]);
         let memory = self.memory.bytes(bytes);
         let mut words: Vec<u32> = (0..point.operands).map(|word| get_word(frame, memory, at, word)).collect();
-        let (shader, data) = words.split_first_mut().expect("the number of a shader");
-        call_shader(*shader, data);
+        let (own, data) = words.split_at_mut(operands as usize);
+        match point.reason {
+            SuspendReason::ExecuteCallable => call_shader(own[0], data),
+            SuspendReason::TraceRay => answer_trace(own, data),
+            SuspendReason::ReportIntersection | SuspendReason::Barrier => answer_report(own, data),
+        }
         (0..).zip(&words).for_each(|(word, &bits)| set_word(frame, memory, at, word, bits));
     }
+}
+
+/// Adds the operands of a trace, each with its own factor, to the payload.
+fn answer_trace(operands: &[u32], payload: &mut [u32]) {
+    let sum = (1..).zip(operands).fold(0u32, |sum, (i, word)| sum.wrapping_add(word.wrapping_mul(i)));
+    payload.iter_mut().for_each(|word| *word = word.wrapping_add(sum));
+}
+
+/// Accepts intersections of the kind 1 with the attribute 5.
+fn answer_report(operands: &[u32], result: &mut [u32]) {
+    assert_eq!(f32::from_bits(operands[1]), 2.5);
+    result[0] = u32::from(operands[0] == 5 && result[0] == 1);
 }
 
 fn word_at(frame: &FrameInfo, at: u32, word: u32) -> std::ops::Range<usize> {
@@ -368,4 +388,79 @@ fn stages_have_one_layout_of_frames() {
     });
     let error = try_compile(&both, &buffers_layout(2), 8, Tier::Quick).err();
     assert_eq!(error.map(|e| e.kind), Some(ErrorKind::Invalid));
+}
+
+/// A trace hands over its operands in order, and the payload comes back.
+#[test]
+fn traces_hand_over_operands_and_payload() {
+    let s = shader(|b, id| {
+        let count = TraceRayOperand::COUNT;
+        let mut args: Vec<Value> = (0..TraceRayOperand::OriginX as u32).map(|i| b.i32(i as i32 + 3)).collect();
+        let floats = count - TraceRayOperand::OriginX as u32;
+        args.extend((0..floats).map(|i| b.constant(Ty::F32, u64::from((i as f32).to_bits()))));
+        args.push(id);
+        let got = b.op(Op::TraceRay, &args, Ty::I32);
+        put(b, 1, id, got);
+    });
+    let stages = compile_all(&s, 0);
+    let mut scheduler = Scheduler::new(&stages, 40, &[vec![], vec![0; 160]], 5);
+    scheduler.run();
+    let mut operands: Vec<u32> = (0..TraceRayOperand::OriginX as u32).map(|i| i + 3).collect();
+    operands.extend((0..8u32).map(|i| (i as f32).to_bits()));
+    let want = (0..40u32).map(|id| {
+        let mut payload = [id];
+        answer_trace(&operands, &mut payload);
+        payload[0]
+    });
+    assert_eq!(as_words(&scheduler.env.buffer(1)), want.collect::<Vec<u32>>());
+}
+
+/// A reported intersection has its attribute first, and its kind becomes the result.
+#[test]
+fn reports_return_whether_they_were_accepted() {
+    let s = shader(|b, id| {
+        let (three, t) = (b.i32(3), b.constant(Ty::F32, u64::from(2.5f32.to_bits())));
+        let kind = b.binary(Binary::And, id, three);
+        let five = b.i32(5);
+        let accepted = b.op(Op::ReportIntersection, &[five, t, kind], Ty::I32);
+        put(b, 1, id, accepted);
+    });
+    let stages = compile_all(&s, 1);
+    let mut scheduler = Scheduler::new(&stages, 30, &[vec![], vec![0; 120]], 6);
+    scheduler.run();
+    let want: Vec<u32> = (0..30).map(|id| u32::from(id % 4 == 1)).collect();
+    assert_eq!(as_words(&scheduler.env.buffer(1)), want);
+}
+
+/// An output replaces the input of the same kind, also for lanes that ignore their intersection.
+#[test]
+fn outputs_replace_inputs_and_intersections_are_ignored() {
+    let empty = Options { size: 0, vars: false, ..Options::default() };
+    let mut s = Shader::new(Stage::AnyHit, "test");
+    s.inputs = ray_generation_shader(0, empty).shader.inputs;
+    s.outputs = s.inputs.clone();
+    let mut b = Builder::new(&mut s);
+    let id = b.op(Op::LoadInput(0, InterpolateAt::Default), &[], Ty::I32);
+    let (zero, one, hundred) = (b.i32(0), b.i32(1), b.i32(100));
+    let bit = b.binary(Binary::And, id, one);
+    let odd = b.cmp(Cmp::INe, bit, zero);
+    let ignore = |b: &mut Builder<'_>| {
+        b.inst(Op::IgnoreIntersection, &[], &[]);
+        Term::Yield(vec![])
+    };
+    b.if_(odd, &[], ignore, |_| Term::Yield(vec![]));
+    let sum = b.binary(Binary::IAdd, id, hundred);
+    b.inst(Op::StoreOutput(0), &[sum], &[]);
+    b.finish();
+    verify(&s).unwrap_or_else(|e| panic!("{e}\n{s}"));
+    let stages = compile_all(&s, 2);
+    let mut scheduler = Scheduler::new(&stages, 21, &[vec![], vec![0; 84]], 7);
+    scheduler.run();
+    let bytes = scheduler.frame.memory_bytes(21 + SPARE_FRAMES);
+    for id in 0..21 {
+        let want = if id % 2 == 1 { InvocationEnd::Ignored } else { InvocationEnd::Returned };
+        assert_eq!(scheduler.ends[id], Some(want));
+        let (frame, at) = (scheduler.frame, scheduler.frames[id]);
+        assert_eq!(get_word(frame, scheduler.memory.bytes(bytes), at, frame.inputs), id as u32 + 100);
+    }
 }

@@ -184,7 +184,11 @@ impl StageRule {
             }
             StageRule::Frames => stage.row().batch == BatchKind::Invocations,
             StageRule::Outputs => {
-                !stage.has_primitives() && matches!(stage.row().outputs, StageIoKind::Vertices | StageIoKind::Fragments)
+                !stage.has_primitives()
+                    && matches!(
+                        stage.row().outputs,
+                        StageIoKind::Vertices | StageIoKind::Fragments | StageIoKind::Frame
+                    )
             }
         }
     }

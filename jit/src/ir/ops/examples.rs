@@ -2,6 +2,7 @@
 //! pattern matches, and all types that an operation takes.
 
 use super::Signature;
+use super::signature::TRACE_OPERANDS;
 use crate::ir::{
     Binary, Builtin, HEAP_DATA, InterpolateAt, MemFlags, Op, RESOURCE_HEAP, SAMPLER_HEAP, SampleInfo, Scan, Shader,
     Space, Subgroup, Ty, Var, VarData,
@@ -165,6 +166,8 @@ pub(crate) fn instances(shader: &Shader, op: &Op) -> Vec<Types> {
     }
     let heads: Vec<Vec<Ty>> = if let Op::Sample(info) = op {
         vec![sample_operands(info)]
+    } else if *op == Op::TraceRay {
+        vec![TRACE_OPERANDS.to_vec()]
     } else {
         let numbers = lists(&[Ty::I32, Ty::I64, Ty::F32], 3);
         let starts: [&[Ty]; 3] = [&[], &[Ty::Buf], &[Ty::Img]];

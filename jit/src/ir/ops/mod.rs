@@ -148,7 +148,7 @@ mod tests {
     fn operations_that_suspend_order_memory() {
         let suspending = Op::examples().into_iter().filter(|op| op.suspends().is_some());
         let names: Vec<&str> = suspending.clone().map(|op| op.info().name).collect();
-        assert_eq!(names, ["Op::Barrier", "Op::ExecuteCallable"]);
+        assert_eq!(names, ["Op::Barrier", "Op::ExecuteCallable", "Op::TraceRay", "Op::ReportIntersection"]);
         for op in suspending {
             assert!(op.effects().intersects(Effects::ORDERS) && op.effects().is_kept(), "{}", op.info().name);
             assert_eq!(op.info().cost, CostClass::Call, "a branch around it pays");

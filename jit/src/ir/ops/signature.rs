@@ -3,6 +3,7 @@
 
 use crate::ir::{InterpolateAt, Op, Scan, Shader, Space, Subgroup, Ty, Var, eval};
 use base::abi::{AtomicOp, LodMode, SampleOp};
+use base::shader::{RayValue, TraceRayOperand};
 
 /// A set of types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,6 +276,31 @@ pub(super) const INTERFACE: Signature = Signature::Payload(|shader, op, args, re
 pub(super) const SHADER_CALL: Signature = Signature::Payload(|_, _, args, results| {
     let Some((Ty::I32, data)) = args.split_first() else { return false };
     data == results && data.iter().all(|ty| matches!(ty, Ty::I32 | Ty::F32))
+});
+
+/// Types of the operands of a trace, in the order of `TraceRayOperand`.
+pub(super) const TRACE_OPERANDS: [Ty; TraceRayOperand::COUNT as usize] = {
+    let mut types = [Ty::I32; TraceRayOperand::COUNT as usize];
+    let mut i = TraceRayOperand::OriginX as usize;
+    while i < types.len() {
+        types[i] = Ty::F32;
+        i += 1;
+    }
+    types
+};
+
+fn words(types: &[Ty]) -> bool {
+    types.iter().all(|ty| matches!(ty, Ty::I32 | Ty::F32))
+}
+
+pub(super) const TRACE: Signature = Signature::Payload(|_, _, args, results| {
+    let Some(payload) = args.strip_prefix(&TRACE_OPERANDS) else { return false };
+    payload == results && words(payload)
+});
+
+pub(super) const REPORT: Signature = Signature::Payload(|_, _, args, results| {
+    let [attribute @ .., Ty::F32, Ty::I32] = args else { return false };
+    words(attribute) && attribute.len() <= RayValue::HitAttribute.words() as usize && results == [Ty::I32]
 });
 
 pub(super) const SAMPLE: Signature = Signature::Payload(|_, op, args, results| {

@@ -370,8 +370,18 @@ rows! { Op {
         SHADER_CALL, Call, INVOCATION {
             effects: CHANGES.and(Effects::ORDERS), suspends: Some(SuspendReason::ExecuteCallable)
         };
+    Op::TraceRay = Op::TraceRay,
+        TRACE, Call, INVOCATION {
+            effects: CHANGES.and(Effects::ORDERS), suspends: Some(SuspendReason::TraceRay), random: Never
+        };
+    Op::ReportIntersection = Op::ReportIntersection,
+        REPORT, Call, INVOCATION {
+            effects: CHANGES.and(Effects::ORDERS), suspends: Some(SuspendReason::ReportIntersection), random: Never
+        };
     Op::TerminateRay = Op::TerminateRay,
         NOTHING, Expensive, INVOCATION { shape: Operands, effects: Effects::EXPORTS };
+    Op::IgnoreIntersection = Op::IgnoreIntersection,
+        NOTHING, Expensive, INVOCATION { shape: Operands, effects: Effects::EXPORTS, random: Never };
     Op::Demote = Op::Demote,
         NOTHING, Expensive, COVERAGE { shape: Operands, effects: Effects::DEMOTES };
     Op::IsHelper = Op::IsHelper,

@@ -4,6 +4,7 @@
 
 mod asm;
 mod images;
+mod rays;
 mod rows;
 mod special;
 
@@ -50,7 +51,7 @@ fn cases() -> Vec<Case> {
     list.push(case("packing", COMPUTE, rows::packing));
     list.push(case("dots", COMPUTE, rows::dots));
     list.push(case("mixed dots", COMPUTE, rows::mixed_dots));
-    list.extend(special::CASES.iter().map(|&(name, model, make)| case(name, model, make)));
+    list.extend(special::CASES.iter().chain(rays::CASES).map(|&(name, model, make)| case(name, model, make)));
     list.extend(
         special::tables().into_iter().chain(images::tables()).map(|(name, model, make)| case(name, model, make)),
     );

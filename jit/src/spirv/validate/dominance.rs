@@ -182,7 +182,14 @@ fn successors(m: &Module, f: &Function, block: &Block, to: &mut dyn FnMut(BlockI
                 Ok(())
             })?;
         }
-        End::Return | End::ReturnValue(_) | End::Kill | End::Tasks | End::Unreachable | End::Unsupported => {}
+        End::Return
+        | End::ReturnValue(_)
+        | End::Kill
+        | End::Tasks
+        | End::IgnoreIntersection
+        | End::TerminateRay
+        | End::Unreachable
+        | End::Unsupported => {}
     }
     Ok(())
 }

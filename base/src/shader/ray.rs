@@ -1,0 +1,207 @@
+//! Values that the stages of ray tracing read, and the operands with which they suspend
+//! invocations. Numbers are those of SPIR-V.
+
+#![forbid(unsafe_code)]
+
+/// Stages that read a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RayStages {
+    /// All stages of ray tracing.
+    All,
+    /// Stages that a ray runs: any-hit, closest-hit, intersection, miss.
+    Ray,
+    /// Stages of a primitive: any-hit, closest-hit, intersection.
+    Primitive,
+    /// Stages of an intersection: any-hit, closest-hit.
+    Hit,
+}
+
+macro_rules! ray_values {
+    ($($(#[$doc:meta])* $name:ident { $builtin:expr, $words:literal $float:literal $stages:ident })*) => {
+        /// A value of a ray, its launch or its intersection, which is an input of stages.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum RayValue {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl RayValue {
+            /// All values.
+            pub const ALL: &'static [RayValue] = &[$(RayValue::$name),*];
+
+            /// Returns the value of SPIR-V's `BuiltIn`; `None` for what is no built-in of SPIR-V.
+            pub const fn builtin(self) -> Option<u32> {
+                match self {
+                    $(RayValue::$name => $builtin,)*
+                }
+            }
+
+            /// Returns the number of words of the value.
+            pub const fn words(self) -> u32 {
+                match self {
+                    $(RayValue::$name => $words,)*
+                }
+            }
+
+            /// Returns true if the value's words are floats.
+            pub const fn is_float(self) -> bool {
+                match self {
+                    $(RayValue::$name => $float,)*
+                }
+            }
+
+            /// Returns the stages that read the value.
+            pub const fn stages(self) -> RayStages {
+                match self {
+                    $(RayValue::$name => RayStages::$stages,)*
+                }
+            }
+        }
+    };
+}
+
+ray_values! {
+    /// PrimitiveId: index of the primitive in its geometry.
+    PrimitiveId { Some(7), 1 false Primitive }
+    /// InstanceId: index of the instance in the top-level structure.
+    InstanceId { Some(6), 1 false Primitive }
+    /// LaunchIdKHR.
+    LaunchId { Some(5319), 3 false All }
+    /// LaunchSizeKHR.
+    LaunchSize { Some(5320), 3 false All }
+    /// WorldRayOriginKHR.
+    WorldRayOrigin { Some(5321), 3 true Ray }
+    /// WorldRayDirectionKHR.
+    WorldRayDirection { Some(5322), 3 true Ray }
+    /// ObjectRayOriginKHR.
+    ObjectRayOrigin { Some(5323), 3 true Primitive }
+    /// ObjectRayDirectionKHR.
+    ObjectRayDirection { Some(5324), 3 true Primitive }
+    /// RayTminKHR.
+    RayTmin { Some(5325), 1 true Ray }
+    /// RayTmaxKHR: in stages of an intersection its distance, else the end of the ray's interval
+    /// when the invocation begins or was continued last.
+    RayTmax { Some(5326), 1 true Ray }
+    /// InstanceCustomIndexKHR.
+    InstanceCustomIndex { Some(5327), 1 false Primitive }
+    /// ObjectToWorldKHR: four columns of three components.
+    ObjectToWorld { Some(5330), 12 true Primitive }
+    /// WorldToObjectKHR: four columns of three components.
+    WorldToObject { Some(5331), 12 true Primitive }
+    /// HitKindKHR.
+    HitKind { Some(5333), 1 false Hit }
+    /// HitTriangleVertexPositionsKHR: three vertices of three components, in object space.
+    HitTriangleVertexPositions { Some(5335), 9 true Hit }
+    /// IncomingRayFlagsKHR.
+    IncomingRayFlags { Some(5351), 1 false Ray }
+    /// RayGeometryIndexKHR.
+    RayGeometryIndex { Some(5352), 1 false Primitive }
+    /// CullMaskKHR.
+    CullMask { Some(6021), 1 false Ray }
+    /// Words of the variable of class HitAttributeKHR.
+    HitAttribute { None, 8 false Hit }
+    /// Device address of the data in the shader binding table's record (class
+    /// ShaderRecordBufferKHR), the low word first.
+    ShaderRecord { None, 2 false All }
+}
+
+impl RayValue {
+    /// Returns the value that is this built-in of SPIR-V.
+    pub fn of_builtin(number: u32) -> Option<RayValue> {
+        Self::ALL.iter().copied().find(|value| value.builtin() == Some(number))
+    }
+}
+
+/// A word of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RayWord {
+    /// The value.
+    pub value: RayValue,
+    /// Number of the word in the value.
+    pub word: u8,
+}
+
+macro_rules! operands {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$word_doc:meta])* $word:ident)* })*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+            #[repr(u32)]
+            pub enum $name {
+                $($(#[$word_doc])* $word,)*
+            }
+
+            impl $name {
+                /// Number of the operands.
+                pub const COUNT: u32 = [$($name::$word),*].len() as u32;
+            }
+        )*
+    };
+}
+
+operands! {
+    /// Operands of [`SuspendReason::TraceRay`], which the words of the payload follow.
+    ///
+    /// [`SuspendReason::TraceRay`]: super::SuspendReason::TraceRay
+    TraceRayOperand {
+        /// Low word of the structure's address.
+        StructureLow
+        /// High word of the structure's address.
+        StructureHigh
+        /// `RayFlags`.
+        Flags
+        /// Mask of instances, of which the low 8 bits count.
+        CullMask
+        /// Offset of the hit group's record, of which the low 4 bits count.
+        SbtOffset
+        /// Stride of the geometries' records, of which the low 4 bits count.
+        SbtStride
+        /// Index of the miss shader's record, of which the low 16 bits count.
+        MissIndex
+        /// Origin, x.
+        OriginX
+        /// Origin, y.
+        OriginY
+        /// Origin, z.
+        OriginZ
+        /// Start of the ray's interval.
+        TMin
+        /// Direction, x.
+        DirectionX
+        /// Direction, y.
+        DirectionY
+        /// Direction, z.
+        DirectionZ
+        /// End of the ray's interval.
+        TMax
+    }
+    /// Operands of [`SuspendReason::ExecuteCallable`], which the words of the data follow.
+    ///
+    /// [`SuspendReason::ExecuteCallable`]: super::SuspendReason::ExecuteCallable
+    ExecuteCallableOperand {
+        /// Index of the callable shader's record.
+        Index
+    }
+    /// Last operands of [`SuspendReason::ReportIntersection`], which follow the words of the hit
+    /// attribute. The last one becomes the result: 1 if the intersection was accepted, else 0.
+    ///
+    /// [`SuspendReason::ReportIntersection`]: super::SuspendReason::ReportIntersection
+    ReportIntersectionOperand {
+        /// Distance.
+        T
+        /// Hit kind.
+        Kind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_found_by_builtin() {
+        for &value in RayValue::ALL {
+            assert!(value.builtin().is_none_or(|number| RayValue::of_builtin(number) == Some(value)), "{value:?}");
+        }
+        assert_eq!(TraceRayOperand::COUNT, TraceRayOperand::TMax as u32 + 1);
+    }
+}

@@ -1,0 +1,299 @@
+//! Stages of ray tracing: payloads, callable data, hit attributes and shader records, the
+//! instructions that trace and call, and those that end an any-hit shader.
+//!
+//! A payload or callable data are a private variable. Its words are the last operands and the
+//! results of a trace or call, and inputs and outputs of the stage that is called: every scalar
+//! takes one word, or two, in the order of the type. The stages of both sides therefore agree on
+//! the words if they agree on the type.
+
+use super::body::Translator;
+use super::class;
+use super::module::View;
+use super::opcodes::op;
+use super::types::Type;
+use super::value::{Flat, Pointer, PointerTarget, Val};
+use crate::error::{Error, Result};
+use crate::ir::{Cmp, Convert, InterpolateAt, Op, Term, Ty, Value};
+use base::limits::MAX_FRAME_WORDS;
+use base::shader::{BuiltinSlot, Interpolation, RayValue, RayWord, Slot, SlotKind, SlotType, Stage};
+
+/// Returns the slot of a word of the payload or of the callable data.
+fn data_slot(word: u32) -> Slot {
+    let kind = SlotKind::User { location: word, component: 0, index: 0 };
+    Slot { kind, ty: SlotType::Uint, interpolation: Interpolation::Flat }
+}
+
+/// Returns the slot of a word of a value.
+fn ray_slot(value: RayValue, word: u32) -> Slot {
+    let kind = SlotKind::Builtin(BuiltinSlot::Ray(RayWord { value, word: word as u8 }));
+    Slot { kind, ty: SlotType::Uint, interpolation: Interpolation::Flat }
+}
+
+impl Translator<'_> {
+    /// Translates the function of the entry point.
+    pub fn entry_point(&mut self, root: usize) -> Result<()> {
+        if self.stage != Stage::AnyHit {
+            return self.inline(root, &[]).map(drop);
+        }
+        // Outputs are stored behind the scope, whichever way it is left.
+        let end = self.b.shader.new_label();
+        self.ray.end = Some(end);
+        self.b.push_region();
+        let inlined = self.inline(root, &[]);
+        let body = self.b.pop_region(Term::default());
+        self.b.scope(end, body);
+        inlined.map(drop)
+    }
+
+    /// Translates the end of an any-hit shader by OpIgnoreIntersectionKHR or OpTerminateRayKHR.
+    pub fn end_any_hit(&mut self, op: Op) -> Result<Term> {
+        let end = self.ray.end.ok_or_else(|| self.misplaced("end of an any-hit shader"))?;
+        self.b.emit(op, &[], &[]);
+        Ok(Term::Break(end, Vec::new()))
+    }
+
+    fn misplaced(&self, what: &str) -> Error {
+        Error::invalid(format!("{what} in a {:?} stage", self.stage))
+    }
+
+    /// Translates OpVariable of a storage class of ray tracing.
+    pub fn ray_variable(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
+        let class = v.arg(0)?;
+        let stages: &[Stage] = match class {
+            class::RAY_PAYLOAD => &[Stage::RayGeneration, Stage::ClosestHit, Stage::Miss],
+            class::INCOMING_RAY_PAYLOAD => &[Stage::AnyHit, Stage::ClosestHit, Stage::Miss],
+            class::CALLABLE_DATA => &[Stage::RayGeneration, Stage::ClosestHit, Stage::Miss, Stage::Callable],
+            class::INCOMING_CALLABLE_DATA => &[Stage::Callable],
+            class::HIT_ATTRIBUTE => &[Stage::Intersection, Stage::AnyHit, Stage::ClosestHit],
+            _ => &[
+                Stage::RayGeneration,
+                Stage::AnyHit,
+                Stage::ClosestHit,
+                Stage::Miss,
+                Stage::Intersection,
+                Stage::Callable,
+            ],
+        };
+        if !stages.contains(&self.stage) {
+            return Err(self.misplaced("variable of such a storage class"));
+        }
+        if v.args.len() > 1 {
+            return Err(Error::invalid("initialiser of a variable of ray tracing"));
+        }
+        if class == class::SHADER_RECORD_BUFFER {
+            return self.shader_record(to);
+        }
+        let p = self.make_local(v.result, to, Vec::new())?;
+        let words = self.words_of_type(to)?;
+        match class {
+            class::INCOMING_RAY_PAYLOAD | class::INCOMING_CALLABLE_DATA => {
+                if self.ray.incoming.replace(p.clone()).is_some() {
+                    return Err(Error::invalid("two incoming payloads of an entry point"));
+                }
+                let inputs = self.load_frame_words(words, data_slot);
+                self.store_words(&p, &inputs)?;
+                // Only what the shader itself stores is an output.
+                if let PointerTarget::Local(place) = &p.place {
+                    self.locals[place.local].vars.iter().for_each(|var| _ = self.touched.remove(var));
+                }
+            }
+            class::HIT_ATTRIBUTE => {
+                if words > RayValue::HitAttribute.words() {
+                    return Err(Error::limit("hit attribute"));
+                }
+                if self.ray.attribute.replace(p.clone()).is_some() {
+                    return Err(Error::invalid("two hit attributes of an entry point"));
+                }
+                if self.stage != Stage::Intersection {
+                    let inputs = self.load_frame_words(words, |word| ray_slot(RayValue::HitAttribute, word));
+                    self.store_words(&p, &inputs)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(p)
+    }
+
+    /// Returns a pointer to the data of the shader binding table's record.
+    fn shader_record(&mut self, to: u32) -> Result<Pointer> {
+        let words = self.load_frame_words(2, |word| ray_slot(RayValue::ShaderRecord, word));
+        let address = self.join(&words, Ty::I64);
+        let mut p = self.physical_pointer(address, to);
+        if let PointerTarget::Memory(m) = &mut p.place {
+            m.readonly = true;
+        }
+        Ok(p)
+    }
+
+    fn load_frame_words(&mut self, words: u32, slot: impl Fn(u32) -> Slot) -> Flat {
+        let load = |word| {
+            let slot = self.input_slot(slot(word));
+            self.b.val(Op::LoadInput(slot, InterpolateAt::Default), &[], Ty::I32)
+        };
+        (0..words).map(load).collect()
+    }
+
+    /// Stores the incoming payload or callable data in the frame, if the shader may have changed
+    /// them.
+    pub fn store_incoming(&mut self) -> Result<()> {
+        let Some(p) = self.ray.incoming.clone() else { return Ok(()) };
+        let PointerTarget::Local(place) = &p.place else { return Ok(()) };
+        let changed = self.locals[place.local].vars.iter().any(|var| self.touched.contains(var));
+        if !changed {
+            return Ok(());
+        }
+        for (word, v) in (0..).zip(self.load_words_of(&p)?) {
+            self.b.shader.outputs.push(data_slot(word));
+            self.b.emit(Op::StoreOutput(word), &[v], &[]);
+        }
+        Ok(())
+    }
+
+    /// Translates the instructions that trace and call.
+    pub fn ray_op(&mut self, v: View<'_>) -> Result<()> {
+        match v.op {
+            op::OpTraceRayKHR => self.trace_ray(v),
+            op::OpExecuteCallableKHR => {
+                let index = self.word(v.arg(0)?)?;
+                self.call_with(Op::ExecuteCallable, Flat::from_slice(&[index]), v.arg(1)?, class::CALLABLE_DATA)
+            }
+            op::OpReportIntersectionKHR => self.report_intersection(v),
+            _ => {
+                let words = self.operand(v, 0)?;
+                let address = self.join(&words, Ty::I64);
+                self.result(v, Flat::from_slice(&[address]))
+            }
+        }
+    }
+
+    fn trace_ray(&mut self, v: View<'_>) -> Result<()> {
+        if !matches!(self.type_of(v.arg(0)?).and_then(|ty| self.s.ty(ty))?, Type::AccelerationStructure) {
+            return Err(Error::invalid("trace of something else than an acceleration structure"));
+        }
+        let structure = self.operand1(v, 0)?;
+        let mut args = self.split(structure, Ty::I32, 2);
+        for i in 1..6 {
+            args.push(self.word(v.arg(i)?)?);
+        }
+        for (i, components) in [(6, 3), (7, 1), (8, 3), (9, 1)] {
+            let floats = self.operand(v, i)?;
+            if floats.len() != components || floats.iter().any(|&x| self.b.ty(x) != Ty::F32) {
+                return Err(Error::invalid("ray of other types than floats of 32 bits"));
+            }
+            args.extend(floats);
+        }
+        self.call_with(Op::TraceRay, args, v.arg(10)?, class::RAY_PAYLOAD)
+    }
+
+    /// Returns an operand that is a word.
+    fn word(&mut self, id: u32) -> Result<Value> {
+        let v = self.scalar(id)?;
+        if self.b.ty(v) != Ty::I32 {
+            return Err(Error::invalid("operand of another type than a word").with_id(id));
+        }
+        Ok(v)
+    }
+
+    /// Emits an operation that calls shaders with the variable `data`, of the storage class `own`
+    /// or incoming.
+    fn call_with(&mut self, op: Op, mut args: Flat, data: u32, own: u32) -> Result<()> {
+        let stages: &[Stage] = match op {
+            Op::TraceRay => &[Stage::RayGeneration, Stage::ClosestHit, Stage::Miss],
+            _ => &[Stage::RayGeneration, Stage::ClosestHit, Stage::Miss, Stage::Callable],
+        };
+        if !stages.contains(&self.stage) {
+            return Err(self.misplaced("call of a shader"));
+        }
+        let incoming =
+            if own == class::RAY_PAYLOAD { class::INCOMING_RAY_PAYLOAD } else { class::INCOMING_CALLABLE_DATA };
+        let variable = self.m.def(data)?;
+        if variable.op != op::OpVariable || ![own, incoming].contains(&variable.arg(0)?) {
+            return Err(Error::invalid("payload that is no such variable").with_id(data));
+        }
+        let Val::Ptr(p) = self.get(data)? else { return Err(Error::invalid("payload that is no pointer")) };
+        let words = self.load_words_of(&p)?;
+        let types = vec![Ty::I32; words.len()];
+        args.extend(words);
+        let results = self.b.vals(op, &args, &types);
+        self.store_words(&p, &results)
+    }
+
+    fn report_intersection(&mut self, v: View<'_>) -> Result<()> {
+        if self.stage != Stage::Intersection {
+            return Err(self.misplaced("report of an intersection"));
+        }
+        let mut args = match self.ray.attribute.clone() {
+            Some(p) => self.load_words_of(&p)?,
+            None => Flat::new(),
+        };
+        let (t, kind) = (self.operand1(v, 0)?, self.word(v.arg(1)?)?);
+        if self.b.ty(t) != Ty::F32 {
+            return Err(Error::invalid("distance of another type than a float of 32 bits"));
+        }
+        args.extend([t, kind]);
+        let accepted = self.b.val(Op::ReportIntersection, &args, Ty::I32);
+        let accepted = self.bit_to_bool(accepted);
+        self.result(v, Flat::from_slice(&[accepted]))
+    }
+
+    /// Returns the number of words of a type.
+    fn words_of_type(&self, ty: u32) -> Result<u32> {
+        let words = self.s.leaf_types(ty)?.iter().map(|ty| ty.bytes().div_ceil(4).max(1)).sum();
+        if words > MAX_FRAME_WORDS {
+            return Err(Error::limit(format!("{words} words of data for shaders")));
+        }
+        Ok(words)
+    }
+
+    /// Loads a variable as words.
+    fn load_words_of(&mut self, p: &Pointer) -> Result<Flat> {
+        self.words_of_type(p.ty)?;
+        let Val::Flat(leaves) = self.load(p, false)? else { return Err(Error::invalid("payload of such a type")) };
+        let mut words = Flat::new();
+        for v in leaves {
+            words.extend(self.leaf_words(v));
+        }
+        Ok(words)
+    }
+
+    /// Stores words in a variable.
+    fn store_words(&mut self, p: &Pointer, mut words: &[Value]) -> Result<()> {
+        let mut leaves = Flat::new();
+        for ty in self.s.leaf_types(p.ty)? {
+            let count = if ty.bytes() == 8 { 2 } else { 1 };
+            let (leaf, rest) =
+                words.split_at_checked(count).ok_or_else(|| Error::internal("too few words for a variable"))?;
+            leaves.push(self.leaf_of_words(leaf, ty));
+            words = rest;
+        }
+        self.store(p, leaves, false)
+    }
+
+    fn leaf_words(&mut self, v: Value) -> Flat {
+        match self.b.ty(v) {
+            Ty::B1 => {
+                let [one, zero] = [1, 0].map(|bit| self.b.i32(bit));
+                Flat::from_slice(&[self.b.select(v, one, zero)])
+            }
+            Ty::I64 | Ty::F64 => self.split(v, Ty::I32, 2),
+            ty => {
+                let bits = self.b.cvt(Convert::Bitcast, v, ty.integer());
+                Flat::from_slice(&[self.b.cvt(Convert::UToU, bits, Ty::I32)])
+            }
+        }
+    }
+
+    fn leaf_of_words(&mut self, words: &[Value], ty: Ty) -> Value {
+        match (ty, words) {
+            (Ty::B1, &[word]) => {
+                let zero = self.b.i32(0);
+                self.b.cmp(Cmp::INe, word, zero)
+            }
+            (_, &[word]) => {
+                let bits = self.b.cvt(Convert::UToU, word, ty.integer());
+                self.b.cvt(Convert::Bitcast, bits, ty)
+            }
+            _ => self.join(words, ty),
+        }
+    }
+}

@@ -329,7 +329,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "tile::small_primitives",
         ],
     ),
-    ("rasterizer/execution", &["compute", "mem", "stage", "work_sharing::scoped_closure"]),
+    ("rasterizer/execution", &["compute", "mem", "stage", "trace::frames", "work_sharing::scoped_closure"]),
     ("rasterizer/rays", &["build::kernels", "traverse::proceed", "vec4::sse", "view"]),
     ("rasterizer/test-support", &["guard", "image", "stage"]),
     (

@@ -6,8 +6,9 @@
 //! - `mem`: memory that stages read and write; `stage`: calls of compiled stages; [`work_sharing`]:
 //!   threads, for any kind of work and several owners of work;
 //! - `worker_pool`: distribution of work whose participating threads keep state;
-//! - `compute`: dispatches.
+//! - `compute`: dispatches; [`trace`]: launches of ray tracing.
 
+pub mod trace;
 pub mod work_sharing;
 
 mod compute;

@@ -1,0 +1,109 @@
+//! Tiles of a launch over the pool.
+
+#![forbid(unsafe_code)]
+
+use super::frames::Frames;
+use super::launch::{Launch, TraceError};
+use super::tile::Tile;
+use super::traversal::Tracer;
+use crate::stage::{StageMemory, aborted};
+use crate::worker_pool::{CostHint, WorkerPool, WorkerScratch};
+use std::sync::Mutex;
+
+/// Largest number of launch ids of a tile, whose sides are powers of two.
+const TILE_IDS: u32 = 512;
+/// Width of a tile, if the launch has several rows.
+const TILE_WIDTH: u32 = 32;
+/// Number of bytes of frames of all shaders above which tiles are smaller.
+const TILE_BYTES: usize = 16 << 20;
+/// Smallest number of launch ids of a tile.
+const MIN_TILE_IDS: u32 = 32;
+/// Number of tiles between two checks of the abort flag outside of them.
+const ROUND: u64 = 1 << 20;
+
+/// The tiles of a launch.
+struct Tiling {
+    /// Launch ids per tile, in a slice.
+    tile: [u32; 2],
+    /// Number of tiles per dimension.
+    tiles: [u64; 3],
+    size: [u32; 3],
+}
+
+impl Tiling {
+    /// Cuts a launch into tiles of at most `ids` launch ids. It depends on the launch alone.
+    fn new(size: [u32; 3], ids: u32) -> Tiling {
+        let width = if size[1] > 1 { TILE_WIDTH.min(ids) } else { ids };
+        let tile = [width, ids / width];
+        let across = [0, 1].map(|i| u64::from(size[i].div_ceil(tile[i])));
+        Tiling { tile, tiles: [across[0], across[1], size[2].into()], size }
+    }
+
+    fn count(&self) -> u64 {
+        self.tiles.iter().fold(1, |product: u64, &n| product.saturating_mul(n))
+    }
+
+    /// Returns the launch ids of a tile, in rows.
+    fn ids(&self, number: u64) -> Vec<[u32; 3]> {
+        let [across, down, _] = self.tiles;
+        let z = (number / (across * down)) as u32;
+        let corner = [number % across, number / across % down];
+        let range = |i: usize| {
+            let first = corner[i] as u32 * self.tile[i];
+            first..first.saturating_add(self.tile[i]).min(self.size[i])
+        };
+        range(1).flat_map(|y| range(0).map(move |x| [x, y, z])).collect()
+    }
+}
+
+/// Returns the number of launch ids per tile, such that frames of all shaders of all launch ids
+/// take a bounded amount of memory.
+fn tile_ids<T: Tracer>(launch: &Launch<'_, T>) -> Result<u32, TraceError> {
+    let mut bytes = 0;
+    for shader in &launch.program.shaders {
+        bytes += Frames::new(shader)?.frame_bytes();
+    }
+    let mut ids = TILE_IDS;
+    while ids > MIN_TILE_IDS && bytes.saturating_mul(ids as usize) > TILE_BYTES {
+        ids /= 2;
+    }
+    Ok(ids)
+}
+
+/// Executes all launch ids. Stops early when the context's abort flag is set.
+///
+/// # Errors
+/// Returns the reason why a launch id could not be executed; the others may have been executed or
+/// not.
+pub fn trace_rays<S, T>(pool: &WorkerPool<S>, launch: &Launch<'_, T>) -> Result<(), TraceError>
+where
+    S: WorkerScratch + AsMut<StageMemory>,
+    T: Tracer,
+{
+    if launch.size.contains(&0) {
+        return Ok(());
+    }
+    let tiling = Tiling::new(launch.size, tile_ids(launch)?);
+    let error = Mutex::new(None);
+    let failed = || error.lock().map_or(true, |error| error.is_some());
+    let count = tiling.count();
+    let key = core::ptr::from_ref(launch.program).addr();
+    for start in (0..count).step_by(ROUND as usize) {
+        let tiles = (count - start).min(ROUND) as usize;
+        pool.for_each(tiles, CostHint::keyed((key, count)), |worker, scratch, i| {
+            worker.set_running(launch.running);
+            if aborted(&launch.context) || failed() {
+                return;
+            }
+            let ids = tiling.ids(start + i as u64);
+            let done = Tile::new(launch).and_then(|mut tile| tile.run(ids, scratch.as_mut()));
+            if let (Err(reason), Ok(mut error)) = (done, error.lock()) {
+                error.get_or_insert(reason);
+            }
+        });
+        if aborted(&launch.context) || failed() {
+            break;
+        }
+    }
+    error.into_inner().unwrap_or(Some(TraceError::Internal)).map_or(Ok(()), Err)
+}

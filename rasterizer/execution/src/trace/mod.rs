@@ -1,0 +1,35 @@
+//! Launches of ray tracing: wavefronts of suspended invocations, local to a tile of launch ids.
+//!
+//! A thread owns a tile. Each invocation of a shader has a frame ([`FrameInfo`]); a call of a
+//! compiled stage runs a batch of invocations up to their ends or suspension points, and the
+//! scheduler answers each of these ends: it traces, calls or continues. Waiting invocations are
+//! queued by shader and point, and the fullest queue runs next, in the order of launch ids. Which
+//! invocations share a call therefore depends on the launch alone, never on threads.
+//!
+//! Modules import only modules above them in this list:
+//!
+//! - `traversal`: the interface to the traversal of acceleration structures ([`Tracer`]);
+//! - `launch`: shaders, groups and shader binding tables of a launch;
+//! - `frames`: frames of a shader's invocations, and calls of its code;
+//! - `state`: invocations, rays and their intersections;
+//! - `tile`: queues, calls and returns; `ray`: the loop over the shaders of a ray, with `inputs`;
+//! - `dispatch`: tiles over the pool.
+//!
+//! [`FrameInfo`]: base::shader::FrameInfo
+
+mod dispatch;
+mod frames;
+mod inputs;
+mod launch;
+mod ray;
+mod state;
+#[cfg(test)]
+mod tests;
+mod tile;
+mod traversal;
+
+pub use dispatch::trace_rays;
+pub use launch::{
+    GROUP_HANDLE_BYTES, GroupHandles, Launch, ShaderGroup, ShaderTable, ShaderTables, TraceError, TraceProgram,
+};
+pub use traversal::{Intersection, IntersectionKind, RayArguments, Tracer, ray_flags};

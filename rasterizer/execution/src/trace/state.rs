@@ -1,0 +1,118 @@
+//! State of a tile: invocations, rays and their intersections.
+
+#![forbid(unsafe_code)]
+
+use super::launch::TraceError;
+use super::traversal::{Intersection, IntersectionKind, RayArguments};
+use base::shader::RayValue;
+
+/// The invocation or the ray that has started an invocation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Caller {
+    /// The launch.
+    Launch,
+    /// An invocation that executes a callable shader.
+    Invocation(u32),
+    /// A ray.
+    Trace(u32),
+}
+
+/// An invocation of a shader.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Invocation {
+    pub shader: u32,
+    pub frame: u32,
+    /// Number of the launch id in the tile.
+    pub launch: u32,
+    pub caller: Caller,
+    /// Number of invocations that this one is nested in.
+    pub depth: u32,
+    /// Point at which the invocation waits.
+    pub point: u32,
+}
+
+/// A shader to be started with a record of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Callee {
+    pub shader: u32,
+    /// Address of the record's data.
+    pub data: u64,
+}
+
+/// Values in a list whose places are used again.
+pub(super) struct Slab<V> {
+    values: Vec<Option<V>>,
+    free: Vec<u32>,
+}
+
+impl<V> Default for Slab<V> {
+    fn default() -> Self {
+        Slab { values: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<V> Slab<V> {
+    pub fn add(&mut self, value: V) -> u32 {
+        if let Some(at) = self.free.pop() {
+            self.values[at as usize] = Some(value);
+            return at;
+        }
+        base::alloc::or_unwind(base::alloc::push(&mut self.values, Some(value)));
+        self.values.len() as u32 - 1
+    }
+    pub fn remove(&mut self, at: u32) -> Option<V> {
+        let value = self.values.get_mut(at as usize)?.take()?;
+        base::alloc::or_unwind(base::alloc::push(&mut self.free, at));
+        Some(value)
+    }
+    pub fn get(&self, at: u32) -> Result<&V, TraceError> {
+        self.values.get(at as usize).and_then(Option::as_ref).ok_or(TraceError::Internal)
+    }
+    pub fn get_mut(&mut self, at: u32) -> Result<&mut V, TraceError> {
+        self.values.get_mut(at as usize).and_then(Option::as_mut).ok_or(TraceError::Internal)
+    }
+}
+
+/// Words of a hit attribute.
+pub(super) type Attribute = [u32; RayValue::HitAttribute.words() as usize];
+
+/// `HitKindBackFacingTriangleKHR` and `HitKindFrontFacingTriangleKHR`.
+const TRIANGLE_KINDS: [u32; 2] = [0xff, 0xfe];
+
+/// An intersection, and what an intersection shader has said about it.
+#[derive(Clone, Copy)]
+pub(super) struct Hit {
+    pub intersection: Intersection,
+    pub kind: u32,
+    pub attribute: Attribute,
+}
+
+impl Hit {
+    /// Returns the values of a triangle; a box has none yet.
+    pub fn new(intersection: Intersection) -> Hit {
+        let mut attribute = Attribute::default();
+        let triangle = intersection.kind == IntersectionKind::Triangle;
+        if triangle {
+            attribute[..2].copy_from_slice(&intersection.barycentrics.map(f32::to_bits));
+        }
+        let kind = if triangle { TRIANGLE_KINDS[usize::from(intersection.front_facing)] } else { 0 };
+        Hit { intersection, kind, attribute }
+    }
+}
+
+/// A ray that is being traced.
+pub(super) struct Trace<R> {
+    /// The invocation that waits for the ray.
+    pub caller: u32,
+    pub ray: RayArguments,
+    pub sbt_offset: u32,
+    pub sbt_stride: u32,
+    pub miss_index: u32,
+    pub traversal: R,
+    /// The intersection about which the current any-hit, closest-hit or intersection shader is.
+    pub hit: Option<Hit>,
+    /// Hit kind and attribute of the committed intersection, if it is in a box.
+    pub reported: Option<(u32, Attribute)>,
+    /// The intersection shader's invocation that waits for an any-hit shader.
+    pub reporter: Option<u32>,
+}

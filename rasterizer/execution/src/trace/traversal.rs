@@ -1,0 +1,101 @@
+//! Interface of the scheduler to the traversal of acceleration structures.
+
+#![forbid(unsafe_code)]
+
+/// Flags of a ray (`RayFlags` of SPIR-V) that the scheduler obeys.
+pub mod ray_flags {
+    /// The first accepted intersection ends the traversal.
+    pub const TERMINATE_ON_FIRST_HIT: u32 = 0x4;
+    /// No closest-hit shader runs.
+    pub const SKIP_CLOSEST_HIT_SHADER: u32 = 0x8;
+}
+
+/// A ray to be traced.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RayArguments {
+    /// Device address of the top-level structure.
+    pub structure: u64,
+    /// `RayFlags`.
+    pub flags: u32,
+    /// Mask of instances.
+    pub cull_mask: u32,
+    /// Origin in the world.
+    pub origin: [f32; 3],
+    /// Start of the interval.
+    pub t_min: f32,
+    /// Direction in the world.
+    pub direction: [f32; 3],
+    /// End of the interval.
+    pub t_max: f32,
+}
+
+/// Kind of an intersection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IntersectionKind {
+    /// A triangle.
+    Triangle,
+    /// A box as a candidate, or the intersection that a shader has reported in it.
+    Aabb,
+}
+
+/// An intersection of a ray.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Intersection {
+    /// Kind of the intersection.
+    pub kind: IntersectionKind,
+    /// Distance; that of a candidate box has no meaning.
+    pub t: f32,
+    /// Weights of a triangle's second and third vertex.
+    pub barycentrics: [f32; 2],
+    /// True if the front of a triangle is hit.
+    pub front_facing: bool,
+    /// True if no any-hit shader decides about it.
+    pub opaque: bool,
+    /// Index of the instance in the top-level structure.
+    pub instance: u32,
+    /// Custom index of the instance.
+    pub custom_index: u32,
+    /// Shader binding table record offset of the instance.
+    pub sbt_offset: u32,
+    /// Index of the geometry.
+    pub geometry: u32,
+    /// Index of the primitive in its geometry.
+    pub primitive: u32,
+    /// Vertices of a triangle in object space.
+    pub vertices: [[f32; 3]; 3],
+}
+
+/// The traversal of rays.
+pub trait Tracer: Sync {
+    /// The state of a ray's traversal.
+    type Traversal;
+
+    /// Begins the traversal of a ray.
+    fn begin(&self, ray: &RayArguments) -> Self::Traversal;
+
+    /// Continues up to the next candidate about which a shader decides, and returns it; returns
+    /// `None` when the traversal has ended.
+    fn proceed(&self, traversal: &mut Self::Traversal) -> Option<Intersection>;
+
+    /// Commits the candidate, which is a triangle.
+    fn confirm(&self, traversal: &mut Self::Traversal);
+
+    /// Commits an intersection in the candidate's box at a distance; returns false if it lies
+    /// outside of the remaining interval.
+    fn generate(&self, traversal: &mut Self::Traversal, t: f32) -> bool;
+
+    /// Ends the traversal, so that `proceed` returns `None` from now on.
+    fn terminate(&self, traversal: &mut Self::Traversal);
+
+    /// Returns the end of the remaining interval.
+    fn t_max(&self, traversal: &Self::Traversal) -> f32;
+
+    /// Returns the closest committed intersection.
+    fn committed(&self, traversal: &Self::Traversal) -> Option<Intersection>;
+
+    /// Returns the transform of an intersection's instance from object to world, by rows.
+    fn object_to_world(&self, traversal: &Self::Traversal, hit: &Intersection) -> [f32; 12];
+
+    /// Returns the transform of an intersection's instance from world to object, by rows.
+    fn world_to_object(&self, traversal: &Self::Traversal, hit: &Intersection) -> [f32; 12];
+}

@@ -216,6 +216,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::cmd_transfer",
             "entry::cmd_transform_feedback",
             "entry::command_buffer",
+            "entry::deferred_operation",
             "entry::descriptor",
             "entry::descriptor_buffer",
             "entry::descriptor_heap",

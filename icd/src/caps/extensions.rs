@@ -298,6 +298,7 @@ extensions! {
     VK_KHR_device_fault, YES;
     VK_EXT_device_fault, YES;
     VK_KHR_pipeline_executable_properties, YES;
+    VK_KHR_deferred_host_operations, YES;
     VK_KHR_pipeline_library, YES;
     VK_EXT_graphics_pipeline_library, YES;
     VK_EXT_subgroup_size_control, YES;

@@ -13,6 +13,7 @@ pub mod cmd_state;
 pub mod cmd_transfer;
 pub mod cmd_transform_feedback;
 pub mod command_buffer;
+pub mod deferred_operation;
 pub mod descriptor;
 pub mod descriptor_buffer;
 pub mod descriptor_heap;

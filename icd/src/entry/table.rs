@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Requirement};
 
 /// Tables of all families.
-pub static TABLES: [&[CommandRow]; 30] = [
+pub static TABLES: [&[CommandRow]; 31] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -16,6 +16,7 @@ pub static TABLES: [&[CommandRow]; 30] = [
     descriptor::COMMANDS,
     descriptor_buffer::COMMANDS,
     descriptor_heap::COMMANDS,
+    deferred_operation::COMMANDS,
     pipeline::COMMANDS,
     pipeline_binary::COMMANDS,
     pipeline_executable::COMMANDS,

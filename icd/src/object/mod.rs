@@ -9,6 +9,7 @@ pub mod bound_shaders;
 #[cfg(test)]
 mod bound_shaders_tests;
 pub mod buffer;
+pub mod deferred_operation;
 pub mod descriptor;
 pub mod descriptor_buffer;
 pub mod descriptor_heap;
@@ -64,6 +65,7 @@ crate::ffi::handle::objects! { Object:
     render_pass::RenderPass => RenderPass,
     render_pass::Framebuffer => Framebuffer,
     query::QueryPool => QueryPool,
+    deferred_operation::DeferredOperation => DeferredOperationKHR,
     sync::Event => Event,
     semaphore::Fence => Fence,
     semaphore::Semaphore => Semaphore,

@@ -206,7 +206,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_KHR_ray_tracing_pipeline", RAYS),
     ("VK_KHR_acceleration_structure", RAYS),
     ("VK_KHR_ray_query", RAYS),
-    ("VK_KHR_deferred_host_operations", RAYS),
     ("VK_KHR_fragment_shading_rate", RATE),
     ("VK_EXT_physical_device_drm", "a CPU has no device node"),
     ("VK_EXT_image_compression_control", "images are not compressed"),

@@ -26,6 +26,7 @@ mod buffer_addresses;
 mod command_inheritance;
 mod conformance;
 mod debug;
+mod deferred_operations;
 mod descriptor_limits;
 mod device_address_commands;
 mod device_group;

@@ -98,6 +98,9 @@ commands! {
         vkCmdBindVertexBuffers2EXT vkCmdSetDepthTestEnableEXT vkCmdSetDepthWriteEnableEXT
         vkCmdSetDepthCompareOpEXT vkCmdSetDepthBoundsTestEnableEXT vkCmdSetStencilTestEnableEXT
         vkCmdSetStencilOpEXT;
+    [Ext(E::VK_KHR_deferred_host_operations)]: vkCreateDeferredOperationKHR
+        vkDestroyDeferredOperationKHR vkGetDeferredOperationMaxConcurrencyKHR
+        vkGetDeferredOperationResultKHR vkDeferredOperationJoinKHR;
     [Ext(E::VK_KHR_pipeline_executable_properties)]: vkGetPipelineExecutablePropertiesKHR
         vkGetPipelineExecutableStatisticsKHR vkGetPipelineExecutableInternalRepresentationsKHR;
     [Ext(E::VK_EXT_host_image_copy)]: vkCopyMemoryToImageEXT vkCopyImageToMemoryEXT

@@ -262,6 +262,7 @@ registry_facts! {
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_KHR_pipeline_executable_properties 1 Device None
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
+    VK_KHR_deferred_host_operations 4 Device None [];
     VK_KHR_pipeline_library 1 Device None [];
     VK_EXT_graphics_pipeline_library 1 Device None
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]),

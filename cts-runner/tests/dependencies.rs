@@ -194,6 +194,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
         &[
             "shader_compiler::heap_table",
             "shader_compiler::helpers",
+            "shader_compiler::ray_query",
             "shader_compiler::set_memory",
             "shader_compiler::tiered",
             "caps::build_id",

@@ -7,6 +7,7 @@ use super::heap::Heaps;
 use super::helper::HelperTable;
 use super::layout::layout;
 use crate::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
+use core::ffi::c_void;
 use core::sync::atomic::AtomicU32;
 use std::sync::Arc;
 
@@ -43,6 +44,9 @@ pub struct ShaderContext {
     pub addresses: AddressSpace,
     /// The descriptor heaps.
     pub heaps: Heaps,
+    /// The device's table of live acceleration structures, which only helpers read; null if there
+    /// is none.
+    pub structures: *const c_void,
 }
 
 /// The resolved dynamic buffers (offset added, range cut to the buffer's end) of all sets. Copies
@@ -93,5 +97,6 @@ layout!(ShaderContext {
     helpers,
     addresses,
     heaps,
+    structures,
 });
 layout!(DynamicBuffers { sets, list });

@@ -62,6 +62,14 @@ pub struct ImageDescriptor {
     pub sampler: *const Sampler,
 }
 
+/// A descriptor of an acceleration structure. Descriptor buffers and heaps have the same bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AccelerationStructureDescriptor {
+    /// Device address of the structure; 0 for none. Helpers accept any number.
+    pub address: u64,
+}
+
 // SAFETY: a descriptor is two plain values. The icd keeps the memory at its addresses alive while a
 // submission can use it.
 unsafe impl Send for BufferDescriptor {}
@@ -82,3 +90,4 @@ const _: () = assert!(size_of::<ImageDescriptor>() == DESCRIPTOR_SIZE);
 layout!(SetHeader { variable_count, _pad });
 layout!(BufferDescriptor { address, range });
 layout!(ImageDescriptor { view, sampler });
+layout!(AccelerationStructureDescriptor { address });

@@ -3,6 +3,7 @@
 
 use super::image::{ImageArgs, ImageView, Sampler};
 use super::layout::{Hash, Layout};
+use super::ray_query::RayArguments;
 use core::ffi::c_void;
 use core::mem::offset_of;
 
@@ -104,6 +105,22 @@ helpers! {
     EndAtomics = end_atomics(table: *mut c_void);
     /// Returns a monotonic time in nanoseconds.
     Clock = clock(out: *mut u64);
+    /// Initializes the ray query of each lane that has a bit in `lanes`. `queries`, here and in the
+    /// other helpers of ray queries, has [`super::MAX_LANES`] addresses, of which only those of
+    /// such lanes are used; the bytes there may be anything that helpers have stored, or 0.
+    RayQueryInitialize = ray_query_initialize(context: *const c_void, queries: *const u64, arguments: *const RayArguments, lanes: u32);
+    /// Proceeds with the ray query of each lane in `lanes`; a result is 1 if there is a candidate
+    /// that the shader has to decide about, and 0 if the traversal is complete.
+    RayQueryProceed = ray_query_proceed(context: *const c_void, queries: *const u64, results: *mut u32, lanes: u32);
+    /// Commits the candidate triangle of each lane in `lanes`.
+    RayQueryConfirm = ray_query_confirm(context: *const c_void, queries: *const u64, lanes: u32);
+    /// Commits an intersection with the candidate box of each lane in `lanes` at a distance.
+    RayQueryGenerate = ray_query_generate(context: *const c_void, queries: *const u64, t: *const f32, lanes: u32);
+    /// Ends the traversal of each lane in `lanes`.
+    RayQueryTerminate = ray_query_terminate(context: *const c_void, queries: *const u64, lanes: u32);
+    /// Reads from the ray query of each lane in `lanes`. `getter` is a word of
+    /// [`super::RayGetter::word`], and `results` is `[component][super::MAX_LANES]`.
+    RayQueryGet = ray_query_get(context: *const c_void, queries: *const u64, getter: u32, results: *mut u32, lanes: u32);
 }
 
 impl Helper {

@@ -2,6 +2,7 @@
 //! of the names, offsets and layouts of its fields. A struct with a field that is not listed does
 //! not compile, nor does a field of a type without a layout.
 
+use core::ffi::c_void;
 use core::sync::atomic::AtomicU32;
 use std::sync::Arc;
 
@@ -120,7 +121,7 @@ macro_rules! plain {
     };
 }
 
-plain! { u8 u16 u32 u64 i32 f32 AtomicU32 }
+plain! { c_void u8 u16 u32 u64 i32 f32 AtomicU32 }
 
 impl<T: Layout, const N: usize> Layout for [T; N] {
     const HASH: u64 = Hash::new("array").number(N as u64).number(T::HASH).finish();

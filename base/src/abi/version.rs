@@ -5,9 +5,12 @@
 
 use super::address::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL};
 use super::context::ShaderContext;
-use super::descriptor::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor, SET_HEADER, SetHeader};
+use super::descriptor::{
+    AccelerationStructureDescriptor, BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor, SET_HEADER, SetHeader,
+};
 use super::image::{ImageArgs, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE};
 use super::layout::{Hash, Layout};
+use super::ray_query::{RAY_COMMITTED, RAY_QUERY_ALIGN, RAY_QUERY_BYTES, RayArguments, RayGetter};
 use super::slots::SlotLayout;
 use super::stage::{BatchKind, RectangleBatch};
 
@@ -27,6 +30,12 @@ pub const VERSION: u64 = {
         .number(SetHeader::HASH)
         .number(BufferDescriptor::HASH)
         .number(ImageDescriptor::HASH)
+        .number(AccelerationStructureDescriptor::HASH)
+        .number(RayArguments::HASH)
+        .number(RayGetter::HASH)
+        .number(RAY_QUERY_BYTES as u64)
+        .number(RAY_QUERY_ALIGN as u64)
+        .number(RAY_COMMITTED as u64)
         .number(ImageArgs::HASH)
         .number(DESCRIPTOR_SIZE as u64)
         .number(SET_HEADER as u64)

@@ -155,6 +155,7 @@ fn run_nothing(code: &TieredCode) {
         helpers: &helpers,
         addresses: base::abi::AddressSpace::EMPTY,
         heaps: base::abi::Heaps::NONE,
+        structures: std::ptr::null(),
     };
     let mut batch = VertexBatch {
         header: BatchHeader { scratch: std::ptr::null_mut(), sink: std::ptr::null_mut() },

@@ -34,6 +34,7 @@ fn execute(program: &Program, stage: &CompiledStage) -> Vec<u8> {
         device_index: 0,
         addresses: AddressSpace::EMPTY,
         heaps: base::abi::Heaps::NONE,
+        structures: std::ptr::null(),
         abort: &ABORT,
         helpers: &HELPERS,
     };

@@ -1,6 +1,8 @@
 //! Harness that runs emitted stages on contexts and batches made by hand.
 #![allow(dead_code, reason = "each test binary uses its own part of the harness")]
 
+mod ray_query;
+
 use base::abi::*;
 use base::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use base::shader::*;
@@ -266,6 +268,12 @@ pub static HELPERS: HelperTable = HelperTable {
     combine_atomics: base::deferred_atomics::combine_atomics,
     end_atomics: base::deferred_atomics::end_atomics,
     clock,
+    ray_query_initialize: ray_query::initialize,
+    ray_query_proceed: ray_query::proceed,
+    ray_query_confirm: ray_query::confirm,
+    ray_query_generate: ray_query::generate,
+    ray_query_terminate: ray_query::terminate,
+    ray_query_get: ray_query::get,
 };
 
 /// Memory aligned to 64 bytes.
@@ -331,6 +339,7 @@ impl Environment {
             device_index: 0,
             addresses: AddressSpace::EMPTY,
             heaps: base::abi::Heaps::NONE,
+            structures: core::ptr::null(),
             abort: &*abort,
             helpers: &HELPERS,
         });

@@ -40,6 +40,11 @@ uncalled! {
     no_centroids(*const c_void, u32, *mut f32);
     no_chunks(*const ImageView, *const Sampler, *mut ImageArgs, *const f32, *mut u32, u32);
     no_clock(*mut u64);
+    no_ray_query_initialize(*const c_void, *const u64, *const RayArguments, u32);
+    no_ray_query_proceed(*const c_void, *const u64, *mut u32, u32);
+    no_ray_query_end(*const c_void, *const u64, u32);
+    no_ray_query_generate(*const c_void, *const u64, *const f32, u32);
+    no_ray_query_get(*const c_void, *const u64, u32, *mut u32, u32);
 }
 
 static HELPERS: HelperTable = HelperTable {
@@ -53,6 +58,12 @@ static HELPERS: HelperTable = HelperTable {
     combine_atomics: base::deferred_atomics::combine_atomics,
     end_atomics: base::deferred_atomics::end_atomics,
     clock: no_clock,
+    ray_query_initialize: no_ray_query_initialize,
+    ray_query_proceed: no_ray_query_proceed,
+    ray_query_confirm: no_ray_query_end,
+    ray_query_generate: no_ray_query_generate,
+    ray_query_terminate: no_ray_query_end,
+    ray_query_get: no_ray_query_get,
 };
 
 /// Returns a context without resources, with this abort flag.
@@ -69,6 +80,7 @@ pub fn context_with(abort: &'static AtomicU32) -> Arc<ShaderContext> {
         device_index: 0,
         addresses: AddressSpace::EMPTY,
         heaps: base::abi::Heaps::NONE,
+        structures: core::ptr::null(),
         abort,
         helpers: &HELPERS,
     })

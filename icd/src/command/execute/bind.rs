@@ -165,6 +165,7 @@ impl BindPointState {
             device_index: 0,
             addresses: device.heap.addresses(),
             heaps: self.heaps(device),
+            structures: std::ptr::null(),
             abort: &device.abort,
             helpers: &device.helpers,
         };

@@ -29,6 +29,8 @@ pub enum DescriptorKind {
     InputAttachment,
     /// Inline uniform block: its `count` bytes are in the set memory itself at `offset`.
     InlineUniformBlock,
+    /// Acceleration structure: its 64-bit device address (`abi::AccelerationStructureDescriptor`).
+    AccelerationStructure,
     /// Mutable descriptor of the last written type, which is neither a dynamic buffer nor an inline
     /// uniform block.
     Mutable,

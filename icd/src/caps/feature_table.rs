@@ -424,6 +424,11 @@ features! {
     extendedFlags, YES;
     inheritedViewportScissor2D, YES;
     commandBufferInheritance, YES;
+    accelerationStructure, YES;
+    accelerationStructureCaptureReplay, YES;
+    accelerationStructureIndirectBuild, YES;
+    accelerationStructureHostCommands, YES;
+    descriptorBindingAccelerationStructureUpdateAfterBind, YES;
 }
 
 include!("generated/features.rs");

@@ -1,5 +1,6 @@
 //! Format and image-format queries, all derived from the table of `base::format`.
 
+use super::extensions::Extension;
 use super::features::Feature;
 use super::limits::{LIMITS, SAMPLE_COUNTS};
 use super::{modifiers, newer};
@@ -27,12 +28,36 @@ pub fn format_properties(format: vk::Format) -> vk::FormatProperties {
     if Feature::samplerFilterMinmax.row().support.is_yes() && has_minmax(row, optimal) {
         optimal |= Features::SAMPLED_IMAGE_FILTER_MINMAX;
     }
+    let mut buffer = Features::from_raw(info.buffer_features);
+    if Extension::VK_KHR_acceleration_structure.is_advertised() && STRUCTURE_VERTICES.contains(&format) {
+        buffer |= Features::ACCELERATION_STRUCTURE_VERTEX_BUFFER_KHR;
+    }
     vk::FormatProperties {
         linear_tiling_features: if info.layout == Layout::DepthStencil { Features::empty() } else { optimal },
         optimal_tiling_features: optimal,
-        buffer_features: Features::from_raw(info.buffer_features),
+        buffer_features: buffer,
     }
 }
+
+/// Formats of vertices from which acceleration structures are built: the required ones, and further
+/// ones whose texels are decoded to numbers of 32 bits.
+const STRUCTURE_VERTICES: [vk::Format; 15] = [
+    vk::Format::R32G32_SFLOAT,
+    vk::Format::R32G32B32_SFLOAT,
+    vk::Format::R32G32B32A32_SFLOAT,
+    vk::Format::R16G16_SFLOAT,
+    vk::Format::R16G16B16A16_SFLOAT,
+    vk::Format::R16G16_SNORM,
+    vk::Format::R16G16B16A16_SNORM,
+    vk::Format::R16G16_UNORM,
+    vk::Format::R16G16B16A16_UNORM,
+    vk::Format::R8G8_SNORM,
+    vk::Format::R8G8B8A8_SNORM,
+    vk::Format::R8G8_UNORM,
+    vk::Format::R8G8B8A8_UNORM,
+    vk::Format::A2B10G10R10_UNORM_PACK32,
+    vk::Format::A2B10G10R10_SNORM_PACK32,
+];
 
 /// Returns true if minimum and maximum filters are supported, which need an order on texels:
 /// filterable colour and depth have one.

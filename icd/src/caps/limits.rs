@@ -31,6 +31,13 @@ pub const MAX_ALLOCATION_SIZE: u64 = 1 << 46;
 pub const MAX_INDIRECT_PIPELINES: u32 = 1 << 16;
 /// Largest number of shader objects of an execution set (`maxIndirectShaderObjectCount`).
 pub const MAX_INDIRECT_SHADERS: u32 = 1 << 16;
+/// Largest number of geometries of a bottom-level acceleration structure (`maxGeometryCount`):
+/// their indices have 24 bits.
+pub const MAX_GEOMETRIES: u64 = (1 << 24) - 1;
+/// Largest number of instances of a top-level acceleration structure (`maxInstanceCount`).
+pub const MAX_INSTANCES: u64 = (1 << 24) - 1;
+/// Largest number of primitives of a bottom-level acceleration structure (`maxPrimitiveCount`).
+pub const MAX_PRIMITIVES: u64 = (1 << 29) - 1;
 /// Largest number of sequences of generated commands (`maxIndirectSequenceCount`).
 pub const MAX_INDIRECT_SEQUENCES: u32 = 1 << 20;
 /// Largest number of tokens of a layout of generated commands (`maxIndirectCommandsTokenCount`). A

@@ -551,6 +551,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
                 &mut p.storage_buffer_descriptor_size,
                 &mut p.robust_storage_buffer_descriptor_size,
                 &mut p.input_attachment_descriptor_size,
+                &mut p.acceleration_structure_descriptor_size,
             ] {
                 *size = DESCRIPTOR_SIZE;
             }
@@ -559,6 +560,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
                 &mut p.image_capture_replay_descriptor_data_size,
                 &mut p.image_view_capture_replay_descriptor_data_size,
                 &mut p.sampler_capture_replay_descriptor_data_size,
+                &mut p.acceleration_structure_capture_replay_descriptor_data_size,
             ] {
                 *size = CAPTURED_DATA;
             }
@@ -603,6 +605,17 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.supported_indirect_commands_shader_stages_shader_binding = ALL_STAGES;
             p.device_generated_commands_transform_feedback = vk::TRUE;
             p.device_generated_commands_multi_draw_indirect_count = vk::TRUE;
+        };
+        PhysicalDeviceAccelerationStructurePropertiesKHR => |p| {
+            p.max_geometry_count = limits::MAX_GEOMETRIES;
+            p.max_instance_count = limits::MAX_INSTANCES;
+            p.max_primitive_count = limits::MAX_PRIMITIVES;
+            let most = LIMITS.max_per_stage_resources;
+            p.max_per_stage_descriptor_acceleration_structures = most;
+            p.max_per_stage_descriptor_update_after_bind_acceleration_structures = most;
+            p.max_descriptor_set_acceleration_structures = most;
+            p.max_descriptor_set_update_after_bind_acceleration_structures = most;
+            p.min_acceleration_structure_scratch_offset_alignment = 1;
         };
         PhysicalDeviceFaultPropertiesKHR => |p| p.max_device_fault_count = MAX_FAULT_REPORTS;
         PhysicalDeviceMaintenance10PropertiesKHR => |p| {

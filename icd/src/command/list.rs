@@ -3,6 +3,8 @@
 #![forbid(unsafe_code)]
 
 use super::CommandList;
+use super::structures::StructureBuild;
+use crate::object::acceleration_structure::AccelerationStructure;
 use crate::object::bind_point::BindPoint;
 use crate::object::buffer::Buffer;
 use crate::object::descriptor::SetLayout;
@@ -237,6 +239,22 @@ pub enum Command {
         query: u32,
     },
     CopyQueryPoolResults(Box<CopyQueryPoolResults>),
+
+    // Acceleration structures.
+    BuildAccelerationStructures(Vec<StructureBuild>),
+    CopyAccelerationStructure {
+        src: Arc<AccelerationStructure>,
+        dst: Arc<AccelerationStructure>,
+    },
+    CopyAccelerationStructureToMemory {
+        src: Arc<AccelerationStructure>,
+        dst: u64,
+    },
+    CopyMemoryToAccelerationStructure {
+        src: u64,
+        dst: Arc<AccelerationStructure>,
+    },
+    WriteAccelerationStructuresProperties(Box<WriteAccelerationStructuresProperties>),
 }
 
 /// Parameters of `vkCmdBindShadersEXT` for one bind point.
@@ -397,6 +415,14 @@ impl Command {
                 | ClearAttachments { .. }
         )
     }
+}
+
+/// Parameters of `vkCmdWriteAccelerationStructuresPropertiesKHR`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct WriteAccelerationStructuresProperties {
+    pub structures: Vec<Arc<AccelerationStructure>>,
+    pub pool: Arc<QueryPool>,
+    pub first: u32,
 }
 
 /// Parameters of `vkCmdCopyQueryPoolResults`.

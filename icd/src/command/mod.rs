@@ -11,6 +11,7 @@ pub mod bounds;
 pub mod execute;
 mod implicit;
 mod list;
+pub mod structures;
 pub mod transfer;
 
 pub use list::*;

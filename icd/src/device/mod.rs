@@ -15,6 +15,7 @@ use crate::ffi::handle::{OwnedDispatchable, objects};
 use crate::object::descriptor_buffer::DescriptorNames;
 use crate::object::descriptor_heap::DescriptorHeaps;
 use crate::object::implicit::ImplicitImages;
+use crate::object::live_structures::LiveStructures;
 use crate::object::memory::Heap;
 use crate::object::program::Linker;
 use crate::object::query::Query;
@@ -22,6 +23,7 @@ use crate::object::shared_layouts::SharedLayouts;
 use crate::object::sync::Sync;
 use crate::shader_compiler::compiler::Compiler;
 use crate::shader_compiler::inspect::ExecutableCache;
+use crate::shader_compiler::ray_query::Structures;
 use crate::shader_compiler::tiered::Policy;
 use ash::vk;
 use base::abi::HelperTable;
@@ -71,6 +73,10 @@ pub struct Device {
     pub descriptor_names: DescriptorNames,
     /// Objects of descriptors in heaps; `None` if descriptor heaps are not enabled.
     pub heaps: Option<DescriptorHeaps>,
+    /// Live acceleration structures.
+    pub live_structures: Arc<LiveStructures>,
+    /// Access to the live structures, for helpers of generated code and for builds.
+    pub structures: Structures,
     /// Handles of `queues`.
     queue_handles: OnceLock<Box<[OwnedDispatchable<QueueRef>]>>,
 }
@@ -107,6 +113,7 @@ impl Device {
         let queues: Box<[Arc<Queue>]> = places.enumerate().map(queue).collect();
         let engine = Arc::new(Engine::new(crate::caps::thread_count()));
         let compiler = Compiler::new(instance.messages.clone(), engine.clone(), Policy::from_env());
+        let live_structures = Arc::new(LiveStructures::new(physical.heap.clone()));
         let device = Arc::new(Device {
             instance,
             heap: physical.heap.clone(),
@@ -125,6 +132,8 @@ impl Device {
             descriptor_names: DescriptorNames::new(extensions.has(Extension::VK_EXT_descriptor_buffer)),
             faults: Faults::new(FAULT_EXTENSIONS.iter().any(|e| extensions.has(*e))),
             extensions,
+            structures: Structures::new(live_structures.clone()),
+            live_structures,
             queue_handles: OnceLock::new(),
         });
         let place = |queue: &Arc<Queue>| QueueRef { device: Arc::downgrade(&device), queue: queue.clone() };

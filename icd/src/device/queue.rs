@@ -81,6 +81,8 @@ pub struct Queue {
     spin: AdaptiveSpin,
     /// Work that the worker currently executes, for the watchdog.
     pub watched: WatchedQueue,
+    /// Builder of acceleration structures.
+    pub builder: Mutex<rays::Builder>,
     /// State that a command buffer leaves to the next one, whose type only their executor knows.
     pub inherited: Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -106,6 +108,7 @@ impl Queue {
             stopping: AtomicBool::new(false),
             spin: AdaptiveSpin::default(),
             watched: WatchedQueue::new(number),
+            builder: Mutex::default(),
             inherited: Mutex::default(),
         }
     }

@@ -83,6 +83,7 @@ unsafe fn packed_descriptor(
             T::STORAGE_TEXEL_BUFFER => buffer(info.data.p_storage_texel_buffer),
             T::UNIFORM_BUFFER => buffer(info.data.p_uniform_buffer),
             T::STORAGE_BUFFER => buffer(info.data.p_storage_buffer),
+            T::ACCELERATION_STRUCTURE_KHR => PackedDescriptor::buffer(kind, info.data.acceleration_structure, 0, None),
             _ => return None,
         })
     }

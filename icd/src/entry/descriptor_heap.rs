@@ -13,6 +13,7 @@ use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Requirement, ext, row};
 use crate::object::descriptor_heap::{DescriptorHeaps, HeapKind, HeapView, ViewKey};
+use crate::object::descriptor_update::structure_descriptor;
 use crate::object::image::format_of;
 use crate::object::sampler::{Sampler, SamplerYcbcrConversion};
 use base::abi::DESCRIPTOR_SIZE;
@@ -61,6 +62,11 @@ unsafe fn packed_descriptor(
             // SAFETY: `info` is valid, and this type has a range.
             let range = unsafe { *info.data.cast::<vk::DeviceAddressRangeKHR>() };
             [range.address, range.size]
+        }
+        T::ACCELERATION_STRUCTURE_KHR => {
+            // SAFETY: `info` is valid, and this type has the range of a structure.
+            let range = unsafe { *info.data.cast::<vk::DeviceAddressRangeKHR>() };
+            structure_descriptor(range.address)
         }
         T::UNIFORM_TEXEL_BUFFER | T::STORAGE_TEXEL_BUFFER => {
             // SAFETY: `info` is valid, and this type has a description of texels.

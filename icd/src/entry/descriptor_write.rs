@@ -3,6 +3,7 @@
 
 use crate::ffi::handle::get;
 use crate::ffi::pointer::find;
+use crate::object::acceleration_structure::AccelerationStructure;
 use crate::object::buffer::{Buffer, BufferView};
 use crate::object::descriptor_pool::DescriptorSet;
 use crate::object::descriptor_update::{DescriptorSource, UpdateTemplate, write};
@@ -56,6 +57,12 @@ impl DescriptorSource for RawElements {
         // SAFETY: the handle is not null, so it is live by the type's invariant.
         (!sampler.is_null()).then(|| unsafe { get::<Sampler>(sampler) })
     }
+    fn structure(&self, i: u32) -> u64 {
+        let structure: vk::AccelerationStructureKHR = self.element(i);
+        // SAFETY: the handle is not null, so it is live by the type's invariant.
+        let address = |structure| unsafe { get::<AccelerationStructure>(structure) }.memory().address as u64;
+        if structure.is_null() { 0 } else { address(structure) }
+    }
     fn bytes(&self) -> &[u8] {
         // SAFETY: the bytes are valid by the type's invariant.
         unsafe { crate::ffi::pointer::slice(self.data, self.count) }
@@ -72,6 +79,14 @@ pub unsafe fn elements_of(w: &vk::WriteDescriptorSet<'_>) -> (RawElements, u32) 
             // SAFETY: `w` is valid with its chain, as the `# Safety` section demands.
             let block = unsafe { find::<vk::WriteDescriptorSetInlineUniformBlock<'_>>(w.p_next) };
             block.map_or((std::ptr::null(), 1, 0), |b| (b.p_data.cast(), 1, b.data_size))
+        }
+        vk::DescriptorType::ACCELERATION_STRUCTURE_KHR => {
+            // SAFETY: `w` is valid with its chain, as the `# Safety` section demands.
+            let list = unsafe { find::<vk::WriteDescriptorSetAccelerationStructureKHR<'_>>(w.p_next) };
+            list.map_or((std::ptr::null(), 0, 0), |list| {
+                let stride = size_of::<vk::AccelerationStructureKHR>();
+                (list.p_acceleration_structures.cast(), stride, list.acceleration_structure_count)
+            })
         }
         vk::DescriptorType::UNIFORM_TEXEL_BUFFER | vk::DescriptorType::STORAGE_TEXEL_BUFFER => {
             (w.p_texel_buffer_view.cast::<u8>(), size_of::<vk::BufferView>(), w.descriptor_count)

@@ -5,7 +5,8 @@
 //! → `cmd_copy_buffer`) → `Command::CopyBuffer` → `execute/…copy_buffer`. Handles are in the
 //! application's memory if it gives an allocator (`ffi::handle`).
 
-pub mod calibration;
+pub mod acceleration_structure;
+mod calibration;
 pub mod cmd_address;
 pub mod cmd_draw;
 pub mod cmd_extended_state;

@@ -12,7 +12,7 @@ use crate::ffi::handle::{self, dispatchable, get, optional, share};
 use crate::ffi::pointer::{find, find_mut, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, V1_0, V1_1, V1_2, V1_3, V1_4, ext, row};
-use crate::object::buffer::{Buffer, BufferView};
+use crate::object::buffer::{Buffer, BufferView, MAX_BUFFER_SIZE};
 use crate::object::descriptor_buffer::DescriptorName;
 use crate::object::image::{Image, ImageView, format_of};
 use crate::object::memory::Memory;
@@ -147,9 +147,6 @@ pub const COMMANDS: &[CommandRow] = &[
         vkResetQueryPoolEXT: ext("VK_EXT_host_query_reset")
     ),
 ];
-
-/// Upper bound of the size of a buffer in bytes, exclusive.
-const MAX_BUFFER_SIZE: u64 = 1 << 47;
 
 /// Longest time for which an allocation without free memory waits for submissions whose end
 /// releases memory that was freed meanwhile.

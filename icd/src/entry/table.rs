@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Requirement};
 
 /// Tables of all families.
-pub static TABLES: [&[CommandRow]; 31] = [
+pub static TABLES: [&[CommandRow]; 32] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -17,6 +17,7 @@ pub static TABLES: [&[CommandRow]; 31] = [
     descriptor_buffer::COMMANDS,
     descriptor_heap::COMMANDS,
     deferred_operation::COMMANDS,
+    acceleration_structure::COMMANDS,
     pipeline::COMMANDS,
     pipeline_binary::COMMANDS,
     pipeline_executable::COMMANDS,

@@ -9,6 +9,9 @@ use base::format::Format;
 use base::mem::MemoryRange;
 use std::sync::{Arc, OnceLock};
 
+/// Upper bound of the size of a buffer in bytes, exclusive.
+pub const MAX_BUFFER_SIZE: u64 = 1 << 47;
+
 /// Object behind a `VkBuffer`. Its device address is the host address of its first byte.
 pub struct Buffer {
     /// Size in bytes.

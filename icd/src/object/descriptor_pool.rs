@@ -67,6 +67,7 @@ impl DescriptorSet {
                 DescriptorKind::UniformBufferDynamic | DescriptorKind::StorageBufferDynamic => {
                     self.write_dynamic(at, null_buffer(), 0)
                 }
+                DescriptorKind::AccelerationStructure => self.memory.write(at, [0u64; 2]),
                 // The descriptor has no bytes in bounds as a buffer, and is the null view as an
                 // image.
                 DescriptorKind::Mutable if binding.may_be_buffer => {

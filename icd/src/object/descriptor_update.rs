@@ -7,7 +7,7 @@ use super::descriptor_pool::{DescriptorSet, null_buffer};
 use super::image::ImageView;
 use super::sampler::Sampler;
 use ash::vk;
-use base::abi::{BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};
+use base::abi::{AccelerationStructureDescriptor, BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};
 use base::shader::DescriptorKind;
 use texture::{default_sampler, null_view};
 
@@ -23,6 +23,8 @@ pub trait DescriptorSource {
     fn view(&self, i: u32) -> Option<&ImageView>;
     /// Returns the sampler of an image descriptor or sampler.
     fn sampler(&self, i: u32) -> Option<&Sampler>;
+    /// Returns the device address of an acceleration structure; 0 for a null descriptor.
+    fn structure(&self, i: u32) -> u64;
     /// Returns all bytes of an inline uniform block.
     fn bytes(&self) -> &[u8];
 }
@@ -68,6 +70,7 @@ fn write_one(set: &DescriptorSet, b: &Binding, element: u32, from: &impl Descrip
             let view = from.texel_buffer(i).map_or(std::ptr::from_ref(null_view()), |view| &raw const *view.view);
             set.memory().write(at, ImageDescriptor { view, sampler: default_sampler() });
         }
+        DescriptorKind::AccelerationStructure => set.memory().write(at, structure_descriptor(from.structure(i))),
         DescriptorKind::Sampler
         | DescriptorKind::CombinedImageSampler
         | DescriptorKind::SampledImage
@@ -82,6 +85,11 @@ fn write_one(set: &DescriptorSet, b: &Binding, element: u32, from: &impl Descrip
         | DescriptorKind::InlineUniformBlock
         | DescriptorKind::Mutable => {}
     }
+}
+
+/// Returns the words of the descriptor of an acceleration structure: its address, and nothing.
+pub fn structure_descriptor(address: u64) -> [u64; 2] {
+    [AccelerationStructureDescriptor { address }.address, 0]
 }
 
 /// Returns a buffer's descriptor, and the number of bytes that the buffer has from its address on.

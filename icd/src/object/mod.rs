@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod acceleration_structure;
 pub mod bind_point;
 pub mod bound_shaders;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod host_memory;
 pub mod image;
 pub mod implicit;
 pub mod indirect_commands;
+pub mod live_structures;
 pub mod memory;
 pub mod payload;
 pub mod pipeline;
@@ -66,6 +68,7 @@ crate::ffi::handle::objects! { Object:
     render_pass::Framebuffer => Framebuffer,
     query::QueryPool => QueryPool,
     deferred_operation::DeferredOperation => DeferredOperationKHR,
+    acceleration_structure::AccelerationStructure => AccelerationStructureKHR,
     sync::Event => Event,
     semaphore::Fence => Fence,
     semaphore::Semaphore => Semaphore,

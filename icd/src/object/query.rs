@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Counters of a query. They are shared with draws that are still being executed.
 pub enum Counters {
-    /// Occlusion: samples. Timestamp: nanoseconds. Generated primitives: their number.
+    /// Occlusion: samples. Timestamp: nanoseconds. Generated primitives: their number. Acceleration
+    /// structures: the property.
     Value(Arc<AtomicU64>),
     /// Pipeline statistics, in bit order.
     Statistics(Arc<Statistics>),
@@ -28,6 +29,10 @@ const QUERY_TYPES: &[QueryTypeRow] = &[
     (vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT, || Counters::Feedback(Arc::default())),
     (vk::QueryType::PRIMITIVES_GENERATED_EXT, || Counters::Value(Arc::default())),
     (vk::QueryType::MESH_PRIMITIVES_GENERATED_EXT, || Counters::Value(Arc::default())),
+    (vk::QueryType::ACCELERATION_STRUCTURE_COMPACTED_SIZE_KHR, || Counters::Value(Arc::default())),
+    (vk::QueryType::ACCELERATION_STRUCTURE_SERIALIZATION_SIZE_KHR, || Counters::Value(Arc::default())),
+    (vk::QueryType::ACCELERATION_STRUCTURE_SERIALIZATION_BOTTOM_LEVEL_POINTERS_KHR, || Counters::Value(Arc::default())),
+    (vk::QueryType::ACCELERATION_STRUCTURE_SIZE_KHR, || Counters::Value(Arc::default())),
 ];
 
 impl Counters {

@@ -39,9 +39,9 @@ pub fn helpers() -> HelperTable {
         clock,
         ray_query_initialize: super::ray_query::initialize,
         ray_query_proceed: super::ray_query::proceed,
-        ray_query_confirm: super::ray_query::end,
+        ray_query_confirm: super::ray_query::confirm,
         ray_query_generate: super::ray_query::generate,
-        ray_query_terminate: super::ray_query::end,
+        ray_query_terminate: super::ray_query::terminate,
         ray_query_get: super::ray_query::get,
     }
 }

@@ -9,7 +9,7 @@ pub mod helpers;
 pub mod identifier;
 pub mod inspect;
 pub mod pipeline_cache;
-mod ray_query;
+pub mod ray_query;
 pub mod sealed;
 pub mod set_memory;
 pub mod shader_binary;

@@ -1,26 +1,241 @@
-//! The helpers of ray queries for a device that has no acceleration structures: every ray misses.
+//! The helpers of ray queries, and the table of structures that they read.
 
-use base::abi::{MAX_LANES, MAX_RAY_COMPONENTS, RayArguments, RayGetter};
+use base::abi::{
+    MAX_LANES, MAX_RAY_COMPONENTS, RAY_QUERY_ALIGN, RAY_QUERY_BYTES, RayArguments, RayGetter, ShaderContext,
+};
+use base::mem::{DeviceMemory, MemoryRange};
 use core::ffi::c_void;
+use rays::{Hit, HitKind, HostLevel, LiveStructure, Ray, Scene, Traversal};
 
-/// Initializes ray queries; their bytes stay 0, which is a query that has ended.
-pub unsafe extern "C" fn initialize(_: *const c_void, _: *const u64, _: *const RayArguments, _: u32) {}
+// Generated code gives a query this memory.
+const _: () = assert!(size_of::<Traversal>() <= RAY_QUERY_BYTES && align_of::<Traversal>() <= RAY_QUERY_ALIGN);
 
-/// Reports that the traversal of every lane is complete.
-pub unsafe extern "C" fn proceed(_: *const c_void, _: *const u64, results: *mut u32, _: u32) {
-    // SAFETY: generated code passes results for MAX_LANES lanes.
-    unsafe { results.write_bytes(0, MAX_LANES) };
+/// A live structure.
+#[derive(Clone, Copy, Debug)]
+pub struct FoundStructure {
+    /// Device address of the structure.
+    pub address: u64,
+    /// Memory of the structure.
+    pub memory: MemoryRange,
 }
 
-/// Leaves queries without candidates as they are (`ray_query_confirm`, `ray_query_terminate`).
-pub unsafe extern "C" fn end(_: *const c_void, _: *const u64, _: u32) {}
+/// The live structures of a device.
+pub trait StructureTable: Send + Sync {
+    /// Returns the structure with a device address or a handle, if its memory is live now.
+    fn find(&self, reference: u64) -> Option<FoundStructure>;
+}
 
-/// Leaves queries without candidates as they are.
-pub unsafe extern "C" fn generate(_: *const c_void, _: *const u64, _: *const f32, _: u32) {}
+/// The part of a device that traversals need; `ShaderContext::structures` points to it.
+pub struct Structures {
+    table: std::sync::Arc<dyn StructureTable>,
+    level: HostLevel,
+}
 
-/// Returns results of 0.
-pub unsafe extern "C" fn get(_: *const c_void, _: *const u64, getter: u32, results: *mut u32, _: u32) {
-    let components = RayGetter::from_word(getter).map_or(0, |(getter, _)| getter.components().min(MAX_RAY_COMPONENTS));
-    // SAFETY: generated code passes results for all components of the getter and MAX_LANES lanes.
-    unsafe { results.write_bytes(0, components * MAX_LANES) };
+/// Live structures that may be accessed.
+#[derive(Clone, Copy)]
+pub struct AccessibleStructures<'a>(&'a dyn StructureTable);
+
+impl rays::LiveStructures for AccessibleStructures<'_> {
+    fn find(&self, reference: u64) -> Option<LiveStructure> {
+        let FoundStructure { address, memory } = self.0.find(reference)?;
+        // SAFETY: the table has found live memory, which stays so while an execution that had begun
+        // before goes on, as `Structures::access` demands.
+        Some(LiveStructure { address, memory: unsafe { DeviceMemory::new(memory) } })
+    }
+}
+
+impl Structures {
+    /// Makes a table's structures available.
+    pub fn new(table: std::sync::Arc<dyn StructureTable>) -> Structures {
+        Structures { table, level: HostLevel::detect() }
+    }
+
+    /// Returns the structures for access.
+    ///
+    /// # Safety
+    /// An execution that keeps device memory alive (`object::execution`) goes on as long as the
+    /// result, or memory that it has found, is used.
+    pub unsafe fn access(&self) -> AccessibleStructures<'_> {
+        AccessibleStructures(&*self.table)
+    }
+}
+
+/// Calls a function with each lane's number and query.
+///
+/// # Safety
+/// `queries` has the addresses of ray queries of generated code for the lanes of the mask.
+unsafe fn each(queries: *const u64, lanes: u32, mut f: impl FnMut(usize, &mut Traversal)) {
+    for lane in (0..MAX_LANES).filter(|lane| lanes >> lane & 1 != 0) {
+        // SAFETY: the lane's query has `RAY_QUERY_BYTES` bytes aligned to `RAY_QUERY_ALIGN`, which
+        // no other code uses meanwhile. They are 0 or a traversal. Both are valid: a traversal
+        // consists of numbers, and of enumerations with a variant 0.
+        f(lane, unsafe { &mut *(*queries.add(lane) as *mut Traversal) });
+    }
+}
+
+/// Calls a function with the device's structures and the surroundings of traversals, if the device
+/// has structures.
+///
+/// # Safety
+/// `context` is the context of a shader that is executed.
+unsafe fn with_scene(context: *const c_void, f: impl FnOnce(&Scene<'_>)) {
+    // SAFETY: generated code passes its own context, and the device that is behind `structures`
+    // outlives what it executes. The abort flag is never null.
+    let (structures, abort) = unsafe {
+        let context = &*context.cast::<ShaderContext>();
+        (context.structures.cast::<Structures>().as_ref(), &*context.abort)
+    };
+    if let Some(structures) = structures {
+        // SAFETY: the shader belongs to a submission, which goes on until the helper has returned.
+        let accessible = unsafe { structures.access() };
+        f(&Scene { structures: &accessible, abort, level: structures.level });
+    }
+}
+
+/// Initializes ray queries (`OpRayQueryInitializeKHR`). A ray that is traced in what is not a live
+/// structure hits nothing.
+pub unsafe extern "C" fn initialize(
+    context: *const c_void,
+    queries: *const u64,
+    arguments: *const RayArguments,
+    lanes: u32,
+) {
+    // SAFETY: generated code passes valid arguments and its own context and queries.
+    unsafe {
+        let a = &*arguments;
+        with_scene(context, |scene| {
+            each(queries, lanes, |lane, query| {
+                let found = scene.structures.find(a.structure[lane]);
+                let nothing = DeviceMemory::new(MemoryRange::NULL);
+                let component = |of: &[[f32; MAX_LANES]; 3]| [of[0][lane], of[1][lane], of[2][lane]];
+                let ray = Ray {
+                    origin: component(&a.origin),
+                    t_min: a.t_min[lane],
+                    direction: component(&a.direction),
+                    t_max: a.t_max[lane],
+                };
+                let memory = found.map_or(nothing, |found| found.memory);
+                query.begin(memory, a.flags[lane], a.cull_mask[lane], &ray);
+            });
+        });
+    }
+}
+
+/// Proceeds with ray queries (`OpRayQueryProceedKHR`).
+pub unsafe extern "C" fn proceed(context: *const c_void, queries: *const u64, results: *mut u32, lanes: u32) {
+    // SAFETY: generated code passes results for MAX_LANES lanes, and its own context and queries.
+    unsafe {
+        results.write_bytes(0, MAX_LANES);
+        with_scene(context, |scene| {
+            each(queries, lanes, |lane, query| *results.add(lane) = query.proceed(scene).into());
+        });
+    }
+}
+
+/// Commits candidate triangles (`OpRayQueryConfirmIntersectionKHR`).
+pub unsafe extern "C" fn confirm(_: *const c_void, queries: *const u64, lanes: u32) {
+    // SAFETY: generated code passes its own queries.
+    unsafe { each(queries, lanes, |_, query| query.confirm_intersection()) };
+}
+
+/// Commits intersections with candidate boxes (`OpRayQueryGenerateIntersectionKHR`).
+pub unsafe extern "C" fn generate(_: *const c_void, queries: *const u64, t: *const f32, lanes: u32) {
+    // SAFETY: generated code passes its own queries, and distances for MAX_LANES lanes.
+    unsafe {
+        each(queries, lanes, |lane, query| {
+            query.generate_intersection(*t.add(lane));
+        });
+    }
+}
+
+/// Ends traversals (`OpRayQueryTerminateKHR`).
+pub unsafe extern "C" fn terminate(_: *const c_void, queries: *const u64, lanes: u32) {
+    // SAFETY: generated code passes its own queries.
+    unsafe { each(queries, lanes, |_, query| query.terminate()) };
+}
+
+/// Reads from ray queries (`OpRayQueryGet…KHR`).
+pub unsafe extern "C" fn get(_: *const c_void, queries: *const u64, getter: u32, results: *mut u32, lanes: u32) {
+    let Some((getter, committed)) = RayGetter::from_word(getter) else { return };
+    let components = getter.components().min(MAX_RAY_COMPONENTS);
+    // SAFETY: generated code passes its own queries, and results for all components of the getter
+    // and MAX_LANES lanes.
+    unsafe {
+        results.write_bytes(0, components * MAX_LANES);
+        each(queries, lanes, |lane, query| {
+            for (component, word) in words(query, getter, committed).into_iter().take(components).enumerate() {
+                *results.add(component * MAX_LANES + lane) = word;
+            }
+        });
+    }
+}
+
+/// Returns the words that a getter has for a query.
+fn words(query: &Traversal, getter: RayGetter, committed: bool) -> [u32; MAX_RAY_COMPONENTS] {
+    use RayGetter as G;
+    let hit: &Hit = if committed { query.committed() } else { query.candidate() };
+    let ray = query.ray();
+    match getter {
+        G::IntersectionType => first([kind_word(hit.kind, committed)]),
+        G::RayTMin => floats([ray.t_min]),
+        G::RayFlags => first([query.flags()]),
+        G::IntersectionT => floats([hit.t]),
+        G::InstanceCustomIndex => first([hit.custom_index]),
+        G::InstanceId => first([hit.instance]),
+        G::InstanceShaderBindingTableRecordOffset => first([hit.sbt_offset]),
+        G::GeometryIndex => first([hit.geometry]),
+        G::PrimitiveIndex => first([hit.primitive]),
+        G::Barycentrics => floats(hit.barycentrics),
+        G::FrontFace => first([hit.front_facing]),
+        G::CandidateAabbOpaque => first([hit.opaque]),
+        G::ObjectRayDirection => floats(query.object_ray_direction(hit)),
+        G::ObjectRayOrigin => floats(query.object_ray_origin(hit)),
+        G::WorldRayDirection => floats(ray.direction),
+        G::WorldRayOrigin => floats(ray.origin),
+        G::ObjectToWorld => floats(columns(&query.object_to_world(hit))),
+        G::WorldToObject => floats(columns(&query.world_to_object(hit))),
+        G::TriangleVertexPositions => {
+            let [a, b, c] = hit.vertices;
+            let vertices: [f32; 9] = std::array::from_fn(|i| [a, b, c][i / 3][i % 3]);
+            floats(vertices)
+        }
+    }
+}
+
+/// Returns a kind in the encoding of SPIR-V: that of committed intersections has none, triangle and
+/// generated; that of candidates has triangle and box.
+fn kind_word(kind: HitKind, committed: bool) -> u32 {
+    match (kind, committed) {
+        (HitKind::None, _) | (HitKind::Triangle, false) => 0,
+        (HitKind::Triangle, true) | (HitKind::Aabb, false) => 1,
+        (HitKind::Aabb, true) => 2,
+    }
+}
+
+/// Returns 4 columns of 3 components of a transform that is given by rows.
+fn columns(rows: &[f32; 12]) -> [f32; 12] {
+    std::array::from_fn(|i| rows[i % 3 * 4 + i / 3])
+}
+
+fn first<const N: usize>(words: [u32; N]) -> [u32; MAX_RAY_COMPONENTS] {
+    let mut all = [0; MAX_RAY_COMPONENTS];
+    all[..N].copy_from_slice(&words);
+    all
+}
+
+fn floats<const N: usize>(values: [f32; N]) -> [u32; MAX_RAY_COMPONENTS] {
+    first(values.map(f32::to_bits))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_and_matrices_are_those_of_spirv() {
+        assert_eq!([HitKind::None, HitKind::Triangle, HitKind::Aabb].map(|kind| kind_word(kind, true)), [0, 1, 2]);
+        assert_eq!([HitKind::Triangle, HitKind::Aabb].map(|kind| kind_word(kind, false)), [0, 1]);
+        let rows = std::array::from_fn(|i| i as f32);
+        assert_eq!(columns(&rows), [0.0, 4.0, 8.0, 1.0, 5.0, 9.0, 2.0, 6.0, 10.0, 3.0, 7.0, 11.0]);
+    }
 }

@@ -69,6 +69,15 @@ commands! {
         vkGetPhysicalDeviceMultisamplePropertiesEXT;
     [Ext(E::VK_KHR_get_memory_requirements2)]: vkGetImageMemoryRequirements2KHR
         vkGetBufferMemoryRequirements2KHR vkGetImageSparseMemoryRequirements2KHR;
+    [Ext(E::VK_KHR_acceleration_structure)]: vkCreateAccelerationStructureKHR
+        vkDestroyAccelerationStructureKHR vkCmdBuildAccelerationStructuresKHR
+        vkCmdBuildAccelerationStructuresIndirectKHR vkBuildAccelerationStructuresKHR
+        vkCopyAccelerationStructureKHR vkCopyAccelerationStructureToMemoryKHR
+        vkCopyMemoryToAccelerationStructureKHR vkWriteAccelerationStructuresPropertiesKHR
+        vkCmdCopyAccelerationStructureKHR vkCmdCopyAccelerationStructureToMemoryKHR
+        vkCmdCopyMemoryToAccelerationStructureKHR vkGetAccelerationStructureDeviceAddressKHR
+        vkCmdWriteAccelerationStructuresPropertiesKHR
+        vkGetDeviceAccelerationStructureCompatibilityKHR vkGetAccelerationStructureBuildSizesKHR;
     [Ext(E::VK_KHR_sampler_ycbcr_conversion)]: vkCreateSamplerYcbcrConversionKHR
         vkDestroySamplerYcbcrConversionKHR;
     [Ext(E::VK_KHR_bind_memory2)]: vkBindBufferMemory2KHR vkBindImageMemory2KHR;
@@ -117,6 +126,8 @@ commands! {
         vkCmdSetDescriptorBufferOffsetsEXT vkCmdBindDescriptorBufferEmbeddedSamplersEXT
         vkGetBufferOpaqueCaptureDescriptorDataEXT vkGetImageOpaqueCaptureDescriptorDataEXT
         vkGetImageViewOpaqueCaptureDescriptorDataEXT vkGetSamplerOpaqueCaptureDescriptorDataEXT;
+    [Ext(E::VK_EXT_descriptor_buffer), Ext(E::VK_KHR_acceleration_structure)]:
+        vkGetAccelerationStructureOpaqueCaptureDescriptorDataEXT;
     [Ext(E::VK_EXT_mesh_shader)]: vkCmdDrawMeshTasksEXT vkCmdDrawMeshTasksIndirectEXT;
     [Ext(E::VK_EXT_mesh_shader), Dependency::Any(&[Core(V1_2),
         Ext(E::VK_KHR_draw_indirect_count)])]: vkCmdDrawMeshTasksIndirectCountEXT;

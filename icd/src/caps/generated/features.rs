@@ -32,6 +32,10 @@ structures! {
         storageBuffer8BitAccess uniformAndStorageBuffer8BitAccess storagePushConstant8;
     PhysicalDeviceASTCDecodeFeaturesEXT 1000067001 [Ext(E::VK_EXT_astc_decode_mode)]:
         decodeModeSharedExponent;
+    PhysicalDeviceAccelerationStructureFeaturesKHR 1000150013
+        [Ext(E::VK_KHR_acceleration_structure)]: accelerationStructure
+        accelerationStructureCaptureReplay accelerationStructureIndirectBuild
+        accelerationStructureHostCommands descriptorBindingAccelerationStructureUpdateAfterBind;
     PhysicalDeviceAttachmentFeedbackLoopDynamicStateFeaturesEXT 1000524000
         [Ext(E::VK_EXT_attachment_feedback_loop_dynamic_state)]: attachmentFeedbackLoopDynamicState;
     PhysicalDeviceAttachmentFeedbackLoopLayoutFeaturesEXT 1000339000
@@ -402,6 +406,10 @@ mandatory! {
         descriptorBindingInlineUniformBlockUpdateAfterBind;
     [Ext(E::VK_KHR_shader_bfloat16)]: shaderBFloat16Type;
     [Ext(E::VK_KHR_shader_bfloat16)]: shaderBFloat16CooperativeMatrix shaderBFloat16DotProduct;
+    [Ext(E::VK_KHR_acceleration_structure)]: accelerationStructure;
+    [Ext(E::VK_KHR_acceleration_structure)]: bufferDeviceAddress;
+    [Ext(E::VK_KHR_acceleration_structure)]: descriptorBindingAccelerationStructureUpdateAfterBind;
+    [Ext(E::VK_KHR_acceleration_structure), Core(V1_2)]: descriptorIndexing;
     [Ext(E::VK_KHR_sampler_ycbcr_conversion)]: samplerYcbcrConversion;
     [Ext(E::VK_EXT_descriptor_indexing)]: shaderSampledImageArrayDynamicIndexing;
     [Ext(E::VK_EXT_descriptor_indexing)]: shaderStorageBufferArrayDynamicIndexing;

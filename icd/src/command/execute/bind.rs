@@ -165,7 +165,7 @@ impl BindPointState {
             device_index: 0,
             addresses: device.heap.addresses(),
             heaps: self.heaps(device),
-            structures: std::ptr::null(),
+            structures: std::ptr::from_ref(&device.structures).cast(),
             abort: &device.abort,
             helpers: &device.helpers,
         };

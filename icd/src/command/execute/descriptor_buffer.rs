@@ -12,6 +12,7 @@ use crate::device::Device;
 use crate::object::descriptor::{Binding, SetLayout};
 use crate::object::descriptor_buffer::PackedDescriptor;
 use crate::object::descriptor_pool::{DescriptorSet, null_buffer};
+use crate::object::descriptor_update::structure_descriptor;
 use crate::object::image::ImageView;
 use crate::object::sampler::Sampler;
 use base::abi::{self, BufferDescriptor, DESCRIPTOR_SIZE, ImageDescriptor};
@@ -72,7 +73,10 @@ impl MaterializedSet {
             written
                 .filter(|kind| b.kind == K::Mutable || kinds.contains(&b.kind) && (kinds.len() == 2 || *kind == b.kind))
         };
-        if takes(&BUFFERS).is_some() {
+        if takes(&[K::AccelerationStructure]).is_some() {
+            let (address, ..) = packed.as_buffer();
+            self.set.memory().write(at, structure_descriptor(address));
+        } else if takes(&BUFFERS).is_some() {
             let (address, range, _) = packed.as_buffer();
             self.set.memory().write(at, buffer(device, address, range));
         } else if takes(&TEXELS).is_some() {

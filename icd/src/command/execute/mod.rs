@@ -14,6 +14,7 @@ mod inheritance;
 mod query;
 mod render;
 mod state;
+mod structures;
 mod transfer;
 mod transform_feedback;
 
@@ -195,6 +196,16 @@ impl<'d> Executor<'d> {
             Command::ResetQueryPool { pool, first, count } => pool.range(*first, *count).iter().for_each(|q| q.reset()),
             Command::WriteTimestamp { pool, query } => self.write_timestamp(pool, *query),
             Command::CopyQueryPoolResults(c) => self.copy_query_pool_results(c),
+
+            Command::BuildAccelerationStructures(builds) => self.build_acceleration_structures(builds),
+            Command::CopyAccelerationStructure { src, dst } => self.copy_acceleration_structure(src, dst),
+            Command::CopyAccelerationStructureToMemory { src, dst } => {
+                self.copy_acceleration_structure_to_memory(src, *dst)
+            }
+            Command::CopyMemoryToAccelerationStructure { src, dst } => {
+                self.copy_memory_to_acceleration_structure(*src, dst)
+            }
+            Command::WriteAccelerationStructuresProperties(c) => self.write_acceleration_structures_properties(c),
         }
     }
 

@@ -1,0 +1,461 @@
+//! Builds, copies and properties of acceleration structures: what a queue's worker and the calls on
+//! the host have in common.
+//!
+//! All of it is in memory that the application may change meanwhile, which the crate `rays` allows
+//! for. Addresses of a command are looked up among the live ones. Those of a call on the host are
+//! the application's own, as far as its parameters say that there is memory.
+
+use crate::caps::build_id::build_id;
+use crate::device::Device;
+use crate::fallible;
+use crate::object::acceleration_structure::AccelerationStructure;
+use crate::object::buffer::MAX_BUFFER_SIZE;
+use crate::shader_compiler::ray_query::AccessibleStructures;
+use ash::vk;
+use base::format::Format;
+use base::mem::{DeviceMemory, MemoryRange};
+use rays::{
+    Aabbs, AddressSpace, BuildError, BuildInput, Builder, Contents, Geometry, GeometryData, HelperThreads, IndexType,
+    Instances, Quality, Triangles, Version,
+};
+use std::fmt;
+use std::sync::Arc;
+
+/// Number of primitives from which on all threads build a structure.
+const MIN_PARALLEL_PRIMITIVES: u32 = 1024;
+/// Number of bytes of a transform.
+const TRANSFORM_BYTES: u64 = 48;
+/// Number of bytes of an instance (`VkAccelerationStructureInstanceKHR`).
+const INSTANCE_BYTES: u64 = 64;
+/// Largest number of bytes of a vertex.
+const VERTEX_BYTES: u64 = 32;
+/// Bytes in front of the handles in serialized data, and the offset of the data's size in them.
+const SERIAL_HEADER: u64 = 56;
+const SERIAL_SIZE: u64 = 32;
+const SERIAL_HANDLES: u64 = 48;
+
+/// The primitives of a geometry, by their addresses.
+#[derive(Clone, Copy, Debug)]
+pub enum GeometryAddresses {
+    /// `VkAccelerationStructureGeometryTrianglesDataKHR`.
+    Triangles {
+        /// Address of the first vertex.
+        vertices: u64,
+        /// Number of bytes between vertices.
+        stride: u64,
+        /// Format of a vertex.
+        format: Format,
+        /// Highest index of a vertex.
+        max_vertex: u32,
+        /// Address of the first index.
+        indices: u64,
+        /// Type of the indices.
+        index_type: IndexType,
+        /// Address of the transform; 0 for none.
+        transform: u64,
+    },
+    /// `VkAccelerationStructureGeometryAabbsDataKHR`.
+    Aabbs {
+        /// Address of the first box.
+        boxes: u64,
+        /// Number of bytes between boxes.
+        stride: u64,
+    },
+    /// `VkAccelerationStructureGeometryInstancesDataKHR`.
+    Instances {
+        /// Address of the first instance, or of the first address of one.
+        instances: u64,
+        /// True if there are addresses of instances.
+        pointers: bool,
+    },
+}
+
+/// A geometry (`VkAccelerationStructureGeometryKHR`).
+#[derive(Clone, Copy, Debug)]
+pub struct BuildGeometry {
+    /// The primitives.
+    pub data: GeometryAddresses,
+    /// True with VK_GEOMETRY_OPAQUE_BIT_KHR.
+    pub opaque: bool,
+}
+
+impl BuildGeometry {
+    /// Returns what a structure of such geometries contains.
+    pub fn contents(&self) -> Contents {
+        match self.data {
+            GeometryAddresses::Triangles { .. } => Contents::Triangles,
+            GeometryAddresses::Aabbs { .. } => Contents::Aabbs,
+            GeometryAddresses::Instances { .. } => Contents::Instances,
+        }
+    }
+}
+
+/// The range of a geometry (`VkAccelerationStructureBuildRangeInfoKHR`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BuildRange {
+    /// Number of primitives.
+    pub primitives: u32,
+    /// Offset of the first primitive.
+    pub offset: u32,
+    /// Number that is added to indices.
+    pub first_vertex: u32,
+    /// Offset of the transform.
+    pub transform_offset: u32,
+}
+
+impl BuildRange {
+    /// Returns the range that four words in memory describe.
+    pub fn from_words([primitives, offset, first_vertex, transform_offset]: [u32; 4]) -> BuildRange {
+        BuildRange { primitives, offset, first_vertex, transform_offset }
+    }
+}
+
+/// The ranges of the geometries of a build.
+pub enum BuildRanges {
+    /// Ranges that the command has.
+    Direct(Vec<BuildRange>),
+    /// Ranges in device memory.
+    Indirect {
+        /// Address of the first range.
+        address: u64,
+        /// Number of bytes between ranges.
+        stride: u32,
+        /// Largest number of primitives of each geometry.
+        max_primitives: Vec<u32>,
+    },
+}
+
+/// A build or an update (`VkAccelerationStructureBuildGeometryInfoKHR` with its ranges).
+pub struct StructureBuild {
+    /// Contents of the geometries.
+    pub contents: Contents,
+    /// Flags of the build.
+    pub flags: vk::BuildAccelerationStructureFlagsKHR,
+    /// The structure that is updated; `None` for a build.
+    pub source: Option<Arc<AccelerationStructure>>,
+    /// The structure that is built.
+    pub target: Arc<AccelerationStructure>,
+    /// The geometries.
+    pub geometries: Vec<BuildGeometry>,
+    /// Ranges of the geometries.
+    pub ranges: BuildRanges,
+}
+
+/// Place of the addresses of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AddressPlace {
+    /// Device addresses.
+    Device,
+    /// Addresses of the calling process.
+    Host,
+}
+
+/// Reason why an operation on structures fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StructureError {
+    /// A structure has no memory.
+    NoMemory,
+    /// There is no memory at an address.
+    Dead(u64),
+    /// The crate `rays` refuses.
+    Build(BuildError),
+}
+
+impl From<BuildError> for StructureError {
+    fn from(error: BuildError) -> StructureError {
+        StructureError::Build(error)
+    }
+}
+
+impl fmt::Display for StructureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StructureError::NoMemory => f.write_str(
+                "the buffer of an acceleration structure has no memory: it was never bound, or has been destroyed",
+            ),
+            StructureError::Dead(address) => write!(f, "there is no memory at {address:#x}"),
+            StructureError::Build(BuildError::OutOfMemory) => f.write_str("out of host memory"),
+            StructureError::Build(BuildError::TargetTooSmall) => {
+                f.write_str("the target has fewer bytes than the result requires")
+            }
+            StructureError::Build(BuildError::InvalidSource) => {
+                f.write_str("the source is not a structure of this driver, or does not match the geometries")
+            }
+        }
+    }
+}
+
+impl StructureError {
+    /// Returns the result of a call on the host.
+    pub fn result(self) -> vk::Result {
+        match self {
+            StructureError::Build(BuildError::OutOfMemory) => vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+            _ => vk::Result::ERROR_UNKNOWN,
+        }
+    }
+}
+
+type Outcome<T> = Result<T, StructureError>;
+
+/// Access to the memory of operations.
+#[derive(Clone, Copy)]
+pub struct StructureAccess<'a> {
+    device: &'a Device,
+    place: AddressPlace,
+    live: AccessibleStructures<'a>,
+}
+
+impl AddressSpace for StructureAccess<'_> {
+    fn memory(&self, address: u64, size: u64) -> Option<DeviceMemory> {
+        self.prefix(address, size).filter(|memory| memory.len() == size)
+    }
+}
+
+impl<'a> StructureAccess<'a> {
+    /// Gives access to memory.
+    ///
+    /// # Safety
+    /// An execution (`object::execution`) goes on as long as the value is used. With
+    /// [`AddressPlace::Host`], the parameters of the operations are those of a call that is valid.
+    pub unsafe fn new(device: &'a Device, place: AddressPlace) -> StructureAccess<'a> {
+        // SAFETY: an execution goes on, as the `# Safety` section demands.
+        StructureAccess { device, place, live: unsafe { device.structures.access() } }
+    }
+
+    /// Returns up to `size` bytes at an address; `None` if there is not even one.
+    fn prefix(&self, address: u64, size: u64) -> Option<DeviceMemory> {
+        let range = match self.place {
+            AddressPlace::Device => self.device.heap.live_prefix(address, size.min(MAX_BUFFER_SIZE))?,
+            AddressPlace::Host => {
+                let size = size.min(u64::MAX - address);
+                Some(MemoryRange { address: address as *mut u8, size }).filter(|_| address != 0)?
+            }
+        };
+        // SAFETY: `live_prefix` returns live memory, which stays so during the execution; a valid
+        // call on the host has memory where its parameters say so.
+        Some(unsafe { DeviceMemory::new(range) })
+    }
+
+    /// Returns the memory of a structure, which is entered into the table of live structures.
+    fn structure(&self, structure: &Arc<AccelerationStructure>) -> Outcome<DeviceMemory> {
+        let added = self.device.live_structures.add(structure);
+        if added.map_err(|_| BuildError::OutOfMemory)? == 0 {
+            return Err(StructureError::NoMemory);
+        }
+        let MemoryRange { address, size } = structure.memory();
+        let range = self.device.heap.range(address as u64, size).ok_or(StructureError::NoMemory)?;
+        // SAFETY: `range` returns live memory, which stays so during the execution.
+        Some(unsafe { DeviceMemory::new(range) }).filter(|memory| !memory.is_empty()).ok_or(StructureError::NoMemory)
+    }
+
+    fn threads(&self, primitives: u32) -> HelperThreads<'a> {
+        let pool = self.device.engine.pool();
+        (primitives >= MIN_PARALLEL_PRIMITIVES && pool.threads() > 1).then(|| pool.work_sharing())
+    }
+
+    /// Returns the memory of primitives; none if there are no primitives.
+    fn primitives(&self, address: u64, size: Option<u64>, range: &BuildRange) -> Outcome<DeviceMemory> {
+        if range.primitives == 0 {
+            // SAFETY: there are no bytes.
+            return Ok(unsafe { DeviceMemory::new(MemoryRange::NULL) });
+        }
+        self.prefix(address, size.unwrap_or(u64::MAX)).ok_or(StructureError::Dead(address))
+    }
+
+    fn geometry(&'a self, geometry: &BuildGeometry, range: &BuildRange) -> Outcome<Geometry<'a>> {
+        let (offset, count) = (u64::from(range.offset), u64::from(range.primitives));
+        let bytes = |stride: u64| count.checked_mul(stride)?.checked_add(offset);
+        let data = match geometry.data {
+            GeometryAddresses::Triangles { vertices, stride, format, max_vertex, indices, index_type, transform } => {
+                let index_bytes = match index_type {
+                    IndexType::None => 0,
+                    IndexType::Uint8 => 1,
+                    IndexType::Uint16 => 2,
+                    IndexType::Uint32 => 4,
+                };
+                let all = (u64::from(max_vertex) + u64::from(range.first_vertex) + 1).checked_mul(stride);
+                let all = all.and_then(|all| all.checked_add(offset + VERTEX_BYTES));
+                let vertices = self.primitives(vertices, all, range)?;
+                GeometryData::Triangles(Triangles {
+                    vertices,
+                    stride,
+                    format,
+                    indices: match index_type {
+                        IndexType::None => vertices.slice(0, 0),
+                        _ => self.primitives(indices, bytes(3 * index_bytes), range)?,
+                    },
+                    index_type,
+                    first_vertex: range.first_vertex,
+                    transform: match transform {
+                        0 => None,
+                        address => Some(self.transform(address.wrapping_add(range.transform_offset.into()))?),
+                    },
+                })
+            }
+            GeometryAddresses::Aabbs { boxes, stride } => {
+                GeometryData::Aabbs(Aabbs { boxes: self.primitives(boxes, bytes(stride), range)?, stride })
+            }
+            GeometryAddresses::Instances { instances, pointers: false } => {
+                GeometryData::Instances(Instances::Array(self.primitives(instances, bytes(INSTANCE_BYTES), range)?))
+            }
+            GeometryAddresses::Instances { instances, pointers: true } => {
+                GeometryData::Instances(Instances::Pointers(self.primitives(instances, bytes(8), range)?, self))
+            }
+        };
+        Ok(Geometry { data, primitives: range.primitives, offset, opaque: geometry.opaque })
+    }
+
+    fn transform(&self, address: u64) -> Outcome<[f32; 12]> {
+        let mut bytes = [0; TRANSFORM_BYTES as usize];
+        let memory = self.memory(address, TRANSFORM_BYTES).ok_or(StructureError::Dead(address))?;
+        memory.read(0, &mut bytes);
+        let words = bytes.as_chunks::<4>().0;
+        Ok(std::array::from_fn(|i| f32::from_le_bytes(words[i])))
+    }
+
+    /// Reads the ranges of a build.
+    fn ranges(&self, build: &StructureBuild) -> Outcome<Vec<BuildRange>> {
+        let out = |_| StructureError::Build(BuildError::OutOfMemory);
+        let (address, stride, max) = match &build.ranges {
+            BuildRanges::Direct(ranges) => return fallible::to_vec(ranges).map_err(out),
+            BuildRanges::Indirect { address, stride, max_primitives } => (*address, u64::from(*stride), max_primitives),
+        };
+        let one = |(i, max): (usize, &u32)| -> Outcome<BuildRange> {
+            let at = address.wrapping_add(i as u64 * stride);
+            let mut words = [[0; 4]; 4];
+            self.memory(at, 16).ok_or(StructureError::Dead(at))?.read(0, words.as_flattened_mut());
+            let range = BuildRange::from_words(words.map(u32::from_le_bytes));
+            Ok(BuildRange { primitives: range.primitives.min(*max), ..range })
+        };
+        let mut ranges = fallible::filled(BuildRange::default(), max.len()).map_err(out)?;
+        for (i, (range, max)) in ranges.iter_mut().zip(max).enumerate() {
+            *range = one((i, max))?;
+        }
+        Ok(ranges)
+    }
+
+    /// Builds or updates a structure.
+    ///
+    /// # Errors
+    /// The reasons are those of [`StructureError`].
+    pub fn build(&self, builder: &mut Builder, build: &StructureBuild) -> Outcome<()> {
+        let target = self.structure(&build.target)?;
+        let ranges = self.ranges(build)?;
+        let mut geometries = Vec::new();
+        fallible::reserve(&mut geometries, build.geometries.len()).map_err(|_| BuildError::OutOfMemory)?;
+        for (geometry, range) in build.geometries.iter().zip(&ranges) {
+            geometries.push(self.geometry(geometry, range)?);
+        }
+        let fast_build = build.flags.contains(vk::BuildAccelerationStructureFlagsKHR::PREFER_FAST_BUILD);
+        let input = BuildInput {
+            contents: build.contents,
+            geometries: &geometries,
+            quality: if fast_build { Quality::FastBuild } else { Quality::FastTrace },
+            flags: build.flags.as_raw(),
+            structures: &self.live,
+        };
+        let threads = self.threads(input.primitives());
+        match &build.source {
+            Some(source) => rays::update(target, self.structure(source)?, &input, threads)?,
+            None => builder.build(target, &input, threads)?,
+        };
+        Ok(())
+    }
+
+    /// Clones or compacts a structure. Both are one operation: builds leave no gaps.
+    ///
+    /// # Errors
+    /// The reasons are those of [`StructureError`].
+    pub fn copy(&self, source: &Arc<AccelerationStructure>, target: &Arc<AccelerationStructure>) -> Outcome<()> {
+        let (source, target) = (self.structure(source)?, self.structure(target)?);
+        rays::copy_structure(target, source)?;
+        Ok(())
+    }
+
+    /// Serializes a structure to an address. On the host, references are handles.
+    ///
+    /// # Errors
+    /// The reasons are those of [`StructureError`].
+    pub fn serialize(&self, source: &Arc<AccelerationStructure>, address: u64) -> Outcome<()> {
+        let source = self.structure(source)?;
+        let sizes = rays::serialized_sizes(source);
+        if sizes.size == 0 {
+            return Err(BuildError::InvalidSource.into());
+        }
+        let target = self.memory(address, sizes.size).ok_or(StructureError::Dead(address))?;
+        rays::serialize(target, source, &version())?;
+        if self.place == AddressPlace::Host {
+            for i in 0..sizes.handles {
+                let at = SERIAL_HEADER + 8 * i;
+                let handle = read_u64(target, at).and_then(|address| self.device.live_structures.handle_at(address));
+                target.write(at, &handle.unwrap_or(0).to_le_bytes());
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes a structure of serialized data at an address.
+    ///
+    /// # Errors
+    /// The reasons are those of [`StructureError`].
+    pub fn deserialize(&self, address: u64, target: &Arc<AccelerationStructure>) -> Outcome<()> {
+        let target = self.structure(target)?;
+        let dead = StructureError::Dead(address);
+        let header = self.memory(address, SERIAL_HEADER).ok_or(dead)?;
+        let number = |at| read_u64(header, at).unwrap_or(0);
+        // The data has no other bytes than these, whatever its header claims.
+        let most = number(SERIAL_HANDLES).saturating_mul(8).saturating_add(SERIAL_HEADER).saturating_add(target.len());
+        let source = self.prefix(address, number(SERIAL_SIZE).min(most)).ok_or(dead)?;
+        rays::deserialize(target, source, &version(), &self.live)?;
+        Ok(())
+    }
+
+    /// Returns a property of a structure; 0 if it was not built.
+    ///
+    /// # Errors
+    /// The structure has no memory.
+    pub fn property(&self, structure: &Arc<AccelerationStructure>, property: StructureProperty) -> Outcome<u64> {
+        let memory = self.structure(structure)?;
+        Ok(match property {
+            StructureProperty::Size => rays::compacted_size(memory),
+            StructureProperty::SerializationSize => rays::serialized_sizes(memory).size,
+            StructureProperty::BottomLevelPointers => rays::serialized_sizes(memory).handles,
+        })
+    }
+}
+
+/// Property of a structure that a query has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StructureProperty {
+    /// Number of bytes, which is also the number of bytes that a compacted copy has.
+    Size,
+    /// Number of bytes of serialized data.
+    SerializationSize,
+    /// Number of references in serialized data.
+    BottomLevelPointers,
+}
+
+impl StructureProperty {
+    /// Returns the property that a type of queries has.
+    pub fn of(query_type: vk::QueryType) -> Option<StructureProperty> {
+        match query_type {
+            vk::QueryType::ACCELERATION_STRUCTURE_COMPACTED_SIZE_KHR
+            | vk::QueryType::ACCELERATION_STRUCTURE_SIZE_KHR => Some(StructureProperty::Size),
+            vk::QueryType::ACCELERATION_STRUCTURE_SERIALIZATION_SIZE_KHR => Some(StructureProperty::SerializationSize),
+            vk::QueryType::ACCELERATION_STRUCTURE_SERIALIZATION_BOTTOM_LEVEL_POINTERS_KHR => {
+                Some(StructureProperty::BottomLevelPointers)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Returns the version of serialized data.
+pub fn version() -> Version {
+    Version::new(build_id())
+}
+
+fn read_u64(memory: DeviceMemory, offset: u64) -> Option<u64> {
+    let mut bytes = [0; 8];
+    memory.read(offset, &mut bytes).then(|| u64::from_le_bytes(bytes))
+}

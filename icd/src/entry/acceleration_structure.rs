@@ -1,0 +1,416 @@
+//! Acceleration structures (VK_KHR_acceleration_structure): creation, recording, and calls on the
+//! host.
+//!
+//! A call that receives a deferred operation does its work before it returns
+//! (`object::deferred_operation`). Scratch memory is not used: the application could change it.
+
+use super::memory_of;
+use super::recording::push;
+use crate::caps::limits::MAX_GEOMETRIES;
+use crate::command::structures::{
+    AddressPlace, BuildGeometry, BuildRange, BuildRanges, GeometryAddresses, StructureAccess, StructureBuild,
+    StructureError, StructureProperty, version,
+};
+use crate::command::{Command, WriteAccelerationStructuresProperties};
+use crate::device::Device;
+use crate::fallible;
+use crate::ffi::handle::{self, dispatchable, share};
+use crate::ffi::pointer::slice;
+use crate::ffi::shim::shims;
+use crate::ffi::table::{CommandRow, Requirement, ext, row};
+use crate::object::acceleration_structure::AccelerationStructure;
+use crate::object::buffer::Buffer;
+use crate::object::image::format_of;
+use crate::object::query::QueryPool;
+use ash::vk::{self, Handle};
+use core::ffi::c_void;
+use rays::{Builder, Contents, IndexType, build_sizes};
+use std::sync::Arc;
+
+type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
+
+const STRUCTURES: Requirement = ext("VK_KHR_acceleration_structure");
+
+/// Rows of this family in the command table.
+#[rustfmt::skip]
+pub const COMMANDS: &[CommandRow] = &[
+    row!(Device, create_acceleration_structure as vk::PFN_vkCreateAccelerationStructureKHR, vkCreateAccelerationStructureKHR: STRUCTURES),
+    row!(Device, destroy_acceleration_structure as vk::PFN_vkDestroyAccelerationStructureKHR, vkDestroyAccelerationStructureKHR: STRUCTURES),
+    row!(Device, get_acceleration_structure_build_sizes as vk::PFN_vkGetAccelerationStructureBuildSizesKHR, vkGetAccelerationStructureBuildSizesKHR: STRUCTURES),
+    row!(Device, get_acceleration_structure_device_address as vk::PFN_vkGetAccelerationStructureDeviceAddressKHR, vkGetAccelerationStructureDeviceAddressKHR: STRUCTURES),
+    row!(Device, get_device_acceleration_structure_compatibility as vk::PFN_vkGetDeviceAccelerationStructureCompatibilityKHR, vkGetDeviceAccelerationStructureCompatibilityKHR: STRUCTURES),
+    row!(Device, cmd_build_acceleration_structures as vk::PFN_vkCmdBuildAccelerationStructuresKHR, vkCmdBuildAccelerationStructuresKHR: STRUCTURES),
+    row!(Device, cmd_build_acceleration_structures_indirect as vk::PFN_vkCmdBuildAccelerationStructuresIndirectKHR, vkCmdBuildAccelerationStructuresIndirectKHR: STRUCTURES),
+    row!(Device, cmd_copy_acceleration_structure as vk::PFN_vkCmdCopyAccelerationStructureKHR, vkCmdCopyAccelerationStructureKHR: STRUCTURES),
+    row!(Device, cmd_copy_acceleration_structure_to_memory as vk::PFN_vkCmdCopyAccelerationStructureToMemoryKHR, vkCmdCopyAccelerationStructureToMemoryKHR: STRUCTURES),
+    row!(Device, cmd_copy_memory_to_acceleration_structure as vk::PFN_vkCmdCopyMemoryToAccelerationStructureKHR, vkCmdCopyMemoryToAccelerationStructureKHR: STRUCTURES),
+    row!(Device, cmd_write_acceleration_structures_properties as vk::PFN_vkCmdWriteAccelerationStructuresPropertiesKHR, vkCmdWriteAccelerationStructuresPropertiesKHR: STRUCTURES),
+    row!(Device, build_acceleration_structures as vk::PFN_vkBuildAccelerationStructuresKHR, vkBuildAccelerationStructuresKHR: STRUCTURES),
+    row!(Device, copy_acceleration_structure as vk::PFN_vkCopyAccelerationStructureKHR, vkCopyAccelerationStructureKHR: STRUCTURES),
+    row!(Device, copy_acceleration_structure_to_memory as vk::PFN_vkCopyAccelerationStructureToMemoryKHR, vkCopyAccelerationStructureToMemoryKHR: STRUCTURES),
+    row!(Device, copy_memory_to_acceleration_structure as vk::PFN_vkCopyMemoryToAccelerationStructureKHR, vkCopyMemoryToAccelerationStructureKHR: STRUCTURES),
+    row!(Device, write_acceleration_structures_properties as vk::PFN_vkWriteAccelerationStructuresPropertiesKHR, vkWriteAccelerationStructuresPropertiesKHR: STRUCTURES),
+];
+
+/// Returns the type of indices; `None` for one that there is not.
+fn index_type(ty: vk::IndexType) -> Option<IndexType> {
+    match ty {
+        vk::IndexType::NONE_KHR => Some(IndexType::None),
+        vk::IndexType::UINT8_KHR => Some(IndexType::Uint8),
+        vk::IndexType::UINT16 => Some(IndexType::Uint16),
+        vk::IndexType::UINT32 => Some(IndexType::Uint32),
+        _ => None,
+    }
+}
+
+/// Decodes a geometry. The addresses of the host are numbers here, like those of the device.
+///
+/// # Safety
+/// `geometry` is valid.
+unsafe fn geometry(geometry: &vk::AccelerationStructureGeometryKHR<'_>) -> Result<BuildGeometry, vk::Result> {
+    // SAFETY: the type implies the member of the union, and both kinds of addresses are 64 bits.
+    let data = unsafe {
+        match geometry.geometry_type {
+            vk::GeometryTypeKHR::TRIANGLES => {
+                let t = &geometry.geometry.triangles;
+                GeometryAddresses::Triangles {
+                    vertices: t.vertex_data.device_address,
+                    stride: t.vertex_stride,
+                    format: format_of(t.vertex_format)?,
+                    max_vertex: t.max_vertex,
+                    indices: t.index_data.device_address,
+                    index_type: index_type(t.index_type).ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?,
+                    transform: t.transform_data.device_address,
+                }
+            }
+            vk::GeometryTypeKHR::AABBS => {
+                let a = &geometry.geometry.aabbs;
+                GeometryAddresses::Aabbs { boxes: a.data.device_address, stride: a.stride }
+            }
+            vk::GeometryTypeKHR::INSTANCES => {
+                let i = &geometry.geometry.instances;
+                GeometryAddresses::Instances { instances: i.data.device_address, pointers: i.array_of_pointers != 0 }
+            }
+            _ => return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT),
+        }
+    };
+    Ok(BuildGeometry { data, opaque: geometry.flags.contains(vk::GeometryFlagsKHR::OPAQUE) })
+}
+
+/// Decodes the geometries of a build.
+///
+/// # Safety
+/// `info` is valid with its pointers.
+unsafe fn geometries(
+    info: &vk::AccelerationStructureBuildGeometryInfoKHR<'_>,
+) -> Result<Vec<BuildGeometry>, vk::Result> {
+    if u64::from(info.geometry_count) > MAX_GEOMETRIES {
+        return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
+    }
+    // SAFETY: `info` is valid with its pointers, one of which is null.
+    unsafe {
+        if info.pp_geometries.is_null() {
+            let all = slice(info.p_geometries, info.geometry_count);
+            return fallible::try_collect(all.iter().map(|one| geometry(one)));
+        }
+        fallible::try_collect(slice(info.pp_geometries, info.geometry_count).iter().map(|one| geometry(&**one)))
+    }
+}
+
+/// Returns the contents of a structure, whose type decides if there are no geometries.
+fn contents(ty: vk::AccelerationStructureTypeKHR, geometries: &[BuildGeometry]) -> Contents {
+    match geometries.first() {
+        Some(first) => first.contents(),
+        None if ty == vk::AccelerationStructureTypeKHR::TOP_LEVEL => Contents::Instances,
+        None => Contents::Triangles,
+    }
+}
+
+/// Decodes a build.
+///
+/// # Safety
+/// `info` is valid with its pointers and handles.
+unsafe fn build(
+    info: &vk::AccelerationStructureBuildGeometryInfoKHR<'_>,
+    ranges: BuildRanges,
+) -> Result<StructureBuild, vk::Result> {
+    // SAFETY: `info` is valid with its pointers and handles, as the `# Safety` section demands.
+    unsafe {
+        let geometries = geometries(info)?;
+        let contents = contents(info.ty, &geometries);
+        if geometries.iter().any(|geometry| geometry.contents() != contents) {
+            return Err(vk::Result::ERROR_UNKNOWN);
+        }
+        let updates = info.mode == vk::BuildAccelerationStructureModeKHR::UPDATE;
+        Ok(StructureBuild {
+            contents,
+            flags: info.flags,
+            source: updates.then(|| share::<AccelerationStructure>(info.src_acceleration_structure)),
+            target: share::<AccelerationStructure>(info.dst_acceleration_structure),
+            geometries,
+            ranges,
+        })
+    }
+}
+
+/// Decodes the builds of a command with their ranges.
+///
+/// # Safety
+/// The pointers are valid, with handles.
+unsafe fn builds(
+    count: u32,
+    infos: *const vk::AccelerationStructureBuildGeometryInfoKHR<'_>,
+    ranges: *const *const vk::AccelerationStructureBuildRangeInfoKHR,
+) -> Result<Vec<StructureBuild>, vk::Result> {
+    // SAFETY: the pointers are valid, as the `# Safety` section demands, and each build has as many
+    // ranges as geometries.
+    unsafe {
+        fallible::try_collect(slice(infos, count).iter().zip(slice(ranges, count)).map(|(info, ranges)| {
+            let ranges = slice(*ranges, info.geometry_count).iter().map(|range| BuildRange {
+                primitives: range.primitive_count,
+                offset: range.primitive_offset,
+                first_vertex: range.first_vertex,
+                transform_offset: range.transform_offset,
+            });
+            build(info, BuildRanges::Direct(fallible::collect(ranges)?))
+        }))
+    }
+}
+
+/// Does work of a call on the host, during which device memory stays alive, and reports its error.
+///
+/// # Safety
+/// The work is that of a valid call.
+unsafe fn on_host(
+    (device, command): (&Device, &str),
+    deferred: vk::DeferredOperationKHR,
+    work: impl FnOnce(&StructureAccess<'_>) -> Result<(), StructureError>,
+) -> Result<(), vk::Result> {
+    let execution = device.heap.executions.begin();
+    // SAFETY: the execution goes on until the work is done; the call is valid, as the `# Safety`
+    // section demands.
+    let done = work(&unsafe { StructureAccess::new(device, AddressPlace::Host) });
+    drop(execution);
+    done.map_err(|error| {
+        device.report_invalid_usage(&format!("{command}: {error}"));
+        error.result()
+    })?;
+    if deferred.is_null() { Ok(()) } else { Err(vk::Result::OPERATION_NOT_DEFERRED_KHR) }
+}
+
+shims! {
+    fn create_acceleration_structure(
+        device: vk::Device,
+        info: *const vk::AccelerationStructureCreateInfoKHR<'_>,
+        allocator: Allocator<'_>,
+        structure: *mut vk::AccelerationStructureKHR,
+    ) -> VkResult {
+        let memory = memory_of(device, allocator);
+        let (device, info) = (dispatchable::<Device>(device), &*info);
+        let made = AccelerationStructure::new(share::<Buffer>(info.buffer), info.offset, info.size, info.device_address);
+        let made = Arc::new(made.inspect_err(|_| {
+            let text = "vkCreateAccelerationStructureKHR: the range is not inside of the buffer, not aligned, or has another address than the requested one";
+            device.report_invalid_usage(text);
+        })?);
+        let handle = handle::create(made.clone(), memory)?;
+        made.set_handle(handle.as_raw());
+        if let Err(error) = device.live_structures.add(&made) {
+            device.live_structures.remove(&made);
+            handle::destroy::<AccelerationStructure>(handle, memory);
+            return Err(error);
+        }
+        *structure = handle;
+        Ok(())
+    }
+
+    fn destroy_acceleration_structure(
+        device: vk::Device,
+        structure: vk::AccelerationStructureKHR,
+        allocator: Allocator<'_>,
+    ) {
+        if !structure.is_null() {
+            let object = share::<AccelerationStructure>(structure);
+            dispatchable::<Device>(device).live_structures.remove(&object);
+        }
+        handle::destroy::<AccelerationStructure>(structure, memory_of(device, allocator));
+    }
+
+    fn get_acceleration_structure_build_sizes(
+        _device: vk::Device,
+        _build_type: vk::AccelerationStructureBuildTypeKHR,
+        info: *const vk::AccelerationStructureBuildGeometryInfoKHR<'_>,
+        max_primitive_counts: *const u32,
+        sizes: *mut vk::AccelerationStructureBuildSizesInfoKHR<'_>,
+    ) {
+        let (info, sizes) = (&*info, &mut *sizes);
+        let first = match (info.geometry_count, info.pp_geometries.is_null()) {
+            (0, _) => None,
+            (_, true) => info.p_geometries.as_ref(),
+            (_, false) => (*info.pp_geometries).as_ref(),
+        };
+        let contents = match first.map(|first| first.geometry_type) {
+            Some(vk::GeometryTypeKHR::AABBS) => Contents::Aabbs,
+            Some(vk::GeometryTypeKHR::INSTANCES) => Contents::Instances,
+            Some(_) => Contents::Triangles,
+            None => contents(info.ty, &[]),
+        };
+        let counts = if max_primitive_counts.is_null() { &[][..] } else { slice(max_primitive_counts, info.geometry_count) };
+        let primitives = counts.iter().map(|&count| u64::from(count)).sum::<u64>().min(u32::MAX.into());
+        let needed = build_sizes(contents, primitives as u32);
+        sizes.acceleration_structure_size = needed.structure;
+        sizes.update_scratch_size = needed.update_scratch;
+        sizes.build_scratch_size = needed.build_scratch;
+    }
+
+    fn get_acceleration_structure_device_address(
+        device: vk::Device,
+        info: *const vk::AccelerationStructureDeviceAddressInfoKHR<'_>,
+    ) -> vk::DeviceAddress {
+        let structure = share::<AccelerationStructure>((*info).acceleration_structure);
+        dispatchable::<Device>(device).live_structures.add(&structure).unwrap_or(0)
+    }
+
+    fn get_device_acceleration_structure_compatibility(
+        _device: vk::Device,
+        info: *const vk::AccelerationStructureVersionInfoKHR<'_>,
+        compatibility: *mut vk::AccelerationStructureCompatibilityKHR,
+    ) {
+        let compatible = version().is_compatible(&*(*info).p_version_data);
+        *compatibility = match compatible {
+            true => vk::AccelerationStructureCompatibilityKHR::COMPATIBLE,
+            false => vk::AccelerationStructureCompatibilityKHR::INCOMPATIBLE,
+        };
+    }
+
+    fn cmd_build_acceleration_structures(
+        buffer: vk::CommandBuffer,
+        count: u32,
+        infos: *const vk::AccelerationStructureBuildGeometryInfoKHR<'_>,
+        ranges: *const *const vk::AccelerationStructureBuildRangeInfoKHR,
+    ) {
+        push(buffer, Command::BuildAccelerationStructures(builds(count, infos, ranges)?));
+    }
+
+    fn cmd_build_acceleration_structures_indirect(
+        buffer: vk::CommandBuffer,
+        count: u32,
+        infos: *const vk::AccelerationStructureBuildGeometryInfoKHR<'_>,
+        addresses: *const vk::DeviceAddress,
+        strides: *const u32,
+        max_primitive_counts: *const *const u32,
+    ) {
+        let (addresses, strides, counts) = (slice(addresses, count), slice(strides, count), slice(max_primitive_counts, count));
+        let places = addresses.iter().zip(strides).zip(counts);
+        let builds = slice(infos, count).iter().zip(places).map(|(info, ((&address, &stride), &counts))| {
+            let max_primitives = fallible::to_vec(slice(counts, info.geometry_count))?;
+            build(info, BuildRanges::Indirect { address, stride, max_primitives })
+        });
+        push(buffer, Command::BuildAccelerationStructures(fallible::try_collect(builds)?));
+    }
+
+    // A compacted structure is a clone.
+    fn cmd_copy_acceleration_structure(buffer: vk::CommandBuffer, info: *const vk::CopyAccelerationStructureInfoKHR<'_>) {
+        let (src, dst) = (share::<AccelerationStructure>((*info).src), share::<AccelerationStructure>((*info).dst));
+        push(buffer, Command::CopyAccelerationStructure { src, dst });
+    }
+
+    fn cmd_copy_acceleration_structure_to_memory(
+        buffer: vk::CommandBuffer,
+        info: *const vk::CopyAccelerationStructureToMemoryInfoKHR<'_>,
+    ) {
+        let (src, dst) = (share::<AccelerationStructure>((*info).src), (*info).dst.device_address);
+        push(buffer, Command::CopyAccelerationStructureToMemory { src, dst });
+    }
+
+    fn cmd_copy_memory_to_acceleration_structure(
+        buffer: vk::CommandBuffer,
+        info: *const vk::CopyMemoryToAccelerationStructureInfoKHR<'_>,
+    ) {
+        let (src, dst) = ((*info).src.device_address, share::<AccelerationStructure>((*info).dst));
+        push(buffer, Command::CopyMemoryToAccelerationStructure { src, dst });
+    }
+
+    fn cmd_write_acceleration_structures_properties(
+        buffer: vk::CommandBuffer,
+        count: u32,
+        structures: *const vk::AccelerationStructureKHR,
+        _query_type: vk::QueryType,
+        pool: vk::QueryPool,
+        first: u32,
+    ) {
+        let structures = slice(structures, count).iter().map(|one| share::<AccelerationStructure>(*one));
+        let (structures, pool) = (fallible::collect(structures)?, share::<QueryPool>(pool));
+        let write = WriteAccelerationStructuresProperties { structures, pool, first };
+        push(buffer, Command::WriteAccelerationStructuresProperties(Box::new(write)));
+    }
+
+    fn build_acceleration_structures(
+        device: vk::Device,
+        deferred: vk::DeferredOperationKHR,
+        count: u32,
+        infos: *const vk::AccelerationStructureBuildGeometryInfoKHR<'_>,
+        ranges: *const *const vk::AccelerationStructureBuildRangeInfoKHR,
+    ) -> VkResult {
+        let builds = builds(count, infos, ranges)?;
+        on_host((dispatchable::<Device>(device), "vkBuildAccelerationStructuresKHR"), deferred, |access| {
+            let mut builder = Builder::default();
+            builds.iter().try_for_each(|build| access.build(&mut builder, build))
+        })
+    }
+
+    fn copy_acceleration_structure(
+        device: vk::Device,
+        deferred: vk::DeferredOperationKHR,
+        info: *const vk::CopyAccelerationStructureInfoKHR<'_>,
+    ) -> VkResult {
+        let (src, dst) = (share::<AccelerationStructure>((*info).src), share::<AccelerationStructure>((*info).dst));
+        on_host((dispatchable::<Device>(device), "vkCopyAccelerationStructureKHR"), deferred, |access| access.copy(&src, &dst))
+    }
+
+    fn copy_acceleration_structure_to_memory(
+        device: vk::Device,
+        deferred: vk::DeferredOperationKHR,
+        info: *const vk::CopyAccelerationStructureToMemoryInfoKHR<'_>,
+    ) -> VkResult {
+        let (src, dst) = (share::<AccelerationStructure>((*info).src), (*info).dst.host_address as u64);
+        on_host((dispatchable::<Device>(device), "vkCopyAccelerationStructureToMemoryKHR"), deferred, |access| {
+            access.serialize(&src, dst)
+        })
+    }
+
+    fn copy_memory_to_acceleration_structure(
+        device: vk::Device,
+        deferred: vk::DeferredOperationKHR,
+        info: *const vk::CopyMemoryToAccelerationStructureInfoKHR<'_>,
+    ) -> VkResult {
+        let (src, dst) = ((*info).src.host_address as u64, share::<AccelerationStructure>((*info).dst));
+        on_host((dispatchable::<Device>(device), "vkCopyMemoryToAccelerationStructureKHR"), deferred, |access| {
+            access.deserialize(src, &dst)
+        })
+    }
+
+    fn write_acceleration_structures_properties(
+        device: vk::Device,
+        count: u32,
+        structures: *const vk::AccelerationStructureKHR,
+        query_type: vk::QueryType,
+        data_size: usize,
+        data: *mut c_void,
+        stride: usize,
+    ) -> VkResult {
+        let Some(property) = StructureProperty::of(query_type) else {
+            return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
+        };
+        on_host((dispatchable::<Device>(device), "vkWriteAccelerationStructuresPropertiesKHR"), vk::DeferredOperationKHR::null(), |access| {
+            for (i, structure) in slice(structures, count).iter().enumerate() {
+                let value = access.property(&share::<AccelerationStructure>(*structure), property)?;
+                let at = i.saturating_mul(stride);
+                if at.checked_add(8).is_some_and(|end| end <= data_size) {
+                    // SAFETY: the application's memory has `data_size` bytes, and these are inside.
+                    data.cast::<u8>().add(at).cast::<u64>().write_unaligned(value);
+                }
+            }
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,292 @@
+//! The table of live acceleration structures of a device: from a reference, as an instance, a
+//! descriptor or serialized data has it, to the structure's memory.
+//!
+//! References are device addresses and, in builds on the host, handles. Threads that trace rays
+//! look one up for each instance that a ray enters. A lookup therefore takes no lock and writes
+//! nothing: it reads a version, the slots of a hash table, and the version again, and starts anew
+//! if it has changed. Whoever creates or destroys a structure makes the version odd meanwhile.
+//!
+//! The table has ranges and owns no memory. Each lookup asks the heap what is live, so that
+//! structures whose memory is freed are not found.
+
+use super::acceleration_structure::AccelerationStructure;
+use super::memory::Heap;
+use crate::fallible;
+use crate::ffi::handle;
+use crate::shader_compiler::ray_query::{FoundStructure, StructureTable};
+use ash::vk;
+use parking_lot::Mutex;
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, OnceLock};
+
+/// Addresses of a structure.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Place {
+    address: u64,
+    size: u64,
+}
+
+/// Key of a slot that was never used.
+const FREE: u64 = 0;
+/// Key of a slot whose structure is destroyed. No reference is this number.
+const REMOVED: u64 = u64::MAX;
+/// Number of slots of the smallest array.
+const FIRST_SLOTS: usize = 64;
+/// Number of arrays, each with twice as many slots as the one before it.
+const ARRAYS: usize = 28;
+
+#[derive(Default)]
+struct Slot {
+    key: AtomicU64,
+    address: AtomicU64,
+    size: AtomicU64,
+}
+
+/// The hash table that lookups read. Arrays are made as they are required, and remain.
+#[derive(Default)]
+struct Slots {
+    arrays: [OnceLock<Box<[Slot]>>; ARRAYS],
+    /// Number of the array that is used.
+    array: AtomicUsize,
+    /// Odd while slots are written.
+    version: AtomicU64,
+}
+
+/// Returns the slot, of `count`, where the search for a key begins.
+fn first_slot(key: u64, count: usize) -> usize {
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (count - 1)
+}
+
+/// Returns the slot that has a key, or the free one that ends the search. `None` if all slots have
+/// other keys, which the table's bound on used slots excludes.
+fn slot_of(slots: &[Slot], key: u64) -> Option<&Slot> {
+    let first = first_slot(key, slots.len());
+    let (behind, before) = (slots[first..].iter(), slots[..first].iter());
+    behind.chain(before).find(|slot| matches!(slot.key.load(Ordering::Relaxed), found if found == key || found == FREE))
+}
+
+impl Slots {
+    fn find(&self, key: u64) -> Option<Place> {
+        if key == FREE || key == REMOVED {
+            return None;
+        }
+        loop {
+            let version = self.version.load(Ordering::Acquire);
+            if version & 1 == 0 {
+                let place = self.read(key);
+                // The loads above are complete before the version is read again.
+                fence(Ordering::Acquire);
+                if self.version.load(Ordering::Relaxed) == version {
+                    return place;
+                }
+            }
+            std::hint::spin_loop();
+        }
+    }
+
+    fn read(&self, key: u64) -> Option<Place> {
+        let slot = slot_of(self.arrays.get(self.array.load(Ordering::Relaxed))?.get()?, key)?;
+        let place = Place { address: slot.address.load(Ordering::Relaxed), size: slot.size.load(Ordering::Relaxed) };
+        (slot.key.load(Ordering::Relaxed) == key).then_some(place)
+    }
+
+    /// Calls a function that writes slots. Only one thread does so at a time.
+    fn write(&self, write: impl FnOnce()) {
+        let version = self.version.load(Ordering::Relaxed);
+        self.version.store(version + 1, Ordering::Relaxed);
+        fence(Ordering::Release);
+        write();
+        self.version.store(version + 2, Ordering::Release);
+    }
+}
+
+fn store(slot: &Slot, key: u64, place: Place) {
+    slot.address.store(place.address, Ordering::Relaxed);
+    slot.size.store(place.size, Ordering::Relaxed);
+    slot.key.store(key, Ordering::Relaxed);
+}
+
+/// Structures by reference and owner. Structures that share an address have the same key.
+#[derive(Default)]
+struct Owned {
+    places: BTreeMap<(u64, u64), Place>,
+    /// Number of slots that are not free, with those of destroyed structures.
+    used: usize,
+}
+
+impl Owned {
+    /// Returns the largest structure of a key.
+    fn largest(&self, key: u64) -> Option<Place> {
+        self.places.range((key, 0)..=(key, u64::MAX)).map(|(_, place)| *place).max_by_key(|place| place.size)
+    }
+}
+
+/// The live structures of a device.
+pub struct LiveStructures {
+    heap: Arc<Heap>,
+    slots: Slots,
+    owned: Mutex<Owned>,
+}
+
+impl LiveStructures {
+    /// Creates an empty table.
+    pub fn new(heap: Arc<Heap>) -> LiveStructures {
+        LiveStructures { heap, slots: Slots::default(), owned: Mutex::default() }
+    }
+
+    /// Adds a structure whose buffer has memory; a structure that is in the table keeps its place.
+    /// Returns the device address: 0 if the buffer has no memory.
+    ///
+    /// # Errors
+    /// VK_ERROR_OUT_OF_HOST_MEMORY.
+    pub fn add(&self, structure: &Arc<AccelerationStructure>) -> Result<u64, vk::Result> {
+        let memory = structure.memory();
+        let place = Place { address: memory.address as u64, size: memory.size };
+        if place.address == 0 {
+            return Ok(0);
+        }
+        if !structure.is_live() {
+            let owner = handle::raw(structure);
+            let mut owned = self.owned.lock();
+            self.insert(&mut owned, (place.address, owner), place)?;
+            self.insert(&mut owned, (structure.handle(), owner), place)?;
+            structure.note_as_live();
+        }
+        Ok(place.address)
+    }
+
+    /// Removes a structure whose handle is destroyed.
+    pub fn remove(&self, structure: &Arc<AccelerationStructure>) {
+        let owner = handle::raw(structure);
+        let mut owned = self.owned.lock();
+        let Some(place) = owned.places.get(&(structure.handle(), owner)).copied() else { return };
+        for key in [place.address, structure.handle()] {
+            owned.places.remove(&(key, owner));
+            let Some(slots) = self.slots.arrays[self.slots.array.load(Ordering::Relaxed)].get() else { continue };
+            let Some(slot) = slot_of(slots, key).filter(|slot| slot.key.load(Ordering::Relaxed) == key) else {
+                continue;
+            };
+            self.slots.write(|| match owned.largest(key) {
+                Some(place) => store(slot, key, place),
+                None => store(slot, REMOVED, Place::default()),
+            });
+        }
+    }
+
+    fn insert(&self, owned: &mut Owned, key: (u64, u64), place: Place) -> Result<(), vk::Result> {
+        if key.0 == FREE || key.0 == REMOVED {
+            return Ok(());
+        }
+        fallible::check()?;
+        owned.places.insert(key, place);
+        let room = self.slots.arrays[self.slots.array.load(Ordering::Relaxed)].get().map_or(0, |slots| slots.len() / 2);
+        if owned.used >= room {
+            return self.rebuild(owned);
+        }
+        let Some(slots) = self.slots.arrays[self.slots.array.load(Ordering::Relaxed)].get() else { return Ok(()) };
+        if let (Some(slot), Some(place)) = (slot_of(slots, key.0), owned.largest(key.0)) {
+            owned.used += usize::from(slot.key.load(Ordering::Relaxed) == FREE);
+            self.slots.write(|| store(slot, key.0, place));
+        }
+        Ok(())
+    }
+
+    /// Writes all structures to an array in which at most a quarter of the slots is used: the
+    /// current one, if it is large enough, or a larger one.
+    fn rebuild(&self, owned: &mut Owned) -> Result<(), vk::Result> {
+        let out = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
+        let fits = |number: &usize| owned.places.len() <= (FIRST_SLOTS << number) / 4;
+        let current = self.slots.array.load(Ordering::Relaxed);
+        let number = (current..ARRAYS).find(fits).ok_or(out)?;
+        if self.slots.arrays[number].get().is_none() {
+            let slots = fallible::collect((0..FIRST_SLOTS << number).map(|_| Slot::default()))?;
+            let _ = self.slots.arrays[number].set(slots.into());
+        }
+        let Some(slots) = self.slots.arrays[number].get() else { return Err(out) };
+        self.slots.write(|| {
+            slots.iter().for_each(|slot| store(slot, FREE, Place::default()));
+            owned.used = 0;
+            for ((key, _), place) in &owned.places {
+                let Some(slot) = slot_of(slots, *key) else { continue };
+                let is_new = slot.key.load(Ordering::Relaxed) == FREE;
+                owned.used += usize::from(is_new);
+                if is_new || slot.size.load(Ordering::Relaxed) < place.size {
+                    store(slot, *key, *place);
+                }
+            }
+            self.slots.array.store(number, Ordering::Relaxed);
+        });
+        Ok(())
+    }
+
+    /// Returns the handle of a structure at an address, which serialization on the host writes.
+    pub fn handle_at(&self, address: u64) -> Option<u64> {
+        let owned = self.owned.lock();
+        let (_, owner) = *owned.places.range((address, 0)..=(address, u64::MAX)).max_by_key(|(_, place)| place.size)?.0;
+        // The other key of the same owner is the handle.
+        owned.places.keys().find(|(key, other)| *other == owner && *key != address).map(|(key, _)| *key)
+    }
+}
+
+impl StructureTable for LiveStructures {
+    fn find(&self, reference: u64) -> Option<FoundStructure> {
+        let Place { address, size } = self.slots.find(reference)?;
+        let memory = self.heap.range(address, size)?;
+        Some(FoundStructure { address, memory })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> LiveStructures {
+        LiveStructures::new(Arc::default())
+    }
+
+    fn insert(table: &LiveStructures, key: u64, owner: u64, size: u64) {
+        table.insert(&mut table.owned.lock(), (key, owner), Place { address: key, size }).expect("memory");
+    }
+
+    #[test]
+    fn what_was_inserted_is_found_and_nothing_else() {
+        let table = table();
+        assert_eq!(table.slots.find(256), None);
+        for i in 1..=10_000u64 {
+            insert(&table, 256 * i, i, i);
+        }
+        for i in 1..=10_000u64 {
+            assert_eq!(table.slots.find(256 * i), Some(Place { address: 256 * i, size: i }));
+            assert_eq!(table.slots.find(256 * i + 1), None);
+        }
+        assert_eq!((table.slots.find(FREE), table.slots.find(REMOVED)), (None, None));
+    }
+
+    #[test]
+    fn the_largest_structure_at_an_address_is_found() {
+        let table = table();
+        for (owner, size) in [(1, 20), (2, 50), (3, 30)] {
+            insert(&table, 512, owner, size);
+        }
+        assert_eq!(table.slots.find(512).map(|place| place.size), Some(50));
+    }
+
+    #[test]
+    fn lookups_see_whole_entries_while_others_change() {
+        let table = table();
+        insert(&table, 1 << 20, 1, 7);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for i in 1..20_000u64 {
+                    insert(&table, 256 * (1 + i % 3000), i, 256 * (1 + i % 3000));
+                }
+            });
+            for i in 0..200_000u64 {
+                assert_eq!(table.slots.find(1 << 20), Some(Place { address: 1 << 20, size: 7 }));
+                let key = 256 * (1 + i % 3000);
+                assert!(table.slots.find(key).is_none_or(|place| place == Place { address: key, size: key }));
+            }
+        });
+    }
+}

@@ -149,7 +149,6 @@ macro_rules! registry_facts {
 }
 
 const YES: Support = Support::Yes;
-const NO_RAYS: Support = Support::No("shaders cannot trace rays yet");
 
 // `cargo xtask generate` looks up the rest of each row in the registry of Vulkan.
 extensions! {
@@ -300,7 +299,7 @@ extensions! {
     VK_EXT_device_fault, YES;
     VK_KHR_pipeline_executable_properties, YES;
     VK_KHR_deferred_host_operations, YES;
-    VK_KHR_acceleration_structure, NO_RAYS;
+    VK_KHR_acceleration_structure, YES;
     VK_KHR_pipeline_library, YES;
     VK_EXT_graphics_pipeline_library, YES;
     VK_EXT_subgroup_size_control, YES;

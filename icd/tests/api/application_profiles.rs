@@ -204,7 +204,6 @@ const LATER: &str = "not written yet";
 /// the driver nor this table has is an error, and so is a row that no program needs.
 const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_KHR_ray_tracing_pipeline", RAYS),
-    ("VK_KHR_acceleration_structure", RAYS),
     ("VK_KHR_ray_query", RAYS),
     ("VK_KHR_fragment_shading_rate", RATE),
     ("VK_EXT_physical_device_drm", "a CPU has no device node"),

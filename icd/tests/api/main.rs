@@ -19,6 +19,7 @@ macro_rules! shader {
     };
 }
 
+mod acceleration_structures;
 mod application_profiles;
 mod blending;
 mod bounds;

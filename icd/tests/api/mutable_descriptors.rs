@@ -165,7 +165,7 @@ fn unsupported_mutable_types_are_refused() {
         vk::DescriptorType::STORAGE_BUFFER_DYNAMIC,
         vk::DescriptorType::INLINE_UNIFORM_BLOCK,
         MUTABLE,
-        vk::DescriptorType::ACCELERATION_STRUCTURE_KHR,
+        vk::DescriptorType::ACCELERATION_STRUCTURE_NV,
     ] {
         assert!(layout(&c, &[STORAGE, ty]).is_none(), "{ty:?}");
     }

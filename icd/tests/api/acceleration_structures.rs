@@ -1,0 +1,527 @@
+//! Tests of acceleration structures (VK_KHR_acceleration_structure): builds, updates, copies,
+//! compaction, serialization and queries, on queues and on the host, and what is wrong in memory.
+//!
+//! The bytes of a structure do not depend on where it is built, so that both kinds of builds are
+//! compared.
+
+use crate::common::{Buffer, Context};
+use crate::pipeline::Messenger;
+use ash::vk::{self, Handle};
+use std::ffi::c_void;
+
+type Functions = ash::khr::acceleration_structure::Device;
+type Kind = vk::AccelerationStructureTypeKHR;
+type Geometry = vk::AccelerationStructureGeometryKHR<'static>;
+type Range = vk::AccelerationStructureBuildRangeInfoKHR;
+type Query = vk::QueryType;
+
+const BOTTOM: Kind = Kind::BOTTOM_LEVEL;
+const TOP: Kind = Kind::TOP_LEVEL;
+const UPDATABLE: vk::BuildAccelerationStructureFlagsKHR = vk::BuildAccelerationStructureFlagsKHR::ALLOW_UPDATE;
+
+/// Place of builds and copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Queue,
+    Host,
+}
+const PLACES: [Place; 2] = [Place::Queue, Place::Host];
+
+struct Device {
+    c: Context,
+    f: Functions,
+}
+
+/// A structure in a buffer of its own.
+struct Structure {
+    buffer: Buffer,
+    structure: vk::AccelerationStructureKHR,
+}
+
+impl Structure {
+    fn bytes(&self) -> &[u8] {
+        self.buffer.bytes()
+    }
+}
+
+impl Device {
+    fn new() -> Device {
+        let mut structures = vk::PhysicalDeviceAccelerationStructureFeaturesKHR::default()
+            .acceleration_structure(true)
+            .acceleration_structure_indirect_build(true)
+            .acceleration_structure_host_commands(true);
+        let mut v12 = vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
+        let extensions = [c"VK_KHR_acceleration_structure", c"VK_KHR_deferred_host_operations"];
+        let c = Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut [&mut structures, &mut v12]);
+        let f = Functions::new(&c.instance, &c.device);
+        Device { c, f }
+    }
+
+    /// Makes a buffer of any usage with a device address.
+    fn buffer(&self, size: u64) -> Buffer {
+        let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
+            | vk::BufferUsageFlags::ACCELERATION_STRUCTURE_STORAGE_KHR
+            | vk::BufferUsageFlags::ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_KHR
+            | vk::BufferUsageFlags::STORAGE_BUFFER;
+        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
+        let d = &self.c.device;
+        // SAFETY: valid usage.
+        unsafe {
+            let buffer = d.create_buffer(&info, None).expect("buffer");
+            let requirements = d.get_buffer_memory_requirements(buffer);
+            let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+            let info = vk::MemoryAllocateInfo::default().allocation_size(requirements.size).push_next(&mut flags);
+            let memory = d.allocate_memory(&info, None).expect("memory");
+            let pointer = d.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).expect("map").cast();
+            d.bind_buffer_memory(buffer, memory, 0).expect("bind");
+            Buffer { buffer, memory, pointer, size }
+        }
+    }
+
+    fn buffer_of(&self, bytes: &[u8]) -> Buffer {
+        let mut buffer = self.buffer(bytes.len().max(4) as u64);
+        buffer.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        buffer
+    }
+
+    fn buffer_address(&self, buffer: &Buffer) -> u64 {
+        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer.buffer);
+        // SAFETY: valid usage.
+        unsafe { self.c.device.get_buffer_device_address(&info) }
+    }
+
+    fn structure(&self, kind: Kind, size: u64) -> Structure {
+        let buffer = self.buffer(size);
+        let info = vk::AccelerationStructureCreateInfoKHR::default().buffer(buffer.buffer).size(size).ty(kind);
+        // SAFETY: valid usage.
+        let structure = unsafe { self.f.create_acceleration_structure(&info, None) }.expect("structure");
+        Structure { buffer, structure }
+    }
+
+    fn free(&self, structure: Structure) {
+        // SAFETY: the structure is not in use any more.
+        unsafe { self.f.destroy_acceleration_structure(structure.structure, None) };
+        self.c.free(structure.buffer);
+    }
+
+    fn address(&self, structure: &Structure) -> u64 {
+        let info = vk::AccelerationStructureDeviceAddressInfoKHR::default().acceleration_structure(structure.structure);
+        // SAFETY: valid usage.
+        unsafe { self.f.get_acceleration_structure_device_address(&info) }
+    }
+
+    fn sizes(
+        &self,
+        kind: Kind,
+        geometry: &Geometry,
+        count: u32,
+    ) -> vk::AccelerationStructureBuildSizesInfoKHR<'static> {
+        let info = vk::AccelerationStructureBuildGeometryInfoKHR::default()
+            .ty(kind)
+            .geometries(std::slice::from_ref(geometry));
+        let mut sizes = vk::AccelerationStructureBuildSizesInfoKHR::default();
+        let any = vk::AccelerationStructureBuildTypeKHR::HOST_OR_DEVICE;
+        // SAFETY: valid usage.
+        unsafe { self.f.get_acceleration_structure_build_sizes(any, &info, &[count], &mut sizes) };
+        sizes
+    }
+
+    /// Builds a structure, or updates `from` to it.
+    fn build(
+        &self,
+        place: Place,
+        kind: Kind,
+        geometry: &Geometry,
+        range: Range,
+        from: Option<&Structure>,
+        to: &Structure,
+    ) {
+        let scratch = self.buffer(self.sizes(kind, geometry, range.primitive_count).build_scratch_size);
+        let mut info = vk::AccelerationStructureBuildGeometryInfoKHR::default()
+            .ty(kind)
+            .flags(UPDATABLE)
+            .geometries(std::slice::from_ref(geometry))
+            .dst_acceleration_structure(to.structure);
+        if let Some(from) = from {
+            info = info.mode(vk::BuildAccelerationStructureModeKHR::UPDATE).src_acceleration_structure(from.structure);
+        }
+        let ranges = std::slice::from_ref(&range);
+        // SAFETY: valid usage.
+        unsafe {
+            match place {
+                Place::Queue => {
+                    info.scratch_data.device_address = self.buffer_address(&scratch);
+                    self.c.run(|b| self.f.cmd_build_acceleration_structures(b, &[info], &[ranges])).expect("built");
+                }
+                Place::Host => {
+                    info.scratch_data.host_address = scratch.pointer.cast();
+                    let none = vk::DeferredOperationKHR::null();
+                    self.f.build_acceleration_structures(none, &[info], &[ranges]).expect("built");
+                }
+            }
+        }
+        self.c.free(scratch);
+    }
+
+    /// Makes a structure of a geometry.
+    fn built(&self, place: Place, kind: Kind, geometry: &Geometry, range: Range) -> Structure {
+        let size = self.sizes(kind, geometry, range.primitive_count).acceleration_structure_size;
+        let structure = self.structure(kind, size);
+        self.build(place, kind, geometry, range, None, &structure);
+        structure
+    }
+
+    fn copy(&self, place: Place, from: &Structure, to: &Structure, mode: vk::CopyAccelerationStructureModeKHR) {
+        let info = vk::CopyAccelerationStructureInfoKHR::default().src(from.structure).dst(to.structure).mode(mode);
+        // SAFETY: valid usage.
+        unsafe {
+            match place {
+                Place::Queue => self.c.run(|b| self.f.cmd_copy_acceleration_structure(b, &info)),
+                Place::Host => self.f.copy_acceleration_structure(vk::DeferredOperationKHR::null(), &info),
+            }
+        }
+        .expect("copied");
+    }
+
+    fn serialize(&self, place: Place, from: &Structure, to: &Buffer) {
+        let mut info = vk::CopyAccelerationStructureToMemoryInfoKHR::default()
+            .src(from.structure)
+            .mode(vk::CopyAccelerationStructureModeKHR::SERIALIZE);
+        // SAFETY: valid usage.
+        unsafe {
+            match place {
+                Place::Queue => {
+                    info.dst.device_address = self.buffer_address(to);
+                    self.c.run(|b| self.f.cmd_copy_acceleration_structure_to_memory(b, &info))
+                }
+                Place::Host => {
+                    info.dst.host_address = to.pointer.cast();
+                    self.f.copy_acceleration_structure_to_memory(vk::DeferredOperationKHR::null(), &info)
+                }
+            }
+        }
+        .expect("serialized");
+    }
+
+    fn deserialize(&self, place: Place, from: &Buffer, to: &Structure) -> Result<(), vk::Result> {
+        let mut info = vk::CopyMemoryToAccelerationStructureInfoKHR::default()
+            .dst(to.structure)
+            .mode(vk::CopyAccelerationStructureModeKHR::DESERIALIZE);
+        // SAFETY: valid usage, or bytes that the driver refuses.
+        unsafe {
+            match place {
+                Place::Queue => {
+                    info.src.device_address = self.buffer_address(from);
+                    self.c.run(|b| self.f.cmd_copy_memory_to_acceleration_structure(b, &info))
+                }
+                Place::Host => {
+                    info.src.host_address = from.pointer.cast::<c_void>();
+                    self.f.copy_memory_to_acceleration_structure(vk::DeferredOperationKHR::null(), &info)
+                }
+            }
+        }
+    }
+
+    fn property(&self, place: Place, structure: &Structure, query: Query) -> u64 {
+        let (d, structures) = (&self.c.device, [structure.structure]);
+        let mut value = [0u64];
+        // SAFETY: valid usage.
+        unsafe {
+            match place {
+                Place::Queue => {
+                    let info = vk::QueryPoolCreateInfo::default().query_type(query).query_count(1);
+                    let pool = d.create_query_pool(&info, None).expect("pool");
+                    self.c
+                        .run(|b| {
+                            d.cmd_reset_query_pool(b, pool, 0, 1);
+                            self.f.cmd_write_acceleration_structures_properties(b, &structures, query, pool, 0);
+                        })
+                        .expect("written");
+                    let flags = vk::QueryResultFlags::TYPE_64 | vk::QueryResultFlags::WAIT;
+                    d.get_query_pool_results(pool, 0, &mut value, flags).expect("results");
+                    d.destroy_query_pool(pool, None);
+                }
+                Place::Host => {
+                    let mut bytes = [0; 8];
+                    self.f
+                        .write_acceleration_structures_properties(&structures, query, &mut bytes, 8)
+                        .expect("written");
+                    value[0] = u64::from_le_bytes(bytes);
+                }
+            }
+        }
+        value[0]
+    }
+}
+
+fn address_at(place: Place, d: &Device, buffer: &Buffer) -> vk::DeviceOrHostAddressConstKHR {
+    match place {
+        Place::Queue => vk::DeviceOrHostAddressConstKHR { device_address: d.buffer_address(buffer) },
+        Place::Host => vk::DeviceOrHostAddressConstKHR { host_address: buffer.pointer.cast() },
+    }
+}
+
+/// Returns a geometry of triangles without indices.
+fn triangles(vertices: vk::DeviceOrHostAddressConstKHR, count: u32) -> Geometry {
+    let data = vk::AccelerationStructureGeometryTrianglesDataKHR::default()
+        .vertex_format(vk::Format::R32G32B32_SFLOAT)
+        .vertex_data(vertices)
+        .vertex_stride(12)
+        .max_vertex(3 * count - 1)
+        .index_type(vk::IndexType::NONE_KHR);
+    Geometry::default()
+        .geometry_type(vk::GeometryTypeKHR::TRIANGLES)
+        .geometry(vk::AccelerationStructureGeometryDataKHR { triangles: data })
+        .flags(vk::GeometryFlagsKHR::OPAQUE)
+}
+
+fn instances(data: vk::DeviceOrHostAddressConstKHR) -> Geometry {
+    let data = vk::AccelerationStructureGeometryInstancesDataKHR::default().data(data);
+    Geometry::default()
+        .geometry_type(vk::GeometryTypeKHR::INSTANCES)
+        .geometry(vk::AccelerationStructureGeometryDataKHR { instances: data })
+}
+
+fn count(primitives: u32) -> Range {
+    Range::default().primitive_count(primitives)
+}
+
+/// Returns the vertices of triangles in a grid, moved by `dx`.
+fn vertices(triangles: u32, dx: f32) -> Vec<u8> {
+    let corner = |i: u32| {
+        let [x, y] = [i / 3 % 16, i / 48].map(|n| n as f32);
+        let [u, v] = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]][i as usize % 3];
+        [x + u + dx, y + v, 0.25 * x]
+    };
+    (0..3 * triangles).flat_map(corner).flat_map(f32::to_le_bytes).collect()
+}
+
+/// Returns the bytes of an instance with the identity and a reference.
+fn instance(reference: u64) -> Vec<u8> {
+    let rows = [1.0f32, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+    let mut bytes: Vec<u8> = rows.into_iter().flat_map(f32::to_le_bytes).collect();
+    bytes.extend([0xff00_0005u32.to_le_bytes(), 0u32.to_le_bytes()].concat());
+    bytes.extend(reference.to_le_bytes());
+    bytes
+}
+
+const TRIANGLES: u32 = 5000;
+
+#[test]
+fn builds_and_updates_are_the_same_on_queues_and_on_the_host() {
+    let d = Device::new();
+    let mut all: Vec<Vec<u8>> = Vec::new();
+    for place in PLACES {
+        let mut input = d.buffer_of(&vertices(TRIANGLES, 0.0));
+        let geometry = triangles(address_at(place, &d, &input), TRIANGLES);
+        let structure = d.built(place, BOTTOM, &geometry, count(TRIANGLES));
+        all.push(structure.bytes().to_vec());
+        input.bytes_mut().copy_from_slice(&vertices(TRIANGLES, 100.0));
+        d.build(place, BOTTOM, &geometry, count(TRIANGLES), Some(&structure), &structure);
+        all.push(structure.bytes().to_vec());
+        d.free(structure);
+        d.c.free(input);
+    }
+    assert!(all[0] == all[2] && all[1] == all[3], "the place does not matter");
+    assert!(all[0] != all[1], "vertices have moved");
+}
+
+#[test]
+fn indirect_builds_read_counts_up_to_the_largest_one() {
+    let d = Device::new();
+    let input = d.buffer_of(&vertices(64, 0.0));
+    let geometry = triangles(address_at(Place::Queue, &d, &input), 64);
+    let size = d.sizes(BOTTOM, &geometry, 64).acceleration_structure_size;
+    for (words, same_as) in [([10u32, 0, 0, 0], 10), ([1 << 30, 0, 0, 0], 64), ([9, 36, 0, 0], 0)] {
+        let ranges = d.buffer_of(&words.map(u32::to_le_bytes).concat());
+        let structure = d.structure(BOTTOM, size);
+        let scratch = d.buffer(64);
+        let mut info = vk::AccelerationStructureBuildGeometryInfoKHR::default()
+            .ty(BOTTOM)
+            .flags(UPDATABLE)
+            .geometries(std::slice::from_ref(&geometry))
+            .dst_acceleration_structure(structure.structure);
+        info.scratch_data.device_address = d.buffer_address(&scratch);
+        let addresses = [d.buffer_address(&ranges)];
+        // SAFETY: valid usage, except for the count beyond the largest one.
+        d.c.run(|b| unsafe { d.f.cmd_build_acceleration_structures_indirect(b, &[info], &addresses, &[16], &[&[64]]) })
+            .expect("built");
+        let direct = d.structure(BOTTOM, size);
+        let range = if same_as == 0 { count(9).primitive_offset(36) } else { count(same_as) };
+        d.build(Place::Host, BOTTOM, &triangles(address_at(Place::Host, &d, &input), 64), range, None, &direct);
+        assert!(structure.bytes() == direct.bytes(), "{words:?}");
+        d.c.free(ranges);
+        d.c.free(scratch);
+        d.free(structure);
+        d.free(direct);
+    }
+    d.c.free(input);
+}
+
+#[test]
+fn clones_and_compacted_copies_have_the_structure() {
+    let d = Device::new();
+    for place in PLACES {
+        let input = d.buffer_of(&vertices(TRIANGLES, 0.0));
+        let structure = d.built(place, BOTTOM, &triangles(address_at(place, &d, &input), TRIANGLES), count(TRIANGLES));
+        let size = d.property(place, &structure, Query::ACCELERATION_STRUCTURE_COMPACTED_SIZE_KHR);
+        assert!(size > 128 && size < structure.buffer.size, "{size} of {}", structure.buffer.size);
+        let (clone, small) = (d.structure(BOTTOM, structure.buffer.size), d.structure(BOTTOM, size));
+        d.copy(place, &structure, &clone, vk::CopyAccelerationStructureModeKHR::CLONE);
+        d.copy(place, &structure, &small, vk::CopyAccelerationStructureModeKHR::COMPACT);
+        let bytes = &structure.bytes()[..size as usize];
+        assert!(&clone.bytes()[..size as usize] == bytes && small.bytes() == bytes, "{place:?}");
+        [structure, clone, small].into_iter().for_each(|structure| d.free(structure));
+        d.c.free(input);
+    }
+}
+
+#[test]
+fn serialized_structures_can_be_loaded_and_refer_to_others() {
+    let d = Device::new();
+    for place in PLACES {
+        let input = d.buffer_of(&vertices(20, 0.0));
+        let bottom = d.built(place, BOTTOM, &triangles(address_at(place, &d, &input), 20), count(20));
+        let other = d.built(place, BOTTOM, &triangles(address_at(place, &d, &input), 20), count(20));
+        let reference = |structure: &Structure| match place {
+            Place::Queue => d.address(structure),
+            Place::Host => structure.structure.as_raw(),
+        };
+        let list = d.buffer_of(&[instance(reference(&bottom)), instance(0), instance(reference(&bottom))].concat());
+        let top = d.built(place, TOP, &instances(address_at(place, &d, &list)), count(3));
+        let size = d.property(place, &top, Query::ACCELERATION_STRUCTURE_SERIALIZATION_SIZE_KHR);
+        let mut data = d.buffer(size);
+        d.serialize(place, &top, &data);
+        let number = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("8 bytes"));
+        assert_eq!((number(data.bytes(), 32), number(data.bytes(), 48)), (size, 2), "size and handles");
+        assert_eq!([56, 64].map(|at| number(data.bytes(), at)), [reference(&bottom); 2], "{place:?}");
+        let version: [u8; 32] = data.bytes()[..32].try_into().expect("32 bytes");
+        let info = vk::AccelerationStructureVersionInfoKHR::default().version_data(&version);
+        // SAFETY: valid usage.
+        let compatible = unsafe { d.f.get_device_acceleration_structure_compatibility(&info) };
+        assert_eq!(compatible, vk::AccelerationStructureCompatibilityKHR::COMPATIBLE);
+        let loaded = d.structure(TOP, number(data.bytes(), 40));
+        d.deserialize(place, &data, &loaded).expect("loaded");
+        assert!(loaded.bytes() == &top.bytes()[..loaded.buffer.size as usize], "{place:?}");
+        // Other references take effect.
+        data.bytes_mut()[56..64].copy_from_slice(&reference(&other).to_le_bytes());
+        d.deserialize(place, &data, &loaded).expect("loaded");
+        assert!(loaded.bytes() != &top.bytes()[..loaded.buffer.size as usize]);
+        [bottom, other, top, loaded].into_iter().for_each(|structure| d.free(structure));
+        [input, list, data].into_iter().for_each(|buffer| d.c.free(buffer));
+    }
+}
+
+#[test]
+fn damaged_data_is_refused() {
+    let d = Device::new();
+    let messenger = Messenger::new(&d.c);
+    let input = d.buffer_of(&vertices(20, 0.0));
+    let host = triangles(address_at(Place::Host, &d, &input), 20);
+    let structure = d.built(Place::Host, BOTTOM, &host, count(20));
+    let size = d.property(Place::Host, &structure, Query::ACCELERATION_STRUCTURE_SERIALIZATION_SIZE_KHR);
+    let mut data = d.buffer(size);
+    d.serialize(Place::Host, &structure, &data);
+    let intact = data.bytes().to_vec();
+    // The version, the size of the data, the number of handles, the structure's header.
+    for at in [0, 16, 31, 48, 52, 56, 60] {
+        data.bytes_mut().copy_from_slice(&intact);
+        data.bytes_mut()[at] ^= 0x55;
+        let target = d.structure(BOTTOM, structure.buffer.size);
+        let before = target.bytes().to_vec();
+        assert_eq!(d.deserialize(Place::Host, &data, &target), Err(vk::Result::ERROR_UNKNOWN), "{at}");
+        d.deserialize(Place::Queue, &data, &target).expect("the device is not lost");
+        assert!(target.bytes() == before, "{at}");
+        d.free(target);
+    }
+    assert!(!messenger.take().is_empty());
+    drop(messenger);
+    d.free(structure);
+    d.c.free(data);
+    d.c.free(input);
+}
+
+#[test]
+fn what_is_destroyed_or_never_was_leaves_instances_inactive() {
+    let d = Device::new();
+    let input = d.buffer_of(&vertices(20, 0.0));
+    let geometry = triangles(address_at(Place::Queue, &d, &input), 20);
+    let bottom = d.built(Place::Queue, BOTTOM, &geometry, count(20));
+    let address = d.address(&bottom);
+    let handles = |references: [u64; 3]| {
+        let list = d.buffer_of(&references.map(instance).concat());
+        let top = d.built(Place::Queue, TOP, &instances(address_at(Place::Queue, &d, &list)), count(3));
+        let handles =
+            d.property(Place::Queue, &top, Query::ACCELERATION_STRUCTURE_SERIALIZATION_BOTTOM_LEVEL_POINTERS_KHR);
+        d.free(top);
+        d.c.free(list);
+        handles
+    };
+    assert_eq!(handles([address, 1, address + 256]), 1);
+    assert_eq!(handles([address, address, u64::MAX]), 2);
+    d.free(bottom);
+    assert_eq!(handles([address; 3]), 0, "the structure is destroyed");
+    d.c.free(input);
+}
+
+#[test]
+fn hostile_builds_do_not_end_the_process() {
+    let d = Device::new();
+    let messenger = Messenger::new(&d.c);
+    let input = d.buffer_of(&vertices(20, 0.0));
+    let geometry = triangles(address_at(Place::Queue, &d, &input), 20);
+    // A target without enough space, vertices beyond the memory, and an address without memory.
+    let small = d.structure(BOTTOM, 256);
+    d.build(Place::Queue, BOTTOM, &geometry, count(20), None, &small);
+    let large = d.structure(BOTTOM, d.sizes(BOTTOM, &geometry, 1 << 16).acceleration_structure_size);
+    d.build(Place::Queue, BOTTOM, &geometry, count(1 << 16), None, &large);
+    let nowhere = triangles(vk::DeviceOrHostAddressConstKHR { device_address: 0x1000 }, 20);
+    d.build(Place::Queue, BOTTOM, &nowhere, count(20), None, &large);
+    // An update of what is not a structure.
+    d.build(Place::Queue, BOTTOM, &geometry, count(20), Some(&small), &large);
+    assert_eq!(messenger.take().len(), 3, "a message each, but none for vertices that are not in memory");
+    // A structure whose buffer is destroyed.
+    // SAFETY: the buffer is destroyed too early, which the driver has to survive.
+    unsafe { d.c.device.destroy_buffer(large.buffer.buffer, None) };
+    d.build(Place::Queue, BOTTOM, &geometry, count(20), None, &large);
+    assert_eq!(messenger.take().len(), 1);
+    drop(messenger);
+    // SAFETY: nothing uses the objects any more.
+    unsafe {
+        d.f.destroy_acceleration_structure(large.structure, None);
+        d.c.device.free_memory(large.buffer.memory, None);
+    }
+    d.free(small);
+    d.c.free(input);
+}
+
+#[test]
+fn calls_with_a_deferred_operation_have_done_their_work() {
+    let d = Device::new();
+    let functions = ash::khr::deferred_host_operations::Device::new(&d.c.instance, &d.c.device);
+    let input = d.buffer_of(&vertices(20, 0.0));
+    let geometry = triangles(address_at(Place::Host, &d, &input), 20);
+    let expected = d.built(Place::Host, BOTTOM, &geometry, count(20));
+    let structure = d.structure(BOTTOM, expected.buffer.size);
+    let mut scratch = [0u64; 8];
+    let mut info = vk::AccelerationStructureBuildGeometryInfoKHR::default()
+        .ty(BOTTOM)
+        .flags(UPDATABLE)
+        .geometries(std::slice::from_ref(&geometry))
+        .dst_acceleration_structure(structure.structure);
+    info.scratch_data.host_address = scratch.as_mut_ptr().cast();
+    let range = count(20);
+    let ranges = [&raw const range];
+    // SAFETY: valid usage.
+    unsafe {
+        let operation = functions.create_deferred_operation(None).expect("an operation");
+        let build = d.f.fp().build_acceleration_structures_khr;
+        let result = build(d.c.device.handle(), operation, 1, &raw const info, ranges.as_ptr());
+        assert_eq!(result, vk::Result::OPERATION_NOT_DEFERRED_KHR);
+        functions.destroy_deferred_operation(operation, None);
+    }
+    assert!(structure.bytes() == expected.bytes());
+    d.free(structure);
+    d.free(expected);
+    d.c.free(input);
+}

@@ -41,7 +41,7 @@ impl Emitter<'_> {
     }
 
     /// Returns the address of a private array, and the distance of its elements in bytes.
-    fn array(&mut self, var: Var) -> (C, u32) {
+    pub fn array(&mut self, var: Var) -> (C, u32) {
         let data = &self.shader.vars[var];
         let stride = self.lanes * scalar_bytes(data.ty);
         let offset = self.arrays.offset[var];
@@ -124,7 +124,7 @@ impl Emitter<'_> {
     }
 
     /// Returns the byte offset (I64) of an element, with the index clamped to the array.
-    fn element(&mut self, index: C, len: u32, stride: u32) -> C {
+    pub fn element(&mut self, index: C, len: u32, stride: u32) -> C {
         let last = self.b.iconst(Type::I32, i64::from(len.max(1) - 1));
         let index = self.b.umin(index, last);
         let index = self.b.zext(Type::I64, index);

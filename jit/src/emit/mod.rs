@@ -51,6 +51,7 @@ mod load_vectorizer;
 mod memory;
 mod memory_poison;
 mod patches;
+mod ray_query;
 mod rectangle;
 mod region_info;
 mod sample_batching;
@@ -377,6 +378,7 @@ impl Emitter<'_> {
             Op::Demote => self.demote(),
             Op::IsHelper => self.is_helper(data),
             Op::Clock => self.clock(data),
+            Op::RayQuery(var, op) => self.ray_query(*var, *op, data),
             Op::Unary(op) => self.alu(data, |e| e.unary(*op, data)),
             Op::Binary(op) => self.alu(data, |e| e.binary(*op, data)),
             Op::Cmp(op) => self.alu(data, |e| e.compare(*op, data)),

@@ -60,6 +60,7 @@ pub fn eval(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<[u64; 2]> {
         Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper | Op::Clock => return None,
         Op::ExecuteCallable | Op::TraceRay | Op::ReportIntersection => return None,
         Op::TerminateRay | Op::IgnoreIntersection => return None,
+        Op::RayQuery(..) => return None,
     };
     Some([bits, 0])
 }

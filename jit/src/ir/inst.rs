@@ -3,7 +3,7 @@
 //! Argument and result lists are written `(args) -> results` behind each operation.
 
 use super::{FloatFlags, Value, Var};
-use base::abi::{AtomicOp, LodMode, SampleOp, TexelKind};
+use base::abi::{AtomicOp, LodMode, RAY_QUERY_ALIGN, RAY_QUERY_BYTES, RayGetter, SampleOp, TexelKind};
 use smallvec::SmallVec;
 
 /// An instruction.
@@ -34,6 +34,36 @@ impl InstData {
         let first = self.first_result.as_u32();
         (first..first + u32::from(self.result_count)).map(Value::from_u32)
     }
+}
+
+/// Number of elements of a variable of words that hold a ray query.
+pub const RAY_QUERY_WORDS: u32 = RAY_QUERY_BYTES as u32 / 4;
+
+/// Number of elements with which a variable of ray queries exceeds them, so that they can be
+/// aligned whatever the variable's address is.
+pub const RAY_QUERY_PADDING: u32 = RAY_QUERY_ALIGN as u32 / 4;
+
+/// Operations on ray queries, with their operands and results beside the index of the query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RayQueryOp {
+    /// (structure: I64, flags: I32, mask: I32, origin: 3 F32, minimum: F32, direction: 3 F32,
+    /// maximum: F32) -> ().
+    Initialize,
+    /// () -> 1 if there is a candidate, else 0.
+    Proceed,
+    /// () -> ().
+    Confirm,
+    /// (t: F32) -> ().
+    Generate,
+    /// () -> ().
+    Terminate,
+    /// () -> the components of the getter.
+    Get {
+        /// What is read.
+        getter: RayGetter,
+        /// True for the committed intersection, false for the candidate.
+        committed: bool,
+    },
 }
 
 /// Unary operations: (a: T) -> T unless stated otherwise.
@@ -626,6 +656,10 @@ pub enum Op {
     Demote,
     /// () -> B1: true if the lane was a helper at entry or was demoted since.
     IsHelper,
+    /// (query: I32, operands...) -> results: operation on a ray query of a variable, which has
+    /// [`RAY_QUERY_WORDS`] elements per query and [`RAY_QUERY_PADDING`] more. Out-of-bounds indices
+    /// are clamped. All results are words.
+    RayQuery(Var, RayQueryOp),
     /// () -> I64: monotonic time in nanoseconds, common to all lanes.
     Clock,
 }

@@ -394,7 +394,7 @@ impl<'a> Machine<'a, '_> {
             Op::IsHelper => {
                 u64::from(self.out.demoted >> lane & 1 == 1) | (self.group.builtin)(Builtin::HelperInvocation, lane)
             }
-            Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::ImageQuery(_) | Op::Clock => {
+            Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::ImageQuery(_) | Op::Clock | Op::RayQuery(..) => {
                 return unsupported(&data.op);
             }
             Op::Sample(_)

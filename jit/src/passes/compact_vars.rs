@@ -10,7 +10,7 @@ pub fn compact_vars(shader: &mut Shader) {
     let body = std::mem::take(&mut shader.root.body);
     let mut used: SecondaryMap<Var, bool> = SecondaryMap::new();
     for_each_inst(&body, &mut |inst| {
-        if let Op::VarLoad(var) | Op::VarStore(var) = shader.insts[inst].op {
+        if let Op::VarLoad(var) | Op::VarStore(var) | Op::RayQuery(var, _) = shader.insts[inst].op {
             used[var] = true;
         }
     });
@@ -22,7 +22,7 @@ pub fn compact_vars(shader: &mut Shader) {
         }
     }
     for_each_inst(&body, &mut |inst| {
-        if let Op::VarLoad(var) | Op::VarStore(var) = &mut shader.insts[inst].op
+        if let Op::VarLoad(var) | Op::VarStore(var) | Op::RayQuery(var, _) = &mut shader.insts[inst].op
             && let Some(new) = renumbered[*var]
         {
             *var = new;

@@ -25,6 +25,9 @@ fn split(shader: &mut Shader, body: &Region) -> bool {
     let mut keep: SecondaryMap<Var, bool> = SecondaryMap::new();
     for_each_inst(body, &mut |inst| {
         let data = &shader.insts[inst];
+        if let Op::RayQuery(var, _) = data.op {
+            keep[var] = true;
+        }
         if let Op::VarLoad(var) | Op::VarStore(var) = data.op {
             used[var] = true;
             let len = shader.vars[var].len;

@@ -307,7 +307,7 @@ struct Size {
 impl Size {
     fn inst(&mut self, shader: &Shader, op: &Op) {
         self.suspends |= op.suspends().is_some();
-        if let Op::VarLoad(var) | Op::VarStore(var) = *op {
+        if let Op::VarLoad(var) | Op::VarStore(var) | Op::RayQuery(var, _) = *op {
             self.arrays |= shader.vars[var].len > 1;
         }
         // Constants cost nothing, however often they occur.

@@ -138,7 +138,12 @@ mod tests {
     fn effects_that_passes_know_by_name() {
         for op in Op::examples() {
             let variable = op.effects().intersects(Effects::READS_VARIABLE | Effects::WRITES_VARIABLE);
-            assert_eq!(variable, matches!(op, Op::VarLoad(_) | Op::VarStore(_)), "{}", op.info().name);
+            assert_eq!(
+                variable,
+                matches!(op, Op::VarLoad(_) | Op::VarStore(_) | Op::RayQuery(..)),
+                "{}",
+                op.info().name
+            );
         }
     }
 

@@ -1,7 +1,9 @@
 //! Signatures, the types of operands and results of operations: fixed lists in terms of type
 //! variables, or a function if the payload decides.
 
-use crate::ir::{InterpolateAt, Op, Scan, Shader, Space, Subgroup, Ty, Var, eval};
+use crate::ir::{
+    InterpolateAt, Op, RAY_QUERY_PADDING, RAY_QUERY_WORDS, RayQueryOp, Scan, Shader, Space, Subgroup, Ty, Var, eval,
+};
 use base::abi::{AtomicOp, LodMode, SampleOp};
 use base::shader::{RayValue, TraceRayOperand};
 
@@ -302,6 +304,30 @@ pub(super) const REPORT: Signature = Signature::Payload(|_, _, args, results| {
     let [attribute @ .., Ty::F32, Ty::I32] = args else { return false };
     words(attribute) && attribute.len() <= RayValue::HitAttribute.words() as usize && results == [Ty::I32]
 });
+
+pub(super) const RAY_QUERY: Signature = Signature::Payload(|shader, op, args, results| {
+    let Op::RayQuery(var, op) = op else { return false };
+    let queries = shader.vars.get(*var).is_some_and(|data| {
+        let words = data.len.checked_sub(RAY_QUERY_PADDING);
+        data.ty == Ty::I32 && words.is_some_and(|n| n > 0 && n.is_multiple_of(RAY_QUERY_WORDS))
+    });
+    let (operands, count): (&[Ty], usize) = match op {
+        RayQueryOp::Initialize => (&RAY_ARGUMENTS, 0),
+        RayQueryOp::Proceed => (&[], 1),
+        RayQueryOp::Confirm | RayQueryOp::Terminate => (&[], 0),
+        RayQueryOp::Generate => (&[Ty::F32], 0),
+        RayQueryOp::Get { getter, .. } => (&[], getter.components()),
+    };
+    let words = results.len() == count && results.iter().all(|&ty| ty == Ty::I32);
+    queries && words && args.split_first() == Some((&Ty::I32, operands))
+});
+
+/// Operands of [`RayQueryOp::Initialize`].
+const RAY_ARGUMENTS: [Ty; 11] = {
+    let mut all = [Ty::F32; 11];
+    (all[0], all[1], all[2]) = (Ty::I64, Ty::I32, Ty::I32);
+    all
+};
 
 pub(super) const SAMPLE: Signature = Signature::Payload(|_, op, args, results| {
     let Op::Sample(info) = op else { return false };

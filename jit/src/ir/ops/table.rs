@@ -10,13 +10,13 @@ use super::columns::*;
 use super::presets::*;
 use super::signature::*;
 use crate::ir::{
-    Binary, Builtin, Cmp, Convert, ImageQuery, InterpolateAt, MemFlags, Op, SampleInfo, Scan, Space, Subgroup, Unary,
-    Var,
+    Binary, Builtin, Cmp, Convert, ImageQuery, InterpolateAt, MemFlags, Op, RayQueryOp, SampleInfo, Scan, Space,
+    Subgroup, Unary, Var,
 };
 use AffineRule::{Bound, Difference, Mask, Product, Quotient, Shift, Sum};
 use CostClass::{Call, Cheap, Expensive};
 use EmissionRule::{Fallible, Infallible, Words};
-use LaneCountRule::{Dependent, InvariantAlone};
+use LaneCountRule::{Dependent, Invariant, InvariantAlone};
 use RandomForm::{Any, Never, Own, Remainder};
 use ShapeRule::{Affine, Input, Lane, Operands, Position, Primitive, Select, Uniform, Varying};
 use StageRule::{Compute, Inputs, Outputs, Reads};
@@ -386,6 +386,16 @@ rows! { Op {
         NOTHING, Expensive, COVERAGE { shape: Operands, effects: Effects::DEMOTES };
     Op::IsHelper = Op::IsHelper,
         GIVES_BOOL, Expensive, COVERAGE { effects: Effects::READS_COVERAGE };
+    // Structures are memory that another command may write; a query is private.
+    Op::RayQuery(..) = Op::RayQuery(Var::from_u32(0), RayQueryOp::Proceed),
+        RAY_QUERY, Call, UNKNOWN {
+            meaning: Meaning::Kernel,
+            effects: Effects::READS
+                .and(Effects::VOLATILE)
+                .and(Effects::READS_VARIABLE)
+                .and(Effects::WRITES_VARIABLE),
+            lane_count: Invariant
+        };
     // Two readings are never merged, and nothing moves past a reading.
     Op::Clock = Op::Clock,
         GIVES_LONG, Call, UNKNOWN {

@@ -424,6 +424,7 @@ features! {
     extendedFlags, YES;
     inheritedViewportScissor2D, YES;
     commandBufferInheritance, YES;
+    rayQuery, YES;
     accelerationStructure, YES;
     accelerationStructureCaptureReplay, YES;
     accelerationStructureIndirectBuild, YES;

@@ -51,8 +51,9 @@ impl Device {
             .acceleration_structure_indirect_build(true)
             .acceleration_structure_host_commands(true);
         let mut v12 = vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
-        let extensions = [c"VK_KHR_acceleration_structure", c"VK_KHR_deferred_host_operations"];
-        let c = Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut [&mut structures, &mut v12]);
+        let mut rays = vk::PhysicalDeviceRayQueryFeaturesKHR::default().ray_query(true);
+        let extensions = [c"VK_KHR_acceleration_structure", c"VK_KHR_deferred_host_operations", c"VK_KHR_ray_query"];
+        let c = Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut [&mut structures, &mut v12, &mut rays]);
         let f = Functions::new(&c.instance, &c.device);
         Device { c, f }
     }
@@ -524,4 +525,40 @@ fn calls_with_a_deferred_operation_have_done_their_work() {
     d.free(structure);
     d.free(expected);
     d.c.free(input);
+}
+
+#[test]
+fn ray_queries_find_what_was_built() {
+    let d = Device::new();
+    let set = crate::pipeline::Set::new(&d.c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);
+    let out = d.c.buffer(256);
+    set.buffers(&d.c, 0, vk::DescriptorType::STORAGE_BUFFER, &[(out.buffer, 0, vk::WHOLE_SIZE)]);
+    for place in PLACES {
+        let input = d.buffer_of(&vertices(8, 0.0));
+        let bottom = d.built(place, BOTTOM, &triangles(address_at(place, &d, &input), 8), count(8));
+        let reference = match place {
+            Place::Queue => d.address(&bottom),
+            Place::Host => bottom.structure.as_raw(),
+        };
+        let list = d.buffer_of(&instance(reference));
+        let top = d.built(place, TOP, &instances(address_at(place, &d, &list)), count(1));
+        let words = shader!("ray_query.comp");
+        let messenger = Messenger::new(&d.c);
+        let pipeline = crate::pipeline::compute_with(&d.c, vk::PipelineCache::null(), set.layout, &words, &[]);
+        let pipeline = pipeline.unwrap_or_else(|_| panic!("{:?}", messenger.take()));
+        drop(messenger);
+        let push = [d.address(&top), 0].map(u64::to_le_bytes).concat();
+        crate::pipeline::run(&d.c, &set, pipeline, &push).expect("run");
+        // A triangle covers a half of each cell. It lies at a depth of a quarter of the cell's
+        // number; the ray begins at depth -1.
+        for (i, hit) in out.words().as_chunks::<4>().0.iter().enumerate() {
+            let expected = [1, i as u32, 5, (1.0 + 0.25 * i as f32).to_bits()];
+            assert_eq!(*hit, if i < 8 { expected } else { [0, 7, 7, 7] }, "{place:?} {i}");
+        }
+        d.free(top);
+        d.free(bottom);
+        [input, list].into_iter().for_each(|buffer| d.c.free(buffer));
+    }
+    d.c.free(out);
+    set.destroy(&d.c);
 }

@@ -23,6 +23,7 @@ macro_rules! implemented {
 
 implemented! {
     Matrix false;
+    RayQueryKHR false;
     Shader false;
     Geometry false;
     Tessellation false;

@@ -61,6 +61,7 @@ impl<'m> Spec<'m> {
                 | op::OpTypeFunction
                 | op::OpTypeUntypedPointerKHR
                 | op::OpTypeAccelerationStructureKHR
+                | op::OpTypeRayQueryKHR
                 | op::OpTypeBufferEXT => {
                     s.types[n] = s.make_type(v).map_err(|e| e.at(v.opcode(), v.result))?;
                 }
@@ -177,6 +178,7 @@ impl<'m> Spec<'m> {
             op::OpTypeSampler => one(Type::Sampler, 2),
             op::OpTypeBufferEXT => one(Type::Buffer, 2),
             op::OpTypeAccelerationStructureKHR => one(Type::AccelerationStructure, 1),
+            op::OpTypeRayQueryKHR => one(Type::RayQuery, 1),
             op::OpTypeSampledImage => match self.ty(a(0)?)? {
                 Type::Image(_) => one(Type::SampledImage(a(0)?), 2),
                 _ => Err(Error::invalid("sampled image of something else than an image")),

@@ -80,10 +80,7 @@ impl Translator<'_> {
             }
             op::OpEmitVertex..=op::OpEndStreamPrimitive => self.make_vertices(v),
             op::OpSetMeshOutputsEXT => self.set_mesh_outputs(v),
-            op::OpTraceRayKHR
-            | op::OpExecuteCallableKHR
-            | op::OpReportIntersectionKHR
-            | op::OpConvertUToAccelerationStructureKHR => self.ray_op(v),
+            op::OpTraceRayKHR | op::OpExecuteCallableKHR | op::OpReportIntersectionKHR => self.ray_op(v),
             op::OpControlBarrier
             | op::OpMemoryBarrier
             | op::OpAtomicLoad..=op::OpAtomicXor
@@ -95,6 +92,11 @@ impl Translator<'_> {
             | op::OpDemoteToHelperInvocation
             | op::OpIsHelperInvocationEXT
             | op::OpReadClockKHR => self.effect(v),
+            op::OpConvertUToAccelerationStructureKHR
+            | op::OpRayQueryInitializeKHR..=op::OpRayQueryProceedKHR
+            | op::OpRayQueryGetIntersectionTypeKHR
+            | op::OpRayQueryGetIntersectionTriangleVertexPositionsKHR
+            | op::OpRayQueryGetRayTMinKHR..=op::OpRayQueryGetIntersectionWorldToObjectKHR => self.ray_query_op(v),
             op::OpSDot..=op::OpSUDotAccSat => {
                 let flat = self.integer_dot(v)?;
                 self.result(v, flat)

@@ -17,7 +17,7 @@ use super::value::{
 };
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
-use crate::ir::{Cmp, Convert, InterpolateAt, Op, Space, Ty, Value, Var};
+use crate::ir::{Cmp, Convert, InterpolateAt, Op, RAY_QUERY_PADDING, RAY_QUERY_WORDS, Space, Ty, Value, Var};
 use base::shader::{
     BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, RayWord, Slot, SlotKind, SlotType, StageIoKind,
 };
@@ -108,6 +108,10 @@ impl Translator<'_> {
                 for _ in 0..times {
                     self.make_vars(root, part, len, name, out)?;
                 }
+            }
+            Type::RayQuery => {
+                let words = len.checked_mul(RAY_QUERY_WORDS).and_then(|n| n.checked_add(RAY_QUERY_PADDING));
+                out.push(self.b.var(Ty::I32, words.ok_or_else(|| Error::limit("private memory"))?, name));
             }
             _ => out.push(self.b.var(s.scalar(ty)?, len, name)),
         }

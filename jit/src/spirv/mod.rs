@@ -54,6 +54,7 @@ mod partition;
 mod patch;
 mod raw_chain;
 mod ray;
+mod ray_query;
 mod small_float;
 mod structure;
 mod types;

@@ -157,12 +157,7 @@ impl Translator<'_> {
                 let index = self.word(v.arg(0)?)?;
                 self.call_with(Op::ExecuteCallable, Flat::from_slice(&[index]), v.arg(1)?, class::CALLABLE_DATA)
             }
-            op::OpReportIntersectionKHR => self.report_intersection(v),
-            _ => {
-                let words = self.operand(v, 0)?;
-                let address = self.join(&words, Ty::I64);
-                self.result(v, Flat::from_slice(&[address]))
-            }
+            _ => self.report_intersection(v),
         }
     }
 

@@ -74,6 +74,8 @@ pub(crate) enum Type {
     Buffer,
     /// An acceleration structure, whose value is its address.
     AccelerationStructure,
+    /// A ray query, which has no value.
+    RayQuery,
     Array {
         elem: u32,
         len: u32,

@@ -234,6 +234,7 @@ structures! {
         rasterizationOrderStencilAttachmentAccess;
     PhysicalDeviceRawAccessChainsFeaturesNV 1000555000 [Ext(E::VK_NV_raw_access_chains)]:
         shaderRawAccessChains;
+    PhysicalDeviceRayQueryFeaturesKHR 1000348013 [Ext(E::VK_KHR_ray_query)]: rayQuery;
     PhysicalDeviceRobustness2FeaturesKHR 1000286000 [Ext(E::VK_EXT_robustness2),
         Ext(E::VK_KHR_robustness2)]: robustBufferAccess2 robustImageAccess2 nullDescriptor;
     PhysicalDeviceSamplerYcbcrConversionFeatures 1000156004
@@ -410,6 +411,7 @@ mandatory! {
     [Ext(E::VK_KHR_acceleration_structure)]: bufferDeviceAddress;
     [Ext(E::VK_KHR_acceleration_structure)]: descriptorBindingAccelerationStructureUpdateAfterBind;
     [Ext(E::VK_KHR_acceleration_structure), Core(V1_2)]: descriptorIndexing;
+    [Ext(E::VK_KHR_ray_query)]: rayQuery;
     [Ext(E::VK_KHR_sampler_ycbcr_conversion)]: samplerYcbcrConversion;
     [Ext(E::VK_EXT_descriptor_indexing)]: shaderSampledImageArrayDynamicIndexing;
     [Ext(E::VK_EXT_descriptor_indexing)]: shaderStorageBufferArrayDynamicIndexing;

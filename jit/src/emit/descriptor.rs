@@ -1,4 +1,4 @@
-//! Descriptors: the lookup of buffers, images and samplers.
+//! Descriptors: the lookup of buffers, images, samplers and acceleration structures.
 
 use super::Emitter;
 use super::memory::read_only;
@@ -18,7 +18,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Emits `Op::BufferDesc`, `Op::ImageDesc` or `Op::SamplerDesc`.
+    /// Emits `Op::BufferDesc`, `Op::ImageDesc`, `Op::SamplerDesc` or `Op::StructureDesc`.
     pub fn descriptor(&mut self, set: u32, binding: u32, data: &InstData) -> Result<()> {
         use base::shader::DescriptorKind as K;
         if let RESOURCE_HEAP | SAMPLER_HEAP | HEAP_DATA | SAMPLER_HEAP_DATA = set {
@@ -39,6 +39,9 @@ impl Emitter<'_> {
                 (self.pointer_of_set(sets, set), layout.offset as i32, kind == K::InlineUniformBlock)
             }
         };
+        if inline && !matches!(data.op, Op::BufferDesc { .. }) {
+            return Err(Error::invalid("an inline uniform block is a buffer only").with_id(data.source));
+        }
         if inline {
             let address = self.b.iadd_imm(base, i64::from(start));
             let range = match layout.variable {
@@ -93,7 +96,7 @@ impl Emitter<'_> {
     }
 
     fn read_descriptor(&mut self, data: &InstData, addresses: &[C], start: i32) -> ValueRep {
-        use base::abi::{BufferDescriptor, ImageDescriptor};
+        use base::abi::{AccelerationStructureDescriptor, BufferDescriptor, ImageDescriptor};
         let at = |field: usize| start + field as i32;
         let load =
             |e: &mut Self, a: C, field: usize| e.b.load(Type::I64, read_only(AccessReason::Descriptor, at(field)), a);
@@ -108,6 +111,11 @@ impl Emitter<'_> {
                     .collect();
                 if pairs.len() == 1 { ValueRep::Buffer(pairs[0]) } else { ValueRep::Buffers(pairs) }
             }
+            Op::StructureDesc { .. } => {
+                let field = core::mem::offset_of!(AccelerationStructureDescriptor, address);
+                let numbers: SmallVec<[C; 8]> = addresses.iter().map(|&a| load(self, a, field)).collect();
+                self.structure_addresses(&numbers)
+            }
             _ => {
                 let field = if matches!(data.op, Op::SamplerDesc { .. }) {
                     core::mem::offset_of!(ImageDescriptor, sampler)
@@ -117,6 +125,14 @@ impl Emitter<'_> {
                 let pointers: SmallVec<[C; 8]> = addresses.iter().map(|&a| load(self, a, field)).collect();
                 if pointers.len() == 1 { ValueRep::Uniform(pointers[0]) } else { ValueRep::Pointers(pointers) }
             }
+        }
+    }
+
+    /// Returns the addresses of acceleration structures, which are one for all lanes or one a lane.
+    pub fn structure_addresses(&mut self, addresses: &[C]) -> ValueRep {
+        match *addresses {
+            [address] => ValueRep::Uniform(address),
+            _ => ValueRep::Varying(self.b.build(addresses)),
         }
     }
 

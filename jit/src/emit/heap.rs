@@ -8,8 +8,8 @@ use crate::error::Result;
 use crate::ir::{HEAP_DATA, InstData, Op, SAMPLER_HEAP, SAMPLER_HEAP_DATA};
 use crate::lir::{AccessReason, IntCond, Type, Value as C};
 use base::abi::{
-    ADDRESS_GRANULE_BITS, AddressSpace, BufferDescriptor, DESCRIPTOR_SIZE, HEAP_INDEX_BITS, HeapContext, HeapEntry,
-    Heaps, ShaderContext,
+    ADDRESS_GRANULE_BITS, AccelerationStructureDescriptor, AddressSpace, BufferDescriptor, DESCRIPTOR_SIZE,
+    HEAP_INDEX_BITS, HeapContext, HeapEntry, Heaps, ShaderContext,
 };
 use base::limits::MAX_HEAP_RANGE;
 use core::mem::offset_of;
@@ -25,8 +25,8 @@ struct HeapValues {
 }
 
 impl Emitter<'_> {
-    /// Emits `Op::BufferDesc`, `Op::ImageDesc` or `Op::SamplerDesc` of a heap; it needs no further
-    /// block.
+    /// Emits `Op::BufferDesc`, `Op::ImageDesc`, `Op::SamplerDesc` or `Op::StructureDesc` of a heap;
+    /// it needs no further block.
     pub fn heap_descriptor(&mut self, set: u32, data: &InstData) -> Result<()> {
         let own = if matches!(set, SAMPLER_HEAP | SAMPLER_HEAP_DATA) {
             offset_of!(Heaps, samplers)
@@ -48,6 +48,10 @@ impl Emitter<'_> {
             Op::BufferDesc { .. } => {
                 let pairs: SmallVec<[BufferRange; 8]> = offsets.iter().map(|&at| self.heap_buffer(&heap, at)).collect();
                 if let [pair] = pairs[..] { ValueRep::Buffer(pair) } else { ValueRep::Buffers(pairs) }
+            }
+            Op::StructureDesc { .. } => {
+                let addresses: SmallVec<[C; 8]> = offsets.iter().map(|&at| self.heap_structure(&heap, at)).collect();
+                self.structure_addresses(&addresses)
             }
             _ => {
                 let objects: SmallVec<[C; 8]> = offsets.iter().map(|&at| self.heap_object(&heap, at)).collect();
@@ -102,6 +106,13 @@ impl Emitter<'_> {
         let range = self.b.umin(range, max_value);
         let null = self.heap_field(offset_of!(ShaderContext, heaps) + offset_of!(Heaps, null_buffer));
         BufferRange { address: self.b.select(some, address, null), range }
+    }
+
+    /// Returns the address in a descriptor of an acceleration structure. It may be any number.
+    fn heap_structure(&mut self, heap: &HeapValues, offset: C) -> C {
+        let slot = self.heap_slot(heap, offset);
+        let field = offset_of!(AccelerationStructureDescriptor, address);
+        self.b.load(Type::I64, trusted(AccessReason::Checked, field as i32), slot)
     }
 
     /// Returns the view or the sampler of a descriptor: that of its entry if the entry has the same

@@ -56,7 +56,9 @@ fn is_infallible(shader: &Shader, layout: &PipelineLayoutInfo, data: &InstData) 
 fn is_bound(layout: &PipelineLayoutInfo, op: &Op) -> bool {
     let (set, binding, buffer) = match *op {
         Op::BufferDesc { set, binding } => (set, binding, true),
-        Op::ImageDesc { set, binding } | Op::SamplerDesc { set, binding } => (set, binding, false),
+        Op::ImageDesc { set, binding } | Op::SamplerDesc { set, binding } | Op::StructureDesc { set, binding } => {
+            (set, binding, false)
+        }
         _ => return false,
     };
     matches!(set, RESOURCE_HEAP | SAMPLER_HEAP | HEAP_DATA | SAMPLER_HEAP_DATA)

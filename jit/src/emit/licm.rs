@@ -73,7 +73,8 @@ impl HoistLevels {
         let own = match &data.op {
             Op::Builtin(Builtin::WorkgroupId(_)) => HoistLevel::Workgroup,
             Op::Builtin(Builtin::NumWorkgroups(_)) => HoistLevel::Call,
-            Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize => HoistLevel::Call,
+            Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } => HoistLevel::Call,
+            Op::StructureDesc { .. } | Op::BufferSize => HoistLevel::Call,
             Op::Load(Space::Push, flags) if !flags.volatile => HoistLevel::Call,
             Op::Load(Space::Buffer, flags) if self.always_reached && flags.readonly && !flags.volatile => {
                 HoistLevel::Call

@@ -332,9 +332,10 @@ impl Emitter<'_> {
             Op::Const(_) => Ok(()),
             Op::VarLoad(var) => self.var_load(*var, data),
             Op::VarStore(var) => self.var_store(*var, data),
-            Op::BufferDesc { set, binding } | Op::ImageDesc { set, binding } | Op::SamplerDesc { set, binding } => {
-                self.descriptor(*set, *binding, data)
-            }
+            Op::BufferDesc { set, binding }
+            | Op::ImageDesc { set, binding }
+            | Op::SamplerDesc { set, binding }
+            | Op::StructureDesc { set, binding } => self.descriptor(*set, *binding, data),
             Op::Load(space, flags) => self.load(*space, *flags, inst, data),
             Op::Store(space, _) => self.store(*space, data),
             Op::Atomic(space, op) => self.atomic(*space, *op, data),

@@ -12,13 +12,15 @@ use crate::passes::{divergence, lower_f16, lower_float, lower_math};
 use base::abi::BatchKind;
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo, Stage};
 
-/// Returns a layout with storage buffer 0, image 1, sampler 2 and inline uniform block 3.
+/// Returns a layout with storage buffer 0, image 1, sampler 2, inline uniform block 3 and
+/// acceleration structure 4.
 fn layout() -> PipelineLayoutInfo {
     let kinds = [
         DescriptorKind::StorageBuffer,
         DescriptorKind::SampledImage,
         DescriptorKind::Sampler,
         DescriptorKind::InlineUniformBlock,
+        DescriptorKind::AccelerationStructure,
     ];
     let binding = |(binding, kind): (u32, DescriptorKind)| {
         let offset = binding * base::abi::DESCRIPTOR_SIZE as u32;

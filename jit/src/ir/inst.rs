@@ -539,6 +539,14 @@ pub enum Op {
         /// Number of the binding in its set.
         binding: u32,
     },
+    /// (index: I32) -> I64: address of an acceleration structure, from the descriptor at an index
+    /// into the binding's array (clamped). A null descriptor has address 0.
+    StructureDesc {
+        /// Number of the descriptor set, or [`RESOURCE_HEAP`].
+        set: u32,
+        /// Number of the binding in its set.
+        binding: u32,
+    },
     /// (address...) -> result_count consecutive elements (1..=4) of the results' type.
     Load(Space, MemFlags),
     /// (address..., value, ...) -> (): consecutive elements (1..=4).

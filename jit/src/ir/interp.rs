@@ -394,9 +394,8 @@ impl<'a> Machine<'a, '_> {
             Op::IsHelper => {
                 u64::from(self.out.demoted >> lane & 1 == 1) | (self.group.builtin)(Builtin::HelperInvocation, lane)
             }
-            Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::ImageQuery(_) | Op::Clock | Op::RayQuery(..) => {
-                return unsupported(&data.op);
-            }
+            Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::ImageQuery(_) => return unsupported(&data.op),
+            Op::StructureDesc { .. } | Op::Clock | Op::RayQuery(..) => return unsupported(&data.op),
             Op::Sample(_)
             | Op::ImageFetch { .. }
             | Op::ImageResident { .. }

@@ -323,7 +323,8 @@ impl<'a> SegmentWalk<'a> {
         let again = match &data.op {
             Op::Const(_) => return true,
             Op::Load(Space::Push, flags) => !flags.volatile,
-            Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } | Op::BufferSize => true,
+            Op::BufferDesc { .. } | Op::ImageDesc { .. } | Op::SamplerDesc { .. } => true,
+            Op::StructureDesc { .. } | Op::BufferSize => true,
             _ => info.meaning == Meaning::Exact && info.cost == CostClass::Cheap && info.effects == Effects::NONE,
         };
         again && depth > 0 && data.args.iter().all(|&arg| self.is_invariant(arg, depth - 1))

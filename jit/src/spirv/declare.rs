@@ -281,8 +281,14 @@ impl<'m> Spec<'m> {
             op::OpConstantSizeOfEXT => {
                 // Compilers take the size of an image of void, which is not a valid type otherwise.
                 let of = self.m.def(v.arg(0)?)?.op;
-                let descriptor =
-                    matches!(of, op::OpTypeBufferEXT | op::OpTypeImage | op::OpTypeSampler | op::OpTypeSampledImage);
+                let descriptor = matches!(
+                    of,
+                    op::OpTypeBufferEXT
+                        | op::OpTypeImage
+                        | op::OpTypeSampler
+                        | op::OpTypeSampledImage
+                        | op::OpTypeAccelerationStructureKHR
+                );
                 if !descriptor || !matches!(ty, Type::Int { .. }) {
                     return Err(Error::invalid("size of something that is no descriptor"));
                 }

@@ -82,7 +82,10 @@ impl Translator<'_> {
 
     /// Returns the memory of data in a heap that is not a descriptor.
     pub fn heap_data(&mut self, r: &Resource, ty: u32) -> Result<Option<Memory>> {
-        let opaque = matches!(self.s.ty(ty)?, Type::Image(_) | Type::Sampler | Type::SampledImage(_) | Type::Buffer);
+        let opaque = matches!(
+            self.s.ty(ty)?,
+            Type::Image(_) | Type::Sampler | Type::SampledImage(_) | Type::Buffer | Type::AccelerationStructure
+        );
         if !is_heap(r.desc.set) || opaque {
             return Ok(None);
         }
@@ -138,6 +141,7 @@ impl Translator<'_> {
             Type::Image(_) if m.decorated(variable, deco::NON_WRITABLE) => 1 << 2,
             Type::Image(_) => 1 << 3,
             Type::SampledImage(_) => 1 << 4,
+            Type::AccelerationStructure => 1 << 8,
             _ => {
                 let storage = m.def(variable)?.args[0] == class::STORAGE_BUFFER || m.decorated(ty, deco::BUFFER_BLOCK);
                 match (storage, self.never_written(variable, ty)) {
@@ -257,6 +261,30 @@ impl Translator<'_> {
             }
         };
         Ok(Handle { image, sampler })
+    }
+
+    /// Loads the address of an acceleration structure from a heap or a mapped variable.
+    pub fn heap_structure(&mut self, r: &Resource, ty: u32) -> Result<Value> {
+        match r.desc.set {
+            RESOURCE_HEAP => return Ok(self.structure_of(r.desc)),
+            SAMPLER_HEAP => return Err(Error::invalid("load of something that is not in this heap")),
+            _ => {}
+        }
+        let (first, source) = {
+            let mapping = self.mapping(r, ty)?;
+            (mapping.first_binding, mapping.source)
+        };
+        Ok(match source {
+            MappingSource::Heap { resource, .. } => {
+                let (index, _) = self.heap_offset(r, first, (&resource, false))?;
+                self.structure_of(Desc { set: RESOURCE_HEAP, binding: 0, index })
+            }
+            MappingSource::PushAddress(push) => self.push_address(push),
+            MappingSource::IndirectAddress { push, offset } => self.indirect(push, offset, None, Ty::I64),
+            MappingSource::HeapData { .. } | MappingSource::PushData(_) => {
+                return Err(Error::invalid("acceleration structure that is mapped to data"));
+            }
+        })
     }
 
     /// Returns the byte offset of a descriptor. For a combined index it also returns the sampler's

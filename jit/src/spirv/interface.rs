@@ -346,6 +346,7 @@ impl Translator<'_> {
         let class = v.args[0];
         Ok(match self.s.ty(ty)? {
             Type::Sampler => &[Kind::Sampler, Kind::CombinedImageSampler],
+            Type::AccelerationStructure => &[Kind::AccelerationStructure],
             // Older GLSL compilers wrap texel buffers into a sampled image.
             &Type::SampledImage(image) => match self.s.ty(image)? {
                 Type::Image(t) if t.dim == 5 => &[Kind::UniformTexelBuffer],

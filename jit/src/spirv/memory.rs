@@ -313,6 +313,7 @@ impl Translator<'_> {
             PointerTarget::Memory(m) => self.load_memory(m, p.ty, volatile).map(Val::Flat),
             PointerTarget::Resource(r) => match self.heap_data(r, p.ty)? {
                 Some(m) => self.load_memory(&m, p.ty, volatile).map(Val::Flat),
+                None if matches!(self.s.ty(p.ty)?, Type::AccelerationStructure) => self.load_structure(r, p.ty),
                 None => self.load_handle(r, p.ty).map(Val::Handle),
             },
             PointerTarget::Texel { .. } => Err(Error::invalid("load through a texel pointer")),
@@ -557,6 +558,19 @@ impl Translator<'_> {
             Type::SampledImage(image) => Handle { image: Some((r.desc, image)), sampler: Some(r.desc) },
             _ => return Err(Error::invalid("load of an array of descriptors")),
         })
+    }
+
+    /// Loads the address of an acceleration structure.
+    fn load_structure(&mut self, r: &Resource, ty: u32) -> Result<Val> {
+        if self.layout.heap.is_some() {
+            return self.heap_structure(r, ty).map(Val::one);
+        }
+        Ok(Val::one(self.structure_of(r.desc)))
+    }
+
+    /// Returns the address of a descriptor's acceleration structure.
+    pub fn structure_of(&mut self, d: Desc) -> Value {
+        self.b.val(Op::StructureDesc { set: d.set, binding: d.binding }, &[d.index], Ty::I64)
     }
 
     /// Translates OpArrayLength: the number of elements of the runtime array that ends a block.

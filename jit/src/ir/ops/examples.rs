@@ -81,6 +81,9 @@ fn payloads(example: &Op) -> Vec<Op> {
         Op::SamplerDesc { .. } => [(0, 2), (0, 3), (0, 9), (SAMPLER_HEAP, 0), (7, 0)]
             .map(|(set, binding)| Op::SamplerDesc { set, binding })
             .to_vec(),
+        Op::StructureDesc { .. } => [(0, 4), (0, 3), (0, 9), (RESOURCE_HEAP, 0), (7, 0)]
+            .map(|(set, binding)| Op::StructureDesc { set, binding })
+            .to_vec(),
         Op::Load(_, flags) => accesses().map(|(space, align)| Op::Load(space, MemFlags { align, ..flags })).collect(),
         Op::Store(_, flags) => accesses().map(|(space, align)| Op::Store(space, MemFlags { align, ..flags })).collect(),
         Op::Atomic(..) => SPACES.into_iter().flat_map(|space| ATOMICS.map(|op| Op::Atomic(space, op))).collect(),

@@ -72,7 +72,7 @@ pub(super) const VARIABLE: OpInfo = OpInfo {
     random: RandomForm::Own,
     ..UNKNOWN
 };
-/// Descriptors of images and samplers, which kernels read.
+/// Descriptors of images, samplers and acceleration structures, which kernels read.
 pub(super) const DESCRIPTOR: OpInfo = OpInfo {
     meaning: Meaning::Kernel,
     shape: ShapeRule::Operands,

@@ -163,6 +163,7 @@ pub(super) const FIELD_EXTRACT: Signature = Signature::Fixed(&[T(INT), Is(Ty::I3
 pub(super) const BUFFER: Signature = Signature::Fixed(&[Is(Ty::I32)], &[Is(Ty::Buf)]);
 pub(super) const IMAGE: Signature = Signature::Fixed(&[Is(Ty::I32)], &[Is(Ty::Img)]);
 pub(super) const SAMPLER: Signature = Signature::Fixed(&[Is(Ty::I32)], &[Is(Ty::Smp)]);
+pub(super) const STRUCTURE: Signature = Signature::Fixed(&[Is(Ty::I32)], &[Is(Ty::I64)]);
 pub(super) const BUFFER_WORD: Signature = Signature::Fixed(&[Is(Ty::Buf)], &[Is(Ty::I32)]);
 pub(super) const TAKES_WORD: Signature = Signature::Fixed(&[Is(Ty::I32)], &[]);
 pub(super) const GIVES_WORD: Signature = Signature::Fixed(&[], &[Is(Ty::I32)]);

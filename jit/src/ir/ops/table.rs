@@ -304,6 +304,7 @@ rows! { Op {
         BUFFER, Expensive, DESCRIPTOR { meaning: Meaning::Machine, pixel_local: true, random: Own };
     Op::ImageDesc { .. } = Op::ImageDesc { set: 0, binding: 0 }, IMAGE, Expensive, DESCRIPTOR;
     Op::SamplerDesc { .. } = Op::SamplerDesc { set: 0, binding: 0 }, SAMPLER, Expensive, DESCRIPTOR;
+    Op::StructureDesc { .. } = Op::StructureDesc { set: 0, binding: 0 }, STRUCTURE, Expensive, DESCRIPTOR;
     Op::BufferSize = Op::BufferSize,
         BUFFER_WORD, Expensive, DESCRIPTOR {
             meaning: Meaning::Machine, emission: Infallible, pixel_local: true, random: Any

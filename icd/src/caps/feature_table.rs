@@ -425,6 +425,7 @@ features! {
     inheritedViewportScissor2D, YES;
     commandBufferInheritance, YES;
     rayQuery, YES;
+    rayTracingPositionFetch, YES;
     accelerationStructure, YES;
     accelerationStructureCaptureReplay, YES;
     accelerationStructureIndirectBuild, YES;

@@ -23,7 +23,6 @@ macro_rules! implemented {
 
 implemented! {
     Matrix false;
-    RayQueryKHR false;
     Shader false;
     Geometry false;
     Tessellation false;
@@ -98,7 +97,9 @@ implemented! {
     SignedZeroInfNanPreserve false;
     RoundingModeRTE false;
     RoundingModeRTZ false;
+    RayQueryKHR false;
     UntypedPointersKHR false;
+    RayTraversalPrimitiveCullingKHR false;
     RayTracingKHR true;
     StencilExportEXT false;
     Int64ImageEXT true;
@@ -132,6 +133,7 @@ implemented! {
     FragmentShaderSampleInterlockEXT true;
     FragmentShaderPixelInterlockEXT true;
     DemoteToHelperInvocation false;
+    RayQueryPositionFetchKHR false;
     AtomicFloat16VectorNV true;
     RawAccessChainsNV false;
     CooperativeMatrixReductionsNV true;

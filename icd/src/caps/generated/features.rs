@@ -235,6 +235,8 @@ structures! {
     PhysicalDeviceRawAccessChainsFeaturesNV 1000555000 [Ext(E::VK_NV_raw_access_chains)]:
         shaderRawAccessChains;
     PhysicalDeviceRayQueryFeaturesKHR 1000348013 [Ext(E::VK_KHR_ray_query)]: rayQuery;
+    PhysicalDeviceRayTracingPositionFetchFeaturesKHR 1000481000
+        [Ext(E::VK_KHR_ray_tracing_position_fetch)]: rayTracingPositionFetch;
     PhysicalDeviceRobustness2FeaturesKHR 1000286000 [Ext(E::VK_EXT_robustness2),
         Ext(E::VK_KHR_robustness2)]: robustBufferAccess2 robustImageAccess2 nullDescriptor;
     PhysicalDeviceSamplerYcbcrConversionFeatures 1000156004
@@ -523,6 +525,7 @@ mandatory! {
     [Ext(E::VK_KHR_maintenance5)]: maintenance5;
     [Ext(E::VK_KHR_present_id2)]: presentId2;
     [Ext(E::VK_KHR_present_wait2)]: presentWait2;
+    [Ext(E::VK_KHR_ray_tracing_position_fetch)]: rayTracingPositionFetch;
     [Ext(E::VK_EXT_shader_object)]: shaderObject;
     [Ext(E::VK_KHR_pipeline_binary)]: pipelineBinaries;
     [Ext(E::VK_KHR_swapchain_maintenance1)]: swapchainMaintenance1;

@@ -69,6 +69,7 @@ impl Translator<'_> {
                 let one = self.count(root, part)?;
                 if self.kept(root, ty, n) { one } else { one.saturating_mul(n.into()) }
             }
+            Type::RayQuery => 1,
             _ => self.s.scalar(ty).map(|_| 1)?,
         })
     }

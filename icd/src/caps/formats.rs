@@ -29,7 +29,7 @@ pub fn format_properties(format: vk::Format) -> vk::FormatProperties {
         optimal |= Features::SAMPLED_IMAGE_FILTER_MINMAX;
     }
     let mut buffer = Features::from_raw(info.buffer_features);
-    if Extension::VK_KHR_acceleration_structure.is_advertised() && STRUCTURE_VERTICES.contains(&format) {
+    if Extension::VK_KHR_acceleration_structure.is_advertised() && is_structure_vertex(format) {
         buffer |= Features::ACCELERATION_STRUCTURE_VERTEX_BUFFER_KHR;
     }
     vk::FormatProperties {
@@ -39,25 +39,37 @@ pub fn format_properties(format: vk::Format) -> vk::FormatProperties {
     }
 }
 
-/// Formats of vertices from which acceleration structures are built: the required ones, and further
-/// ones whose texels are decoded to numbers of 32 bits.
-const STRUCTURE_VERTICES: [vk::Format; 15] = [
-    vk::Format::R32G32_SFLOAT,
-    vk::Format::R32G32B32_SFLOAT,
-    vk::Format::R32G32B32A32_SFLOAT,
-    vk::Format::R16G16_SFLOAT,
-    vk::Format::R16G16B16A16_SFLOAT,
-    vk::Format::R16G16_SNORM,
-    vk::Format::R16G16B16A16_SNORM,
-    vk::Format::R16G16_UNORM,
-    vk::Format::R16G16B16A16_UNORM,
-    vk::Format::R8G8_SNORM,
-    vk::Format::R8G8B8A8_SNORM,
-    vk::Format::R8G8_UNORM,
-    vk::Format::R8G8B8A8_UNORM,
-    vk::Format::A2B10G10R10_UNORM_PACK32,
-    vk::Format::A2B10G10R10_SNORM_PACK32,
-];
+/// Returns true if acceleration structures are built from vertices of the format: the required
+/// formats, and the others with the same kinds of numbers.
+pub fn is_structure_vertex(format: vk::Format) -> bool {
+    use vk::Format as F;
+    matches!(
+        format,
+        F::R32G32_SFLOAT
+            | F::R32G32B32_SFLOAT
+            | F::R32G32B32A32_SFLOAT
+            | F::R64G64_SFLOAT
+            | F::R64G64B64_SFLOAT
+            | F::R64G64B64A64_SFLOAT
+            | F::R16G16_SFLOAT
+            | F::R16G16B16_SFLOAT
+            | F::R16G16B16A16_SFLOAT
+            | F::R16G16_SNORM
+            | F::R16G16B16_SNORM
+            | F::R16G16B16A16_SNORM
+            | F::R16G16_UNORM
+            | F::R16G16B16_UNORM
+            | F::R16G16B16A16_UNORM
+            | F::R8G8_SNORM
+            | F::R8G8B8_SNORM
+            | F::R8G8B8A8_SNORM
+            | F::R8G8_UNORM
+            | F::R8G8B8_UNORM
+            | F::R8G8B8A8_UNORM
+            | F::A2B10G10R10_UNORM_PACK32
+            | F::A2B10G10R10_SNORM_PACK32
+    )
+}
 
 /// Returns true if minimum and maximum filters are supported, which need an order on texels:
 /// filterable colour and depth have one.

@@ -148,6 +148,8 @@ pub type Vertices = [[f32; 3]; 3];
 enum Decoder {
     /// Three floats, maybe with a fourth.
     Floats,
+    /// Floats of 64 bits, of which this many are coordinates.
+    Doubles(usize),
     /// Any other format.
     Other(&'static TexelKernels),
 }
@@ -166,10 +168,11 @@ pub struct TriangleReader {
 impl TriangleReader {
     /// Makes a reader of triangles with the geometry's offset.
     pub fn new(triangles: &Triangles, offset: u64) -> TriangleReader {
-        const FLOATS: [&str; 2] = ["R32G32B32_SFLOAT", "R32G32B32A32_SFLOAT"];
-        let decoder = match FLOATS.contains(&triangles.format.info().name) {
-            true => Decoder::Floats,
-            false => Decoder::Other(kernels(triangles.format)),
+        let decoder = match triangles.format.info().name {
+            "R32G32B32_SFLOAT" | "R32G32B32A32_SFLOAT" => Decoder::Floats,
+            "R64G64_SFLOAT" => Decoder::Doubles(2),
+            "R64G64B64_SFLOAT" | "R64G64B64A64_SFLOAT" => Decoder::Doubles(3),
+            _ => Decoder::Other(kernels(triangles.format)),
         };
         let indexed = triangles.index_type != IndexType::None;
         let (of_indices, of_vertices) = if indexed { (offset, 0) } else { (0, offset) };
@@ -205,9 +208,18 @@ impl TriangleReader {
         let at = number.checked_mul(self.triangles.stride)?;
         match self.decoder {
             Decoder::Floats => Some(words::<3, 12>(self.vertices, at)?.map(f32::from_bits)),
+            Decoder::Doubles(count) => {
+                let mut vertex = [0.0; 3];
+                for (axis, coordinate) in vertex.iter_mut().enumerate().take(count) {
+                    let [low, high] = words::<2, 8>(self.vertices, at.checked_add(8 * axis as u64)?)?;
+                    *coordinate = f64::from_bits(u64::from(low) | u64::from(high) << 32) as f32;
+                }
+                Some(vertex)
+            }
             Decoder::Other(kernels) => {
                 let mut block = [0; 16];
-                let known = kernels.bytes > 0 && self.vertices.read(at, &mut block[..kernels.bytes]);
+                let bytes = block.get_mut(..kernels.bytes)?;
+                let known = !bytes.is_empty() && self.vertices.read(at, bytes);
                 let [x, y, z, _] = (kernels.unpack_one)(&block);
                 known.then_some([x, y, z].map(f32::from_bits))
             }

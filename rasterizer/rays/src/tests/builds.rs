@@ -116,7 +116,9 @@ fn every_kind_of_input_is_read() {
     let corners = [[0.0f32, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [1.0, 1.0, 2.0]];
     let halves: Vec<[u16; 4]> = corners.map(|[x, y, z]| [half(x), half(y), half(z), 0]).to_vec();
     let floats: Vec<[f32; 5]> = corners.map(|[x, y, z]| [x, y, z, 9.0, 9.0]).to_vec();
+    let doubles: Vec<[f64; 3]> = corners.map(|corner| corner.map(f64::from)).to_vec();
     let (halves, floats) = (Guarded::of(&halves, Side::Behind), Guarded::of(&floats, Side::Behind));
+    let doubles = Guarded::of(&doubles, Side::Behind);
     let indices_of = [
         (IndexType::Uint8, Guarded::of(&[9u8, 9, 9, 0, 1, 2, 2, 1, 3], Side::Behind), 3),
         (IndexType::Uint16, Guarded::of(&[9u16, 9, 9, 0, 1, 2, 2, 1, 3], Side::Behind), 6),
@@ -126,7 +128,8 @@ fn every_kind_of_input_is_read() {
     (transform[11], transform[0]) = (5.0, 2.0);
     let ray = Ray { origin: [1.8, 0.9, 0.0], t_min: 0.0, direction: [0.0, 0.0, 1.0], t_max: 100.0 };
     let mut found = Vec::new();
-    for (vertices, format, stride) in [(&halves, 97, 8), (&floats, 106, 20), (&floats, 109, 20)] {
+    let kinds = [(&halves, 97, 8), (&floats, 106, 20), (&floats, 109, 20), (&doubles, 118, 24), (&doubles, 121, 24)];
+    for (vertices, format, stride) in kinds {
         for (index_type, indices, offset) in &indices_of {
             let data = Triangles {
                 vertices: vertices.memory(),

@@ -176,6 +176,7 @@ pub static EXTENSIONS: &[ExtensionRow] = &[
                 ],
             ),
             ("VK_EXT_mesh_shader", &["vkCmdDrawMeshTasksIndirect2EXT"]),
+            ("VK_KHR_acceleration_structure", &["vkCreateAccelerationStructure2KHR"]),
             (
                 "(VK_KHR_draw_indirect_count,VK_VERSION_1_2)+VK_EXT_mesh_shader",
                 &["vkCmdDrawMeshTasksIndirectCount2EXT"],

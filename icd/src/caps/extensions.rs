@@ -301,6 +301,7 @@ extensions! {
     VK_KHR_deferred_host_operations, YES;
     VK_KHR_acceleration_structure, YES;
     VK_KHR_ray_query, YES;
+    VK_KHR_ray_tracing_maintenance1, YES;
     VK_KHR_ray_tracing_position_fetch, YES;
     VK_KHR_pipeline_library, YES;
     VK_EXT_graphics_pipeline_library, YES;

@@ -65,6 +65,12 @@ structures! {
         address_range: DeviceAddressRangeKHR, address_flags: u32, flags: ConditionalRenderingFlagsEXT
     }
     BindTransformFeedbackBuffer2InfoEXT = 1_000_318_013 { address_range: DeviceAddressRangeKHR, address_flags: u32 }
+    AccelerationStructureCreateInfo2KHR = 1_000_318_015 {
+        create_flags: AccelerationStructureCreateFlagsKHR,
+        address_range: DeviceAddressRangeKHR,
+        address_flags: u32,
+        ty: AccelerationStructureTypeKHR
+    }
     DeviceFaultDebugInfoKHR = 1_000_573_003 { vendor_binary_size: u32, p_vendor_binary_data: *mut c_void }
     DeviceFaultInfoKHR = 1_000_573_002 {
         flags: u32,
@@ -114,6 +120,14 @@ of_one_structure! {
     PFN_vkCmdBeginConditionalRendering2EXT: ConditionalRenderingBeginInfo2EXT;
 }
 
+/// Type of vkCreateAccelerationStructure2KHR.
+#[allow(non_camel_case_types, reason = "the names are the specification's")]
+pub type PFN_vkCreateAccelerationStructure2KHR = unsafe extern "system" fn(
+    Device,
+    *const AccelerationStructureCreateInfo2KHR<'_>,
+    *const AllocationCallbacks<'_>,
+    *mut AccelerationStructureKHR,
+) -> Result;
 /// Type of vkCmdBindVertexBuffers3KHR.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdBindVertexBuffers3KHR =

@@ -4,9 +4,13 @@
 //! A call that receives a deferred operation does its work before it returns
 //! (`object::deferred_operation`). Scratch memory is not used: the application could change it.
 
+use super::descriptor_buffer::write_capture_data;
 use super::memory_of;
 use super::recording::push;
+use super::resource::captured_data;
+use crate::caps::formats::is_structure_vertex;
 use crate::caps::limits::MAX_GEOMETRIES;
+use crate::caps::newer;
 use crate::command::structures::{
     AddressPlace, BuildGeometry, BuildRange, BuildRanges, GeometryAddresses, StructureAccess, StructureBuild,
     StructureError, StructureProperty, version,
@@ -14,7 +18,8 @@ use crate::command::structures::{
 use crate::command::{Command, WriteAccelerationStructuresProperties};
 use crate::device::Device;
 use crate::fallible;
-use crate::ffi::handle::{self, dispatchable, share};
+use crate::ffi::allocator::Callbacks;
+use crate::ffi::handle::{self, dispatchable, get, share};
 use crate::ffi::pointer::slice;
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Requirement, ext, row};
@@ -30,11 +35,15 @@ use std::sync::Arc;
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
 const STRUCTURES: Requirement = ext("VK_KHR_acceleration_structure");
+const ADDRESS: Requirement = ext("VK_KHR_device_address_commands");
+const DESCRIPTOR_BUFFER: Requirement = ext("VK_EXT_descriptor_buffer");
 
 /// Rows of this family in the command table.
 #[rustfmt::skip]
 pub const COMMANDS: &[CommandRow] = &[
     row!(Device, create_acceleration_structure as vk::PFN_vkCreateAccelerationStructureKHR, vkCreateAccelerationStructureKHR: STRUCTURES),
+    row!(Device, create_acceleration_structure2 as newer::PFN_vkCreateAccelerationStructure2KHR, vkCreateAccelerationStructure2KHR: ADDRESS),
+    row!(Device, get_acceleration_structure_opaque_capture_descriptor_data as vk::PFN_vkGetAccelerationStructureOpaqueCaptureDescriptorDataEXT, vkGetAccelerationStructureOpaqueCaptureDescriptorDataEXT: DESCRIPTOR_BUFFER),
     row!(Device, destroy_acceleration_structure as vk::PFN_vkDestroyAccelerationStructureKHR, vkDestroyAccelerationStructureKHR: STRUCTURES),
     row!(Device, get_acceleration_structure_build_sizes as vk::PFN_vkGetAccelerationStructureBuildSizesKHR, vkGetAccelerationStructureBuildSizesKHR: STRUCTURES),
     row!(Device, get_acceleration_structure_device_address as vk::PFN_vkGetAccelerationStructureDeviceAddressKHR, vkGetAccelerationStructureDeviceAddressKHR: STRUCTURES),
@@ -73,6 +82,9 @@ unsafe fn geometry(geometry: &vk::AccelerationStructureGeometryKHR<'_>) -> Resul
         match geometry.geometry_type {
             vk::GeometryTypeKHR::TRIANGLES => {
                 let t = &geometry.geometry.triangles;
+                if !is_structure_vertex(t.vertex_format) {
+                    return Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED);
+                }
                 GeometryAddresses::Triangles {
                     vertices: t.vertex_data.device_address,
                     stride: t.vertex_stride,
@@ -198,6 +210,39 @@ unsafe fn on_host(
     if deferred.is_null() { Ok(()) } else { Err(vk::Result::OPERATION_NOT_DEFERRED_KHR) }
 }
 
+/// Returns the device address that a structure had in an earlier run; 0 if none is requested.
+///
+/// # Safety
+/// `p_next` is a valid chain.
+unsafe fn replayed_address(address: u64, p_next: *const c_void) -> u64 {
+    // SAFETY: the chain is valid, as the `# Safety` section demands.
+    match unsafe { captured_data(p_next) } {
+        Some(captured) if address == 0 => captured,
+        _ => address,
+    }
+}
+
+/// Gives a structure a handle and enters it into the table of live structures.
+fn created(
+    device: &Device,
+    memory: Option<Callbacks>,
+    (command, made): (&str, Result<AccelerationStructure, vk::Result>),
+) -> Result<vk::AccelerationStructureKHR, vk::Result> {
+    let made = Arc::new(made.inspect_err(|_| {
+        let text = "the range is not inside of the buffer, not aligned, or has another address than the requested one";
+        device.report_invalid_usage(&format!("{command}: {text}"));
+    })?);
+    let handle = handle::create(made.clone(), memory)?;
+    made.set_handle(handle.as_raw());
+    if let Err(error) = device.live_structures.add(&made) {
+        device.live_structures.remove(&made);
+        // SAFETY: nothing else knows the handle.
+        unsafe { handle::destroy::<AccelerationStructure>(handle, memory) };
+        return Err(error);
+    }
+    Ok(handle)
+}
+
 shims! {
     fn create_acceleration_structure(
         device: vk::Device,
@@ -207,19 +252,23 @@ shims! {
     ) -> VkResult {
         let memory = memory_of(device, allocator);
         let (device, info) = (dispatchable::<Device>(device), &*info);
-        let made = AccelerationStructure::new(share::<Buffer>(info.buffer), info.offset, info.size, info.device_address);
-        let made = Arc::new(made.inspect_err(|_| {
-            let text = "vkCreateAccelerationStructureKHR: the range is not inside of the buffer, not aligned, or has another address than the requested one";
-            device.report_invalid_usage(text);
-        })?);
-        let handle = handle::create(made.clone(), memory)?;
-        made.set_handle(handle.as_raw());
-        if let Err(error) = device.live_structures.add(&made) {
-            device.live_structures.remove(&made);
-            handle::destroy::<AccelerationStructure>(handle, memory);
-            return Err(error);
-        }
-        *structure = handle;
+        let replayed = replayed_address(info.device_address, info.p_next);
+        let made = AccelerationStructure::new(share::<Buffer>(info.buffer), info.offset, info.size, replayed);
+        *structure = created(device, memory, ("vkCreateAccelerationStructureKHR", made))?;
+        Ok(())
+    }
+
+    fn create_acceleration_structure2(
+        device: vk::Device,
+        info: *const newer::AccelerationStructureCreateInfo2KHR<'_>,
+        allocator: Allocator<'_>,
+        structure: *mut vk::AccelerationStructureKHR,
+    ) -> VkResult {
+        let memory = memory_of(device, allocator);
+        let (device, info) = (dispatchable::<Device>(device), &*info);
+        let range = info.address_range;
+        let made = AccelerationStructure::at_address(range.address, range.size, replayed_address(0, info.p_next));
+        *structure = created(device, memory, ("vkCreateAccelerationStructure2KHR", made))?;
         Ok(())
     }
 
@@ -268,6 +317,21 @@ shims! {
     ) -> vk::DeviceAddress {
         let structure = share::<AccelerationStructure>((*info).acceleration_structure);
         dispatchable::<Device>(device).live_structures.add(&structure).unwrap_or(0)
+    }
+
+    // The data with which another process makes the same descriptor is the structure's address.
+    fn get_acceleration_structure_opaque_capture_descriptor_data(
+        _device: vk::Device,
+        info: *const vk::AccelerationStructureCaptureDescriptorDataInfoEXT<'_>,
+        data: *mut c_void,
+    ) -> VkResult {
+        let structure = (*info).acceleration_structure;
+        let address = match structure.is_null() {
+            true => 0,
+            false => get::<AccelerationStructure>(structure).memory().address as u64,
+        };
+        write_capture_data(data, address);
+        Ok(())
     }
 
     fn get_device_acceleration_structure_compatibility(

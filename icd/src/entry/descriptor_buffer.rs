@@ -93,7 +93,7 @@ unsafe fn packed_descriptor(
 ///
 /// # Safety
 /// `data` has space for the bytes.
-unsafe fn write_capture_data(data: *mut c_void, number: u64) {
+pub unsafe fn write_capture_data(data: *mut c_void, number: u64) {
     // SAFETY: `data` has space for the bytes, as the `# Safety` section demands.
     unsafe { data.cast::<[u8; CAPTURED_DATA]>().write(number.to_le_bytes()) };
 }

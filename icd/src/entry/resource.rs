@@ -192,7 +192,7 @@ pub(super) unsafe fn fill_generated_requirements(out: *mut vk::MemoryRequirement
 ///
 /// # Safety
 /// `p_next` is a valid chain.
-unsafe fn captured_data(p_next: *const c_void) -> Option<u64> {
+pub unsafe fn captured_data(p_next: *const c_void) -> Option<u64> {
     // SAFETY: the chain is valid, as the `# Safety` section requires. The data are those that the
     // driver returned: the bytes of a number.
     unsafe {

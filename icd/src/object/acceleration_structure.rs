@@ -1,4 +1,5 @@
-//! Acceleration structures: ranges of buffers, whose bytes the crate `rays` builds and traverses.
+//! Acceleration structures: ranges of buffers or of addresses, whose bytes the crate `rays` builds
+//! and traverses.
 
 use super::buffer::Buffer;
 use ash::vk;
@@ -9,15 +10,21 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// Alignment of a structure's offset in its buffer.
 const OFFSET_ALIGNMENT: u64 = 256;
 
+/// Place of a structure's bytes.
+enum Place {
+    /// A range of a buffer.
+    Buffer { buffer: Arc<Buffer>, offset: u64, size: u64 },
+    /// A range of device addresses, which may become dead at any time.
+    Addresses(MemoryRange),
+}
+
 /// Object behind a `VkAccelerationStructureKHR`. Its device address is the host address of its
 /// range.
 pub struct AccelerationStructure {
-    buffer: Arc<Buffer>,
-    offset: u64,
-    size: u64,
+    place: Place,
     handle: AtomicU64,
-    /// True if the structure is in the device's table of live structures.
-    live: AtomicBool,
+    /// True if the structure is, or was, in the device's table of live structures.
+    entered: AtomicBool,
 }
 
 impl AccelerationStructure {
@@ -32,8 +39,23 @@ impl AccelerationStructure {
         if !inside || !offset.is_multiple_of(OFFSET_ALIGNMENT) {
             return Err(vk::Result::ERROR_UNKNOWN);
         }
-        let structure =
-            AccelerationStructure { buffer, offset, size, handle: AtomicU64::new(0), live: AtomicBool::new(false) };
+        AccelerationStructure::at(Place::Buffer { buffer, offset, size }, replayed)
+    }
+
+    /// Creates a structure at device addresses (`vkCreateAccelerationStructure2KHR`).
+    ///
+    /// # Errors
+    /// VK_ERROR_UNKNOWN if the address is not aligned or the range ends behind the last address,
+    /// VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS if it has another address than the replayed one.
+    pub fn at_address(address: u64, size: u64, replayed: u64) -> Result<Self, vk::Result> {
+        if address == 0 || address.checked_add(size).is_none() || !address.is_multiple_of(OFFSET_ALIGNMENT) {
+            return Err(vk::Result::ERROR_UNKNOWN);
+        }
+        AccelerationStructure::at(Place::Addresses(MemoryRange { address: address as *mut u8, size }), replayed)
+    }
+
+    fn at(place: Place, replayed: u64) -> Result<Self, vk::Result> {
+        let structure = AccelerationStructure { place, handle: AtomicU64::new(0), entered: AtomicBool::new(false) };
         let address = structure.memory().address as u64;
         if replayed != 0 && address != 0 && address != replayed {
             return Err(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS);
@@ -41,10 +63,13 @@ impl AccelerationStructure {
         Ok(structure)
     }
 
-    /// Returns the structure's bytes: none before the buffer is bound, and none after it is
-    /// destroyed.
+    /// Returns the structure's bytes: none before its buffer is bound, and none after the buffer is
+    /// destroyed. Whoever accesses them looks up first whether they are live.
     pub fn memory(&self) -> MemoryRange {
-        self.buffer.exact(self.offset, self.size).unwrap_or(MemoryRange::NULL)
+        match &self.place {
+            Place::Buffer { buffer, offset, size } => buffer.exact(*offset, *size).unwrap_or(MemoryRange::NULL),
+            Place::Addresses(range) => *range,
+        }
     }
 
     /// Notes the handle's number, by which builds on the host refer to the structure.
@@ -57,13 +82,13 @@ impl AccelerationStructure {
         self.handle.load(Ordering::Relaxed)
     }
 
-    /// Returns true if the structure is in the device's table.
-    pub(super) fn is_live(&self) -> bool {
-        self.live.load(Ordering::Acquire)
+    /// Returns true if the structure is, or was, in the device's table.
+    pub(super) fn was_entered(&self) -> bool {
+        self.entered.load(Ordering::Acquire)
     }
 
-    /// Notes that the structure is in the device's table.
-    pub(super) fn note_as_live(&self) {
-        self.live.store(true, Ordering::Release);
+    /// Notes that the structure does not get into the device's table again.
+    pub(super) fn note_as_entered(&self) {
+        self.entered.store(true, Ordering::Release);
     }
 }

@@ -146,20 +146,24 @@ impl LiveStructures {
         if place.address == 0 {
             return Ok(0);
         }
-        if !structure.is_live() {
+        if !structure.was_entered() {
             let owner = handle::raw(structure);
             let mut owned = self.owned.lock();
+            if structure.was_entered() {
+                return Ok(place.address);
+            }
             self.insert(&mut owned, (place.address, owner), place)?;
             self.insert(&mut owned, (structure.handle(), owner), place)?;
-            structure.note_as_live();
+            structure.note_as_entered();
         }
         Ok(place.address)
     }
 
-    /// Removes a structure whose handle is destroyed.
+    /// Removes a structure whose handle is destroyed. It is not added again.
     pub fn remove(&self, structure: &Arc<AccelerationStructure>) {
         let owner = handle::raw(structure);
         let mut owned = self.owned.lock();
+        structure.note_as_entered();
         let Some(place) = owned.places.get(&(structure.handle(), owner)).copied() else { return };
         for key in [place.address, structure.handle()] {
             owned.places.remove(&(key, owner));

@@ -4,62 +4,73 @@
 //! The bytes of a structure do not depend on where it is built, so that both kinds of builds are
 //! compared.
 
-use crate::common::{Buffer, Context};
+use crate::common::{Buffer, Chain, Context};
 use crate::pipeline::Messenger;
 use ash::vk::{self, Handle};
 use std::ffi::c_void;
+use vulkan_grus::caps::newer::{self, TaggedStructure};
 
-type Functions = ash::khr::acceleration_structure::Device;
-type Kind = vk::AccelerationStructureTypeKHR;
-type Geometry = vk::AccelerationStructureGeometryKHR<'static>;
-type Range = vk::AccelerationStructureBuildRangeInfoKHR;
-type Query = vk::QueryType;
+pub type Functions = ash::khr::acceleration_structure::Device;
+pub type Kind = vk::AccelerationStructureTypeKHR;
+pub type Geometry = vk::AccelerationStructureGeometryKHR<'static>;
+pub type Range = vk::AccelerationStructureBuildRangeInfoKHR;
+pub type Query = vk::QueryType;
 
-const BOTTOM: Kind = Kind::BOTTOM_LEVEL;
-const TOP: Kind = Kind::TOP_LEVEL;
+pub const BOTTOM: Kind = Kind::BOTTOM_LEVEL;
+pub const TOP: Kind = Kind::TOP_LEVEL;
 const UPDATABLE: vk::BuildAccelerationStructureFlagsKHR = vk::BuildAccelerationStructureFlagsKHR::ALLOW_UPDATE;
 
 /// Place of builds and copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+pub enum Place {
     Queue,
     Host,
 }
-const PLACES: [Place; 2] = [Place::Queue, Place::Host];
+pub const PLACES: [Place; 2] = [Place::Queue, Place::Host];
 
-struct Device {
-    c: Context,
-    f: Functions,
+pub struct Device {
+    pub c: Context,
+    pub f: Functions,
 }
 
 /// A structure in a buffer of its own.
-struct Structure {
-    buffer: Buffer,
-    structure: vk::AccelerationStructureKHR,
+pub struct Structure {
+    pub buffer: Buffer,
+    pub structure: vk::AccelerationStructureKHR,
 }
 
 impl Structure {
-    fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         self.buffer.bytes()
     }
 }
 
 impl Device {
-    fn new() -> Device {
+    pub fn new() -> Device {
         let mut structures = vk::PhysicalDeviceAccelerationStructureFeaturesKHR::default()
             .acceleration_structure(true)
             .acceleration_structure_indirect_build(true)
             .acceleration_structure_host_commands(true);
         let mut v12 = vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
         let mut rays = vk::PhysicalDeviceRayQueryFeaturesKHR::default().ray_query(true);
-        let extensions = [c"VK_KHR_acceleration_structure", c"VK_KHR_deferred_host_operations", c"VK_KHR_ray_query"];
-        let c = Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut [&mut structures, &mut v12, &mut rays]);
+        let mut maintenance =
+            vk::PhysicalDeviceRayTracingMaintenance1FeaturesKHR::default().ray_tracing_maintenance1(true);
+        let extensions = [
+            c"VK_KHR_acceleration_structure",
+            c"VK_KHR_deferred_host_operations",
+            c"VK_KHR_ray_query",
+            c"VK_KHR_ray_tracing_maintenance1",
+            c"VK_KHR_device_address_commands",
+            c"VK_EXT_descriptor_buffer",
+        ];
+        let features: &mut [&mut dyn Chain] = &mut [&mut structures, &mut v12, &mut rays, &mut maintenance];
+        let c = Context::with(&[c"VK_EXT_debug_utils"], &extensions, features);
         let f = Functions::new(&c.instance, &c.device);
         Device { c, f }
     }
 
     /// Makes a buffer of any usage with a device address.
-    fn buffer(&self, size: u64) -> Buffer {
+    pub fn buffer(&self, size: u64) -> Buffer {
         let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
             | vk::BufferUsageFlags::ACCELERATION_STRUCTURE_STORAGE_KHR
             | vk::BufferUsageFlags::ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_KHR
@@ -79,19 +90,19 @@ impl Device {
         }
     }
 
-    fn buffer_of(&self, bytes: &[u8]) -> Buffer {
+    pub fn buffer_of(&self, bytes: &[u8]) -> Buffer {
         let mut buffer = self.buffer(bytes.len().max(4) as u64);
         buffer.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
         buffer
     }
 
-    fn buffer_address(&self, buffer: &Buffer) -> u64 {
+    pub fn buffer_address(&self, buffer: &Buffer) -> u64 {
         let info = vk::BufferDeviceAddressInfo::default().buffer(buffer.buffer);
         // SAFETY: valid usage.
         unsafe { self.c.device.get_buffer_device_address(&info) }
     }
 
-    fn structure(&self, kind: Kind, size: u64) -> Structure {
+    pub fn structure(&self, kind: Kind, size: u64) -> Structure {
         let buffer = self.buffer(size);
         let info = vk::AccelerationStructureCreateInfoKHR::default().buffer(buffer.buffer).size(size).ty(kind);
         // SAFETY: valid usage.
@@ -99,19 +110,19 @@ impl Device {
         Structure { buffer, structure }
     }
 
-    fn free(&self, structure: Structure) {
+    pub fn free(&self, structure: Structure) {
         // SAFETY: the structure is not in use any more.
         unsafe { self.f.destroy_acceleration_structure(structure.structure, None) };
         self.c.free(structure.buffer);
     }
 
-    fn address(&self, structure: &Structure) -> u64 {
+    pub fn address(&self, structure: &Structure) -> u64 {
         let info = vk::AccelerationStructureDeviceAddressInfoKHR::default().acceleration_structure(structure.structure);
         // SAFETY: valid usage.
         unsafe { self.f.get_acceleration_structure_device_address(&info) }
     }
 
-    fn sizes(
+    pub fn sizes(
         &self,
         kind: Kind,
         geometry: &Geometry,
@@ -128,7 +139,7 @@ impl Device {
     }
 
     /// Builds a structure, or updates `from` to it.
-    fn build(
+    pub fn build(
         &self,
         place: Place,
         kind: Kind,
@@ -137,7 +148,6 @@ impl Device {
         from: Option<&Structure>,
         to: &Structure,
     ) {
-        let scratch = self.buffer(self.sizes(kind, geometry, range.primitive_count).build_scratch_size);
         let mut info = vk::AccelerationStructureBuildGeometryInfoKHR::default()
             .ty(kind)
             .flags(UPDATABLE)
@@ -146,6 +156,12 @@ impl Device {
         if let Some(from) = from {
             info = info.mode(vk::BuildAccelerationStructureModeKHR::UPDATE).src_acceleration_structure(from.structure);
         }
+        self.build_info(place, info, range);
+    }
+
+    fn build_info(&self, place: Place, mut info: vk::AccelerationStructureBuildGeometryInfoKHR<'_>, range: Range) {
+        // No build requests more.
+        let scratch = self.buffer(64);
         let ranges = std::slice::from_ref(&range);
         // SAFETY: valid usage.
         unsafe {
@@ -164,15 +180,33 @@ impl Device {
         self.c.free(scratch);
     }
 
+    /// Builds a structure for fast builds or for fast traversals.
+    pub fn build_with(
+        &self,
+        place: Place,
+        kind: Kind,
+        (geometry, range): (&Geometry, Range),
+        fast_build: bool,
+        to: &Structure,
+    ) {
+        use vk::BuildAccelerationStructureFlagsKHR as Flags;
+        let info = vk::AccelerationStructureBuildGeometryInfoKHR::default()
+            .ty(kind)
+            .flags(if fast_build { Flags::PREFER_FAST_BUILD } else { Flags::PREFER_FAST_TRACE })
+            .geometries(std::slice::from_ref(geometry))
+            .dst_acceleration_structure(to.structure);
+        self.build_info(place, info, range);
+    }
+
     /// Makes a structure of a geometry.
-    fn built(&self, place: Place, kind: Kind, geometry: &Geometry, range: Range) -> Structure {
+    pub fn built(&self, place: Place, kind: Kind, geometry: &Geometry, range: Range) -> Structure {
         let size = self.sizes(kind, geometry, range.primitive_count).acceleration_structure_size;
         let structure = self.structure(kind, size);
         self.build(place, kind, geometry, range, None, &structure);
         structure
     }
 
-    fn copy(&self, place: Place, from: &Structure, to: &Structure, mode: vk::CopyAccelerationStructureModeKHR) {
+    pub fn copy(&self, place: Place, from: &Structure, to: &Structure, mode: vk::CopyAccelerationStructureModeKHR) {
         let info = vk::CopyAccelerationStructureInfoKHR::default().src(from.structure).dst(to.structure).mode(mode);
         // SAFETY: valid usage.
         unsafe {
@@ -184,7 +218,7 @@ impl Device {
         .expect("copied");
     }
 
-    fn serialize(&self, place: Place, from: &Structure, to: &Buffer) {
+    pub fn serialize(&self, place: Place, from: &Structure, to: &Buffer) {
         let mut info = vk::CopyAccelerationStructureToMemoryInfoKHR::default()
             .src(from.structure)
             .mode(vk::CopyAccelerationStructureModeKHR::SERIALIZE);
@@ -204,7 +238,7 @@ impl Device {
         .expect("serialized");
     }
 
-    fn deserialize(&self, place: Place, from: &Buffer, to: &Structure) -> Result<(), vk::Result> {
+    pub fn deserialize(&self, place: Place, from: &Buffer, to: &Structure) -> Result<(), vk::Result> {
         let mut info = vk::CopyMemoryToAccelerationStructureInfoKHR::default()
             .dst(to.structure)
             .mode(vk::CopyAccelerationStructureModeKHR::DESERIALIZE);
@@ -223,7 +257,7 @@ impl Device {
         }
     }
 
-    fn property(&self, place: Place, structure: &Structure, query: Query) -> u64 {
+    pub fn property(&self, place: Place, structure: &Structure, query: Query) -> u64 {
         let (d, structures) = (&self.c.device, [structure.structure]);
         let mut value = [0u64];
         // SAFETY: valid usage.
@@ -255,7 +289,7 @@ impl Device {
     }
 }
 
-fn address_at(place: Place, d: &Device, buffer: &Buffer) -> vk::DeviceOrHostAddressConstKHR {
+pub fn address_at(place: Place, d: &Device, buffer: &Buffer) -> vk::DeviceOrHostAddressConstKHR {
     match place {
         Place::Queue => vk::DeviceOrHostAddressConstKHR { device_address: d.buffer_address(buffer) },
         Place::Host => vk::DeviceOrHostAddressConstKHR { host_address: buffer.pointer.cast() },
@@ -263,7 +297,7 @@ fn address_at(place: Place, d: &Device, buffer: &Buffer) -> vk::DeviceOrHostAddr
 }
 
 /// Returns a geometry of triangles without indices.
-fn triangles(vertices: vk::DeviceOrHostAddressConstKHR, count: u32) -> Geometry {
+pub fn triangles(vertices: vk::DeviceOrHostAddressConstKHR, count: u32) -> Geometry {
     let data = vk::AccelerationStructureGeometryTrianglesDataKHR::default()
         .vertex_format(vk::Format::R32G32B32_SFLOAT)
         .vertex_data(vertices)
@@ -276,19 +310,19 @@ fn triangles(vertices: vk::DeviceOrHostAddressConstKHR, count: u32) -> Geometry 
         .flags(vk::GeometryFlagsKHR::OPAQUE)
 }
 
-fn instances(data: vk::DeviceOrHostAddressConstKHR) -> Geometry {
+pub fn instances(data: vk::DeviceOrHostAddressConstKHR) -> Geometry {
     let data = vk::AccelerationStructureGeometryInstancesDataKHR::default().data(data);
     Geometry::default()
         .geometry_type(vk::GeometryTypeKHR::INSTANCES)
         .geometry(vk::AccelerationStructureGeometryDataKHR { instances: data })
 }
 
-fn count(primitives: u32) -> Range {
+pub fn count(primitives: u32) -> Range {
     Range::default().primitive_count(primitives)
 }
 
 /// Returns the vertices of triangles in a grid, moved by `dx`.
-fn vertices(triangles: u32, dx: f32) -> Vec<u8> {
+pub fn vertices(triangles: u32, dx: f32) -> Vec<u8> {
     let corner = |i: u32| {
         let [x, y] = [i / 3 % 16, i / 48].map(|n| n as f32);
         let [u, v] = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]][i as usize % 3];
@@ -298,7 +332,7 @@ fn vertices(triangles: u32, dx: f32) -> Vec<u8> {
 }
 
 /// Returns the bytes of an instance with the identity and a reference.
-fn instance(reference: u64) -> Vec<u8> {
+pub fn instance(reference: u64) -> Vec<u8> {
     let rows = [1.0f32, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
     let mut bytes: Vec<u8> = rows.into_iter().flat_map(f32::to_le_bytes).collect();
     bytes.extend([0xff00_0005u32.to_le_bytes(), 0u32.to_le_bytes()].concat());
@@ -424,8 +458,9 @@ fn damaged_data_is_refused() {
     let mut data = d.buffer(size);
     d.serialize(Place::Host, &structure, &data);
     let intact = data.bytes().to_vec();
-    // The version, the size of the data, the number of handles, the structure's header.
-    for at in [0, 16, 31, 48, 52, 56, 60] {
+    // The version, the sizes of the data and of the structure, the number of handles, the
+    // structure's header.
+    for at in [0, 16, 31, 32, 36, 40, 44, 48, 52, 56, 60] {
         data.bytes_mut().copy_from_slice(&intact);
         data.bytes_mut()[at] ^= 0x55;
         let target = d.structure(BOTTOM, structure.buffer.size);
@@ -527,12 +562,52 @@ fn calls_with_a_deferred_operation_have_done_their_work() {
     d.c.free(input);
 }
 
+/// Traces rays: ray `i` begins at (i + 1/4, 1/4, -1) and goes along the z axis.
+pub struct Tracer {
+    set: crate::pipeline::Set,
+    out: Buffer,
+    pipeline: vk::Pipeline,
+}
+
+impl Tracer {
+    pub fn new(d: &Device) -> Tracer {
+        let set = crate::pipeline::Set::new(&d.c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);
+        let out = d.c.buffer(256);
+        set.buffers(&d.c, 0, vk::DescriptorType::STORAGE_BUFFER, &[(out.buffer, 0, vk::WHOLE_SIZE)]);
+        let words = shader!("ray_query.comp");
+        let pipeline = crate::pipeline::compute_with(&d.c, vk::PipelineCache::null(), set.layout, &words, &[]);
+        Tracer { set, out, pipeline: pipeline.expect("a pipeline") }
+    }
+
+    /// Returns for each of 16 rays the kind of the hit, primitive index, custom index and the bits
+    /// of the distance; 0 and three times 7 if there is no hit.
+    pub fn trace(&self, d: &Device, address: u64) -> [[u32; 4]; 16] {
+        let push = [address, 0].map(u64::to_le_bytes).concat();
+        d.c.run(|b| crate::pipeline::record_dispatch(&d.c, b, &self.set, self.pipeline, &push, 1)).expect("run");
+        std::array::from_fn(|i| self.out.words().as_chunks::<4>().0[i])
+    }
+
+    pub fn free(self, d: &Device) {
+        // SAFETY: nothing uses the pipeline any more.
+        unsafe { d.c.device.destroy_pipeline(self.pipeline, None) };
+        d.c.free(self.out);
+        self.set.destroy(&d.c);
+    }
+}
+
+/// Result of a ray that hits nothing.
+pub const MISS: [u32; 4] = [0, 7, 7, 7];
+
+/// Returns the result of a ray `i` that hits the first row of the grid of [`vertices`]. A triangle
+/// lies at a depth of a quarter of the cell's number.
+pub fn hit(i: usize) -> [u32; 4] {
+    [1, i as u32, 5, (1.0 + 0.25 * i as f32).to_bits()]
+}
+
 #[test]
 fn ray_queries_find_what_was_built() {
     let d = Device::new();
-    let set = crate::pipeline::Set::new(&d.c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);
-    let out = d.c.buffer(256);
-    set.buffers(&d.c, 0, vk::DescriptorType::STORAGE_BUFFER, &[(out.buffer, 0, vk::WHOLE_SIZE)]);
+    let tracer = Tracer::new(&d);
     for place in PLACES {
         let input = d.buffer_of(&vertices(8, 0.0));
         let bottom = d.built(place, BOTTOM, &triangles(address_at(place, &d, &input), 8), count(8));
@@ -542,23 +617,103 @@ fn ray_queries_find_what_was_built() {
         };
         let list = d.buffer_of(&instance(reference));
         let top = d.built(place, TOP, &instances(address_at(place, &d, &list)), count(1));
-        let words = shader!("ray_query.comp");
-        let messenger = Messenger::new(&d.c);
-        let pipeline = crate::pipeline::compute_with(&d.c, vk::PipelineCache::null(), set.layout, &words, &[]);
-        let pipeline = pipeline.unwrap_or_else(|_| panic!("{:?}", messenger.take()));
-        drop(messenger);
-        let push = [d.address(&top), 0].map(u64::to_le_bytes).concat();
-        crate::pipeline::run(&d.c, &set, pipeline, &push).expect("run");
-        // A triangle covers a half of each cell. It lies at a depth of a quarter of the cell's
-        // number; the ray begins at depth -1.
-        for (i, hit) in out.words().as_chunks::<4>().0.iter().enumerate() {
-            let expected = [1, i as u32, 5, (1.0 + 0.25 * i as f32).to_bits()];
-            assert_eq!(*hit, if i < 8 { expected } else { [0, 7, 7, 7] }, "{place:?} {i}");
+        for (i, found) in tracer.trace(&d, d.address(&top)).into_iter().enumerate() {
+            assert_eq!(found, if i < 8 { hit(i) } else { MISS }, "{place:?} {i}");
         }
         d.free(top);
         d.free(bottom);
         [input, list].into_iter().for_each(|buffer| d.c.free(buffer));
     }
-    d.c.free(out);
-    set.destroy(&d.c);
+    tracer.free(&d);
+}
+
+/// Creates a structure at an address (`vkCreateAccelerationStructure2KHR`).
+fn create_at(d: &Device, address: u64, size: u64) -> Result<vk::AccelerationStructureKHR, vk::Result> {
+    let name = c"vkCreateAccelerationStructure2KHR";
+    let info = newer::AccelerationStructureCreateInfo2KHR {
+        s_type: newer::AccelerationStructureCreateInfo2KHR::STRUCTURE_TYPE,
+        p_next: std::ptr::null_mut(),
+        create_flags: vk::AccelerationStructureCreateFlagsKHR::empty(),
+        address_range: newer::DeviceAddressRangeKHR { address, size },
+        address_flags: 0,
+        ty: BOTTOM,
+        _marker: std::marker::PhantomData,
+    };
+    let mut structure = vk::AccelerationStructureKHR::null();
+    // SAFETY: the type is that of the command, and the usage is valid apart from some addresses.
+    unsafe {
+        let function = d.c.instance.get_device_proc_addr(d.c.device.handle(), name.as_ptr()).expect("a command");
+        let create: newer::PFN_vkCreateAccelerationStructure2KHR = std::mem::transmute(function);
+        create(d.c.device.handle(), &info, std::ptr::null(), &mut structure).result_with_success(structure)
+    }
+}
+
+#[test]
+fn structures_at_addresses_are_built_and_traced() {
+    let d = Device::new();
+    let tracer = Tracer::new(&d);
+    let input = d.buffer_of(&vertices(8, 0.0));
+    let geometry = triangles(address_at(Place::Queue, &d, &input), 8);
+    let size = d.sizes(BOTTOM, &geometry, 8).acceleration_structure_size;
+    let buffer = d.buffer(256 + size);
+    let address = d.buffer_address(&buffer) + 256;
+    let structure = create_at(&d, address, size).expect("a structure");
+    let bottom = Structure { buffer, structure };
+    assert_eq!(d.address(&bottom), address);
+    d.build(Place::Queue, BOTTOM, &geometry, count(8), None, &bottom);
+    let list = d.buffer_of(&instance(address));
+    let top = d.built(Place::Queue, TOP, &instances(address_at(Place::Queue, &d, &list)), count(1));
+    assert_eq!(tracer.trace(&d, d.address(&top))[7], hit(7));
+    d.free(top);
+    d.free(bottom);
+    [input, list].into_iter().for_each(|buffer| d.c.free(buffer));
+    // A range that is not aligned, one at no address, and one without memory, which builds refuse.
+    assert_eq!(create_at(&d, address + 8, size), Err(vk::Result::ERROR_UNKNOWN));
+    assert_eq!(create_at(&d, 0, size), Err(vk::Result::ERROR_UNKNOWN));
+    let messenger = Messenger::new(&d.c);
+    let input = d.buffer_of(&vertices(8, 0.0));
+    let nowhere = Structure { buffer: d.buffer(4), structure: create_at(&d, 0x1000, size).expect("a structure") };
+    let geometry = triangles(address_at(Place::Queue, &d, &input), 8);
+    d.build(Place::Queue, BOTTOM, &geometry, count(8), None, &nowhere);
+    assert_eq!(messenger.take().len(), 1);
+    drop(messenger);
+    d.free(nowhere);
+    d.c.free(input);
+    tracer.free(&d);
+}
+
+#[test]
+fn captured_structures_have_the_address_that_is_requested() {
+    let d = Device::new();
+    let functions = ash::ext::descriptor_buffer::Device::new(&d.c.instance, &d.c.device);
+    let structure = d.structure(BOTTOM, 4096);
+    let info =
+        vk::AccelerationStructureCaptureDescriptorDataInfoEXT::default().acceleration_structure(structure.structure);
+    let mut data = [0; 8];
+    // SAFETY: the data of this driver have 8 bytes.
+    unsafe { functions.get_acceleration_structure_opaque_capture_descriptor_data(&info, &mut data) }.expect("data");
+    assert_eq!(u64::from_le_bytes(data), d.address(&structure));
+    let create = |offset: u64, by_data: bool| {
+        use vk::AccelerationStructureCreateFlagsKHR as Flags;
+        let mut captured = vk::OpaqueCaptureDescriptorDataCreateInfoEXT::default()
+            .opaque_capture_descriptor_data(data.as_ptr().cast_mut().cast());
+        let info = vk::AccelerationStructureCreateInfoKHR::default().buffer(structure.buffer.buffer).ty(BOTTOM);
+        let mut info = info.offset(offset).size(1024);
+        if by_data {
+            info.create_flags = Flags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT;
+            info.p_next = (&raw mut captured).cast();
+        } else {
+            info.create_flags = Flags::DEVICE_ADDRESS_CAPTURE_REPLAY;
+            info.device_address = d.address(&structure);
+        }
+        // SAFETY: valid usage, apart from an address that does not fit.
+        unsafe { d.f.create_acceleration_structure(&info, None) }
+    };
+    for by_data in [false, true] {
+        let again = create(0, by_data).expect("the same address");
+        // SAFETY: nothing uses the structure.
+        unsafe { d.f.destroy_acceleration_structure(again, None) };
+        assert_eq!(create(256, by_data), Err(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS));
+    }
+    d.free(structure);
 }

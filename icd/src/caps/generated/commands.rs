@@ -229,6 +229,8 @@ commands! {
         vkCmdEndTransformFeedback2EXT vkCmdDrawIndirectByteCount2EXT;
     [Ext(E::VK_KHR_device_address_commands), Ext(E::VK_EXT_mesh_shader)]:
         vkCmdDrawMeshTasksIndirect2EXT;
+    [Ext(E::VK_KHR_device_address_commands), Ext(E::VK_KHR_acceleration_structure)]:
+        vkCreateAccelerationStructure2KHR;
     [Ext(E::VK_KHR_device_address_commands), Dependency::Any(&[Ext(E::VK_KHR_draw_indirect_count),
         Core(V1_2)]), Ext(E::VK_EXT_mesh_shader)]: vkCmdDrawMeshTasksIndirectCount2EXT;
     [Ext(E::VK_KHR_device_fault)]: vkGetDeviceFaultReportsKHR vkGetDeviceFaultDebugInfoKHR;

@@ -268,6 +268,7 @@ registry_facts! {
         Ext(E::VK_KHR_deferred_host_operations)];
     VK_KHR_ray_query 1 Device None [Dependency::Any(&[Ext(E::VK_KHR_spirv_1_4), Core(V1_2)]),
         Ext(E::VK_KHR_acceleration_structure)];
+    VK_KHR_ray_tracing_maintenance1 1 Device None [Ext(E::VK_KHR_acceleration_structure)];
     VK_KHR_ray_tracing_position_fetch 1 Device None [Ext(E::VK_KHR_acceleration_structure)];
     VK_KHR_pipeline_library 1 Device None [];
     VK_EXT_graphics_pipeline_library 1 Device None

@@ -235,6 +235,9 @@ structures! {
     PhysicalDeviceRawAccessChainsFeaturesNV 1000555000 [Ext(E::VK_NV_raw_access_chains)]:
         shaderRawAccessChains;
     PhysicalDeviceRayQueryFeaturesKHR 1000348013 [Ext(E::VK_KHR_ray_query)]: rayQuery;
+    PhysicalDeviceRayTracingMaintenance1FeaturesKHR 1000386000
+        [Ext(E::VK_KHR_ray_tracing_maintenance1)]: rayTracingMaintenance1
+        rayTracingPipelineTraceRaysIndirect2;
     PhysicalDeviceRayTracingPositionFetchFeaturesKHR 1000481000
         [Ext(E::VK_KHR_ray_tracing_position_fetch)]: rayTracingPositionFetch;
     PhysicalDeviceRobustness2FeaturesKHR 1000286000 [Ext(E::VK_EXT_robustness2),
@@ -507,6 +510,7 @@ mandatory! {
     [Ext(E::VK_EXT_extended_dynamic_state2)]: extendedDynamicState2;
     [Ext(E::VK_EXT_color_write_enable)]: colorWriteEnable;
     [Ext(E::VK_EXT_primitives_generated_query)]: primitivesGeneratedQuery;
+    [Ext(E::VK_KHR_ray_tracing_maintenance1)]: rayTracingMaintenance1;
     [Ext(E::VK_KHR_shader_untyped_pointers)]: shaderUntypedPointers;
     [Ext(E::VK_EXT_global_priority_query)]: globalPriorityQuery;
     [Ext(E::VK_EXT_image_view_min_lod)]: minLod;

@@ -29,9 +29,11 @@ const TRANSFORM_BYTES: u64 = 48;
 const INSTANCE_BYTES: u64 = 64;
 /// Largest number of bytes of a vertex.
 const VERTEX_BYTES: u64 = 32;
-/// Bytes in front of the handles in serialized data, and the offset of the data's size in them.
+/// Bytes in front of the handles in serialized data, and the offsets of numbers in them: the sizes
+/// of the data and of the structure, and the number of handles.
 const SERIAL_HEADER: u64 = 56;
 const SERIAL_SIZE: u64 = 32;
+const SERIAL_STRUCTURE: u64 = 40;
 const SERIAL_HANDLES: u64 = 48;
 
 /// The primitives of a geometry, by their addresses.
@@ -402,10 +404,15 @@ impl<'a> StructureAccess<'a> {
         let target = self.structure(target)?;
         let dead = StructureError::Dead(address);
         let header = self.memory(address, SERIAL_HEADER).ok_or(dead)?;
-        let number = |at| read_u64(header, at).unwrap_or(0);
-        // The data has no other bytes than these, whatever its header claims.
-        let most = number(SERIAL_HANDLES).saturating_mul(8).saturating_add(SERIAL_HEADER).saturating_add(target.len());
-        let source = self.prefix(address, number(SERIAL_SIZE).min(most)).ok_or(dead)?;
+        let number = |at| read_u64(header, at).unwrap_or(u64::MAX);
+        let [size, structure, handles] = [SERIAL_SIZE, SERIAL_STRUCTURE, SERIAL_HANDLES].map(number);
+        // A call on the host has no other bytes than these. Numbers that do not match are not
+        // those of serialized data, whose end is then unknown.
+        let most = SERIAL_HEADER.saturating_add(handles.saturating_mul(8)).saturating_add(structure);
+        if size != most || structure > target.len() {
+            return Err(BuildError::InvalidSource.into());
+        }
+        let source = self.prefix(address, size).ok_or(dead)?;
         rays::deserialize(target, source, &version(), &self.live)?;
         Ok(())
     }

@@ -35,6 +35,7 @@ mod dynamic_state;
 mod extended_flags;
 mod floats;
 mod generated_commands;
+mod hostile_structures;
 mod invocation_groups;
 mod layers;
 mod leftover_data;

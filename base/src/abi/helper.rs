@@ -107,8 +107,11 @@ helpers! {
     Clock = clock(out: *mut u64);
     /// Initializes the ray query of each lane that has a bit in `lanes`. `queries`, here and in the
     /// other helpers of ray queries, has [`super::MAX_LANES`] addresses, of which only those of
-    /// such lanes are used; the bytes there may be anything that helpers have stored, or 0.
+    /// such lanes are used. The bytes there may be anything; all other helpers are given only
+    /// queries that were initialized. Results of lanes without a bit are 0.
     RayQueryInitialize = ray_query_initialize(context: *const c_void, queries: *const u64, arguments: *const RayArguments, lanes: u32);
+    /// Copies the ray query of each lane in `lanes` from the one at the lane's address in `sources`.
+    RayQueryCopy = ray_query_copy(context: *const c_void, queries: *const u64, sources: *const u64, lanes: u32);
     /// Proceeds with the ray query of each lane in `lanes`; a result is 1 if there is a candidate
     /// that the shader has to decide about, and 0 if the traversal is complete.
     RayQueryProceed = ray_query_proceed(context: *const c_void, queries: *const u64, results: *mut u32, lanes: u32);

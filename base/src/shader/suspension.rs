@@ -64,14 +64,19 @@ pub struct SuspensionPoint {
 ///
 /// Frames lie in groups of [`FrameInfo::GROUP`]: a group has a row for each word, with the word of
 /// each of its frames. The words are, in this order: operands and results of a point, inputs of the
-/// stage, values that live across points, private arrays. When an invocation begins, its inputs
-/// must be set and the words behind them must be 0.
+/// stage, values that live across points, private arrays, ray queries. When an invocation begins,
+/// its inputs must be set and the other words before [`FrameInfo::queries`] must be 0.
+///
+/// The words of a variable of ray queries are not those of one frame: the bytes of its rows in a
+/// group are divided among the group's frames, so that a query is one piece of memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FrameInfo {
     /// Number of words of a frame, at most [`MAX_FRAME_WORDS`](crate::limits::MAX_FRAME_WORDS).
     pub words: u32,
     /// Word of the first input slot, which the others follow.
     pub inputs: u32,
+    /// Number of the words before ray queries. Only generated code may access those behind them.
+    pub queries: u32,
     /// The points; that of number n is at n - 1, because 0 is the start of the stage.
     pub points: Vec<SuspensionPoint>,
 }

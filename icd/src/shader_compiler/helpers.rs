@@ -38,6 +38,7 @@ pub fn helpers() -> HelperTable {
         end_atomics: base::deferred_atomics::end_atomics,
         clock,
         ray_query_initialize: super::ray_query::initialize,
+        ray_query_copy: super::ray_query::copy,
         ray_query_proceed: super::ray_query::proceed,
         ray_query_confirm: super::ray_query::confirm,
         ray_query_generate: super::ray_query::generate,

@@ -63,14 +63,19 @@ impl Structures {
 /// Calls a function with each lane's number and query.
 ///
 /// # Safety
-/// `queries` has the addresses of ray queries of generated code for the lanes of the mask.
+/// `queries` has the addresses of initialized ray queries of generated code for the lanes of the
+/// mask.
 unsafe fn each(queries: *const u64, lanes: u32, mut f: impl FnMut(usize, &mut Traversal)) {
-    for lane in (0..MAX_LANES).filter(|lane| lanes >> lane & 1 != 0) {
+    for lane in lanes_of(lanes) {
         // SAFETY: the lane's query has `RAY_QUERY_BYTES` bytes aligned to `RAY_QUERY_ALIGN`, which
-        // no other code uses meanwhile. They are 0 or a traversal. Both are valid: a traversal
-        // consists of numbers, and of enumerations with a variant 0.
+        // no other code uses meanwhile. They are a traversal, because `initialize` stored one.
         f(lane, unsafe { &mut *(*queries.add(lane) as *mut Traversal) });
     }
+}
+
+/// Returns the lanes of a mask.
+fn lanes_of(lanes: u32) -> impl Iterator<Item = usize> {
+    (0..MAX_LANES).filter(move |lane| lanes >> lane & 1 != 0)
 }
 
 /// Calls a function with the device's structures and the surroundings of traversals, if the device
@@ -103,6 +108,9 @@ pub unsafe extern "C" fn initialize(
     // SAFETY: generated code passes valid arguments and its own context and queries.
     unsafe {
         let a = &*arguments;
+        for lane in lanes_of(lanes) {
+            (*queries.add(lane) as *mut Traversal).write(Traversal::ENDED);
+        }
         with_scene(context, |scene| {
             each(queries, lanes, |lane, query| {
                 let found = scene.structures.find(a.structure[lane]);
@@ -118,6 +126,14 @@ pub unsafe extern "C" fn initialize(
                 query.begin(memory, a.flags[lane], a.cull_mask[lane], &ray);
             });
         });
+    }
+}
+
+/// Copies ray queries, whose values `OpLoad` and `OpStore` move.
+pub unsafe extern "C" fn copy(_: *const c_void, queries: *const u64, sources: *const u64, lanes: u32) {
+    for lane in lanes_of(lanes) {
+        // SAFETY: generated code passes its own queries, of which the sources are initialized.
+        unsafe { (*sources.add(lane) as *const Traversal).copy_to(*queries.add(lane) as *mut Traversal, 1) };
     }
 }
 
@@ -179,6 +195,8 @@ fn words(query: &Traversal, getter: RayGetter, committed: bool) -> [u32; MAX_RAY
         G::IntersectionType => first([kind_word(hit.kind, committed)]),
         G::RayTMin => floats([ray.t_min]),
         G::RayFlags => first([query.flags()]),
+        // Without a committed intersection it is the end of the ray's interval.
+        G::IntersectionT if committed => floats([query.t_max()]),
         G::IntersectionT => floats([hit.t]),
         G::InstanceCustomIndex => first([hit.custom_index]),
         G::InstanceId => first([hit.instance]),

@@ -169,7 +169,7 @@ mod tests {
             side_effects: true,
             has_loops: true,
             draw_parameters: true,
-            frame: Some(Arc::new(FrameInfo { words: 7, inputs: 2, points: vec![point] })),
+            frame: Some(Arc::new(FrameInfo { words: 7, inputs: 2, queries: 6, points: vec![point] })),
         };
         CodeBlob {
             info,

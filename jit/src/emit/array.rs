@@ -6,7 +6,8 @@ use super::value_rep::{ValueRep, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{InstData, Ty, Var};
 use crate::lir::{AccessReason, Elem, IntCond, Type, Value as C};
-use cranelift_entity::SecondaryMap;
+use crate::passes::query_variables;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 /// Private arrays in scratch memory, laid out as `[element][lane]`. Shaders with barriers have one
 /// copy per chunk. (If single lanes are suspended, arrays are in the frames of the invocations.)
@@ -15,6 +16,8 @@ pub struct Arrays {
     offset: SecondaryMap<Var, u32>,
     /// Number of bytes of all arrays of one chunk.
     pub bytes: u32,
+    /// Arrays of ray queries.
+    queries: EntitySet<Var>,
 }
 
 impl Emitter<'_> {
@@ -37,6 +40,7 @@ impl Emitter<'_> {
             }
         }
         self.arrays.bytes = bytes as u32;
+        self.arrays.queries = query_variables(self.shader);
         Ok(())
     }
 
@@ -68,13 +72,17 @@ impl Emitter<'_> {
     }
 
     /// Zeroes the private arrays of the chunk, so that a program that reads before it writes
-    /// behaves identically on every machine.
+    /// behaves identically on every machine. Ray queries are initialized before they are used.
     pub fn clear_arrays(&mut self) {
         // A new frame of an invocation is zero.
         if self.suspension.has_invocation_points() {
             return;
         }
-        for (var, data) in self.shader.vars.iter() {
+        let shader = self.shader;
+        for (var, data) in shader.vars.iter() {
+            if self.arrays.queries.contains(var) {
+                continue;
+            }
             // Scalar variables have been promoted to values; a remaining one has only a few bytes.
             let (base, stride) = self.array(var);
             self.clear_bytes(AccessReason::Scratch, base, (data.len * stride).next_multiple_of(16));

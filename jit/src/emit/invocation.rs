@@ -174,6 +174,11 @@ impl Emitter<'_> {
         self.load_frame_element(FrameElement { offsets, word }, ty)
     }
 
+    /// Returns the address of all frames, and the byte offsets (I32) of those of the lanes.
+    pub fn frame_memory(&self) -> Result<(C, C)> {
+        self.invocation_frame().map(|frame| (frame.memory, frame.offsets))
+    }
+
     fn store_frame_element(&mut self, at: FrameElement, ty: Ty, c: C) -> Result<()> {
         let memory = self.invocation_frame()?.memory;
         let mask = match self.side_effect_mask() {

@@ -177,6 +177,7 @@ struct Emitter<'a> {
     /// Number of accesses emitted so far that need no kernel.
     texels: usize,
     lane_rows: Option<Slot>,
+    ray_query_slots: Option<ray_query::RayQuerySlots>,
     poison: Option<memory_poison::MemoryPoison>,
 }
 

@@ -110,6 +110,7 @@ pub fn function(
         image_args: None,
         texels: 0,
         lane_rows: None,
+        ray_query_slots: None,
         poison,
     };
     e.poison_scratch();

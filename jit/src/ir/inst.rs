@@ -43,12 +43,16 @@ pub const RAY_QUERY_WORDS: u32 = RAY_QUERY_BYTES as u32 / 4;
 /// aligned whatever the variable's address is.
 pub const RAY_QUERY_PADDING: u32 = RAY_QUERY_ALIGN as u32 / 4;
 
-/// Operations on ray queries, with their operands and results beside the index of the query.
+/// Operations on ray queries, with their operands and results behind the index of the query, and
+/// behind `initialized` (see [`Op::RayQuery`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RayQueryOp {
     /// (structure: I64, flags: I32, mask: I32, origin: 3 F32, minimum: F32, direction: 3 F32,
-    /// maximum: F32) -> ().
+    /// maximum: F32) -> (); it has no operand `initialized`.
     Initialize,
+    /// (index of the source: I32) -> (): copy of a query of another variable. `initialized` is that
+    /// of the source.
+    Copy(Var),
     /// () -> 1 if there is a candidate, else 0.
     Proceed,
     /// () -> ().
@@ -64,6 +68,16 @@ pub enum RayQueryOp {
         /// True for the committed intersection, false for the candidate.
         committed: bool,
     },
+}
+
+impl RayQueryOp {
+    /// Returns the variable of queries that is read beside the one that is changed.
+    pub fn source(self) -> Option<Var> {
+        match self {
+            RayQueryOp::Copy(source) => Some(source),
+            _ => None,
+        }
+    }
 }
 
 /// Unary operations: (a: T) -> T unless stated otherwise.
@@ -664,9 +678,11 @@ pub enum Op {
     Demote,
     /// () -> B1: true if the lane was a helper at entry or was demoted since.
     IsHelper,
-    /// (query: I32, operands...) -> results: operation on a ray query of a variable, which has
-    /// [`RAY_QUERY_WORDS`] elements per query and [`RAY_QUERY_PADDING`] more. Out-of-bounds indices
-    /// are clamped. All results are words.
+    /// (query: I32, initialized: B1, operands...) -> results: operation on a ray query of a
+    /// variable, which has [`RAY_QUERY_WORDS`] elements per query and [`RAY_QUERY_PADDING`] more.
+    /// Out-of-bounds indices are clamped. All results are words. The variable's memory is not
+    /// cleared, and no other operation accesses it: `initialized` is false for lanes whose query
+    /// may hold anything. These do nothing, and their results are 0.
     RayQuery(Var, RayQueryOp),
     /// () -> I64: monotonic time in nanoseconds, common to all lanes.
     Clock,

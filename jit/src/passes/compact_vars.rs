@@ -2,7 +2,7 @@
 //! arrays in use.
 
 use super::util::for_each_inst;
-use crate::ir::{Op, Shader, Var};
+use crate::ir::{Op, RayQueryOp, Shader, Var};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
 /// Runs the pass; the remaining variables keep their order and are renumbered.
@@ -10,8 +10,8 @@ pub fn compact_vars(shader: &mut Shader) {
     let body = std::mem::take(&mut shader.root.body);
     let mut used: SecondaryMap<Var, bool> = SecondaryMap::new();
     for_each_inst(&body, &mut |inst| {
-        if let Op::VarLoad(var) | Op::VarStore(var) | Op::RayQuery(var, _) = shader.insts[inst].op {
-            used[var] = true;
+        for var in variables(&mut shader.insts[inst].op) {
+            used[*var] = true;
         }
     });
     let mut kept = PrimaryMap::new();
@@ -22,12 +22,23 @@ pub fn compact_vars(shader: &mut Shader) {
         }
     }
     for_each_inst(&body, &mut |inst| {
-        if let Op::VarLoad(var) | Op::VarStore(var) | Op::RayQuery(var, _) = &mut shader.insts[inst].op
-            && let Some(new) = renumbered[*var]
-        {
-            *var = new;
+        for var in variables(&mut shader.insts[inst].op) {
+            if let Some(new) = renumbered[*var] {
+                *var = new;
+            }
         }
     });
     shader.vars = kept;
     shader.root.body = body;
+}
+
+/// Returns the variables that an operation accesses.
+fn variables(op: &mut Op) -> impl Iterator<Item = &mut Var> {
+    let (own, source) = match op {
+        Op::VarLoad(var) | Op::VarStore(var) => (Some(var), None),
+        Op::RayQuery(var, RayQueryOp::Copy(source)) => (Some(var), Some(source)),
+        Op::RayQuery(var, _) => (Some(var), None),
+        _ => (None, None),
+    };
+    own.into_iter().chain(source)
 }

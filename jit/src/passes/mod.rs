@@ -57,6 +57,7 @@ pub use split_arrays::split_arrays;
 pub use steps::Steps;
 pub use suspension::{Segment, Suspension, words_of};
 pub use unroll::unroll;
+pub use util::query_variables;
 
 use crate::budget;
 use crate::error::Error;

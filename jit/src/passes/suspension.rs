@@ -18,6 +18,7 @@
 //! was defined, which [`super::divergence()`] takes into account. Only what is equal for all
 //! invocations at all times is rematerialized, and descriptors, because no memory keeps pointers.
 
+use super::util::query_variables;
 use crate::error::{Error, Result};
 use crate::ir::{
     CostClass, Effects, Inst, InstData, Meaning, Node, Op, Region, Scope, Shader, Space, Term, Ty, Value, ValueDef, Var,
@@ -97,7 +98,10 @@ impl Suspension {
     pub fn analyze(shader: &Shader, is_hoisted: &dyn Fn(Value) -> bool) -> Result<Suspension> {
         if shader.insts.values().all(|data| data.op.suspends().is_none()) {
             let words = shader.inputs.len() as u32;
-            return Ok(Suspension { frame: FrameInfo { words, ..FrameInfo::default() }, ..Suspension::default() });
+            return Ok(Suspension {
+                frame: FrameInfo { words, queries: words, ..FrameInfo::default() },
+                ..Suspension::default()
+            });
         }
         let mut suspending = SuspendingRegions { shader, regions: WordMap::default(), frame_layout: None };
         suspending.region(&shader.root.body)?;
@@ -190,16 +194,21 @@ impl Suspension {
             self.value_words[v] = Some(words as u32);
             words += u64::from(words_of(shader.ty(v)));
         }
+        let mut queries = words;
         if self.frame_layout.is_some() {
-            for (var, data) in shader.vars.iter() {
-                self.array_words[var] = words as u32;
-                words += u64::from(data.len) * u64::from(words_of(data.ty));
+            let of_queries = query_variables(shader);
+            for last in [false, true] {
+                queries = if last { words } else { queries };
+                for (var, data) in shader.vars.iter().filter(|(var, _)| of_queries.contains(*var) == last) {
+                    self.array_words[var] = words as u32;
+                    words += u64::from(data.len) * u64::from(words_of(data.ty));
+                }
             }
         }
         if words > MAX_FRAME_WORDS.into() {
             return Err(Error::limit(format!("{words} words that an invocation keeps during calls of shaders")));
         }
-        self.frame = FrameInfo { words: words as u32, inputs, points };
+        self.frame = FrameInfo { words: words as u32, inputs, queries: queries as u32, points };
         Ok(())
     }
 }

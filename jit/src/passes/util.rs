@@ -1,10 +1,12 @@
 //! Code shared by the passes: renaming of values, the pool of constants, replacement of
 //! instructions.
 
-use crate::ir::{Binary, Builder, Convert, FloatFlags, Inst, InstData, Node, Op, Region, Shader, Ty, Value, ValueDef};
+use crate::ir::{
+    Binary, Builder, Convert, FloatFlags, Inst, InstData, Node, Op, Region, Shader, Ty, Value, ValueDef, Var,
+};
 use base::hash::WordMap;
-use cranelift_entity::SecondaryMap;
 use cranelift_entity::packed_option::PackedOption;
+use cranelift_entity::{EntitySet, SecondaryMap};
 use smallvec::smallvec;
 use std::cell::Cell;
 
@@ -87,6 +89,19 @@ pub fn for_each_inst(region: &Region, f: &mut impl FnMut(Inst)) {
             Node::Scope(n) => for_each_inst(&n.body, f),
         }
     }
+}
+
+/// Returns the variables that hold ray queries.
+pub fn query_variables(shader: &Shader) -> EntitySet<Var> {
+    let mut found = EntitySet::with_capacity(shader.vars.len());
+    for_each_inst(&shader.root.body, &mut |inst| {
+        if let Op::RayQuery(var, op) = shader.insts[inst].op {
+            [Some(var), op.source()].into_iter().flatten().for_each(|var| {
+                found.insert(var);
+            });
+        }
+    });
+    found
 }
 
 /// Replaces every instruction, in program order: `rewrite` appends the replacement, or the

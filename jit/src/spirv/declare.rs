@@ -10,7 +10,7 @@ use super::types::{Const, Cooperative, ImageType, MAX_LEAVES, Spec, Type, TypeEn
 use super::{Specialization, class, deco};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ty;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Largest number of rows or columns of a cooperative matrix. `SCOPE_SUBGROUP` is its only scope.
 const MOST: u32 = 64;
@@ -34,6 +34,7 @@ impl<'m> Spec<'m> {
             types,
             consts,
             cooperative: HashMap::new(),
+            query_types: HashSet::new(),
         };
         s.types.resize_with(m.def_count(), || None);
         s.consts.resize_with(m.def_count(), || None);
@@ -64,6 +65,9 @@ impl<'m> Spec<'m> {
                 | op::OpTypeRayQueryKHR
                 | op::OpTypeBufferEXT => {
                     s.types[n] = s.make_type(v).map_err(|e| e.at(v.opcode(), v.result))?;
+                    if s.contains_query(n) {
+                        s.query_types.insert(v.result);
+                    }
                 }
                 op::OpConstantTrue..=op::OpSpecConstantOp
                 | op::OpConstantCompositeReplicateEXT
@@ -83,6 +87,16 @@ impl<'m> Spec<'m> {
             }
         }
         Ok(s)
+    }
+
+    /// Returns true if the type with this dense id is a ray query or contains one.
+    fn contains_query(&self, n: usize) -> bool {
+        match self.types[n].as_ref().map(|t| &t.kind) {
+            Some(Type::RayQuery) => true,
+            Some(Type::Array { elem, .. }) => self.has_query(*elem),
+            Some(Type::Struct(members)) => members.iter().any(|&member| self.has_query(member)),
+            _ => false,
+        }
     }
 
     /// Declares a pointer before its pointee, which the pointer's own entry does not need.

@@ -41,6 +41,9 @@ struct IoState {
     volatile: bool,
 }
 
+/// Number of variables of a ray query: its words, and whether it is initialized.
+const QUERY_VARS: u64 = 2;
+
 impl Translator<'_> {
     /// Returns true if an array or matrix level of a variable is kept as an array.
     pub fn kept(&self, root: u32, ty: u32, len: u32) -> bool {
@@ -69,7 +72,7 @@ impl Translator<'_> {
                 let one = self.count(root, part)?;
                 if self.kept(root, ty, n) { one } else { one.saturating_mul(n.into()) }
             }
-            Type::RayQuery => 1,
+            Type::RayQuery => QUERY_VARS,
             _ => self.s.scalar(ty).map(|_| 1)?,
         })
     }
@@ -113,6 +116,7 @@ impl Translator<'_> {
             Type::RayQuery => {
                 let words = len.checked_mul(RAY_QUERY_WORDS).and_then(|n| n.checked_add(RAY_QUERY_PADDING));
                 out.push(self.b.var(Ty::I32, words.ok_or_else(|| Error::limit("private memory"))?, name));
+                out.push(self.b.var(Ty::B1, len, name));
             }
             _ => out.push(self.b.var(s.scalar(ty)?, len, name)),
         }

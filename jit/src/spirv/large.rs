@@ -32,9 +32,10 @@ const LOOK_AHEAD: u32 = 64;
 const MAX_KEPT: u64 = 32 << 20;
 
 impl Translator<'_> {
-    /// Returns true if values of the type stay in memory when they are loaded.
+    /// Returns true if values of the type stay in memory when they are loaded: large ones, and ray
+    /// queries, which are no scalars.
     pub fn is_large(&self, ty: u32) -> Result<bool> {
-        Ok(self.s.leaves(ty)? > LARGE)
+        Ok(self.s.leaves(ty)? > LARGE || self.s.has_query(ty))
     }
 
     /// Sets a result to the large composite that a pointer points to.
@@ -44,6 +45,8 @@ impl Translator<'_> {
         }
         let volatile = volatile || matches!(&p.place, PointerTarget::Memory(m) if m.volatile);
         let in_place = !volatile && self.unchanged_while_used(v.result, p);
+        // A query may be changed by any operation on it.
+        let in_place = in_place && !self.s.has_query(p.ty);
         let val = if in_place { Val::Kept(p.clone()) } else { self.snapshot(p, volatile)? };
         self.set(v.result, val)
     }
@@ -217,8 +220,12 @@ impl Translator<'_> {
         // Members of structures are copied one by one, which may generate much IR, so the budget is
         // checked.
         budget::ir(&self.b.shader)?;
+        if let (Type::RayQuery, Type::RayQuery) = (self.s.ty(to.ty)?, self.s.ty(from.ty)?) {
+            return self.copy_query(to, from);
+        }
         let leaves = self.s.leaves(to.ty)?;
-        if leaves <= PIECE || leaves != self.s.leaves(from.ty)? {
+        let whole = leaves <= PIECE && !self.s.has_query(to.ty);
+        if whole || leaves != self.s.leaves(from.ty)? {
             return match self.load(from, volatile)? {
                 Val::Flat(flat) => self.store(to, flat, volatile),
                 _ => Err(Error::invalid("copy of a descriptor")),

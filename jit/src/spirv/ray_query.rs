@@ -1,10 +1,12 @@
-//! Ray queries. A variable of them is a private array of words that only their operations access.
+//! Ray queries. A variable of them is a private array of words that only their operations access,
+//! and one of marks of the queries that are initialized. An operation on another query does nothing
+//! and reads zeros.
 
 use super::body::Translator;
 use super::module::View;
 use super::opcodes::op;
 use super::types::Type;
-use super::value::{Flat, PointerTarget};
+use super::value::{Flat, Pointer, PointerTarget};
 use crate::error::{Error, Result};
 use crate::ir::{Cmp, Convert, Op, RayQueryOp, Ty, Value, Var};
 use base::abi::RayGetter;
@@ -36,17 +38,33 @@ const GETTERS: &[(u16, RayGetter, bool)] = &[
     (op::OpRayQueryGetIntersectionTriangleVertexPositionsKHR, RayGetter::TriangleVertexPositions, true),
 ];
 
+/// A ray query of a variable.
+#[derive(Clone, Copy)]
+struct RayQuery {
+    words: Var,
+    initialized: Var,
+    index: Value,
+}
+
 impl Translator<'_> {
-    /// Returns the variable of a ray query and the index in it.
-    fn ray_query(&mut self, id: u32) -> Result<(Var, Value)> {
-        let p = self.pointer(id)?;
-        let PointerTarget::Local(l) = p.place else {
-            return Err(Error::invalid("operand does not point to a ray query").with_id(id));
-        };
-        match (self.s.ty(p.ty)?, self.locals[l.local].vars.get(l.first)) {
-            (Type::RayQuery, Some(&var)) => Ok((var, l.index)),
-            _ => Err(Error::invalid("operand does not point to a ray query").with_id(id)),
+    /// Returns the ray query that a pointer points to.
+    fn ray_query(&self, p: &Pointer) -> Result<RayQuery> {
+        let none = || Error::invalid("operand does not point to a ray query");
+        let PointerTarget::Local(l) = &p.place else { return Err(none()) };
+        match (self.s.ty(p.ty)?, self.locals[l.local].vars.get(l.first..)) {
+            (Type::RayQuery, Some(&[words, initialized, ..])) => Ok(RayQuery { words, initialized, index: l.index }),
+            _ => Err(none()),
         }
+    }
+
+    /// Copies a ray query to another one.
+    pub fn copy_query(&mut self, to: &Pointer, from: &Pointer) -> Result<()> {
+        let (to, from) = (self.ray_query(to)?, self.ray_query(from)?);
+        let initialized = self.b.load_var(from.initialized, Some(from.index));
+        let args = [to.index, initialized, from.index];
+        self.b.vals(Op::RayQuery(to.words, RayQueryOp::Copy(from.words)), &args, &[]);
+        self.b.store_var(to.initialized, Some(to.index), initialized);
+        Ok(())
     }
 
     /// Translates an instruction on a ray query, or OpConvertUToAccelerationStructureKHR.
@@ -55,8 +73,9 @@ impl Translator<'_> {
             let flat = self.structure_address(v)?;
             return self.result(v, flat);
         }
-        let (var, index) = self.ray_query(v.arg(0)?)?;
-        let mut args = Flat::from_slice(&[index]);
+        let id = v.arg(0)?;
+        let p = self.pointer(id)?;
+        let query = self.ray_query(&p).map_err(|e| e.with_id(id))?;
         let (operation, operands) = match v.op {
             op::OpRayQueryInitializeKHR => (RayQueryOp::Initialize, 1..8),
             op::OpRayQueryTerminateKHR => (RayQueryOp::Terminate, 0..0),
@@ -65,6 +84,11 @@ impl Translator<'_> {
             op::OpRayQueryProceedKHR => (RayQueryOp::Proceed, 0..0),
             _ => (self.ray_getter(v)?, 0..0),
         };
+        let mut args = Flat::from_slice(&[query.index]);
+        if operation != RayQueryOp::Initialize {
+            args.push(self.b.load_var(query.initialized, Some(query.index)));
+        }
+        let first = args.len();
         for i in operands {
             args.extend(self.operand(v, i)?);
         }
@@ -73,10 +97,14 @@ impl Translator<'_> {
             RayQueryOp::Get { getter, .. } => getter.components(),
             _ => 0,
         };
-        if !self.are_ray_operands(operation, &args[1..]) {
+        if !self.are_ray_operands(operation, &args[first..]) {
             return Err(Error::invalid("types of the operands"));
         }
-        let words = self.b.vals(Op::RayQuery(var, operation), &args, &vec![Ty::I32; count]);
+        let words = self.b.vals(Op::RayQuery(query.words, operation), &args, &vec![Ty::I32; count]);
+        if operation == RayQueryOp::Initialize {
+            let yes = self.b.konst(Ty::B1, 1);
+            self.b.store_var(query.initialized, Some(query.index), yes);
+        }
         if count == 0 {
             return Ok(());
         }

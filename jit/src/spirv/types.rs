@@ -11,7 +11,7 @@ use super::module::Module;
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 use smallvec::SmallVec;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Largest number of scalars of a composite value.
@@ -169,6 +169,8 @@ pub(crate) struct Spec<'m> {
     pub(super) consts: Vec<Option<Const>>,
     /// Arrays that are cooperative matrices.
     pub cooperative: HashMap<u32, Cooperative>,
+    /// Types that are or contain ray queries.
+    pub(super) query_types: HashSet<u32>,
 }
 
 impl<'m> Spec<'m> {
@@ -191,6 +193,11 @@ impl<'m> Spec<'m> {
     /// Returns the number of scalars of a type, saturating.
     pub fn leaves(&self, id: u32) -> Result<u64> {
         Ok(self.entry(id)?.leaves)
+    }
+
+    /// Returns true if a type is or contains a ray query.
+    pub fn has_query(&self, id: u32) -> bool {
+        self.query_types.contains(&id)
     }
 
     /// Returns the number of scalars of a type whose values are held flat.

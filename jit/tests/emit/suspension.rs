@@ -340,7 +340,10 @@ fn stage_without_points_has_a_frame_of_inputs() {
         put(b, 1, id, id);
     });
     let stages = compile_all(&s, 2);
-    assert_eq!(stages[0].info.frame.as_deref(), Some(&FrameInfo { words: 1, inputs: 0, points: Vec::new() }));
+    assert_eq!(
+        stages[0].info.frame.as_deref(),
+        Some(&FrameInfo { words: 1, inputs: 0, queries: 1, points: Vec::new() })
+    );
     let mut scheduler = Scheduler::new(&stages, 30, &[vec![], vec![0; 120]], 3);
     scheduler.run();
     for (id, (&word, &end)) in as_words(&scheduler.env.buffer(1)).iter().zip(&scheduler.ends).enumerate() {

@@ -269,6 +269,7 @@ pub static HELPERS: HelperTable = HelperTable {
     end_atomics: base::deferred_atomics::end_atomics,
     clock,
     ray_query_initialize: ray_query::initialize,
+    ray_query_copy: ray_query::copy,
     ray_query_proceed: ray_query::proceed,
     ray_query_confirm: ray_query::confirm,
     ray_query_generate: ray_query::generate,

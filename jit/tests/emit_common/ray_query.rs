@@ -55,10 +55,19 @@ pub unsafe extern "C" fn initialize(_: *const c_void, queries: *const u64, argum
     }
 }
 
+/// Copies queries.
+pub unsafe extern "C" fn copy(_: *const c_void, queries: *const u64, sources: *const u64, lanes: u32) {
+    // SAFETY: generated code passes queries of the lanes.
+    unsafe {
+        each(queries, lanes, |lane, q| *q = (*sources.add(lane) as *const Query).read());
+    }
+}
+
 /// Consumes a candidate.
 pub unsafe extern "C" fn proceed(_: *const c_void, queries: *const u64, results: *mut u32, lanes: u32) {
     // SAFETY: generated code passes queries of the lanes and results of all lanes.
     unsafe {
+        results.write_bytes(0, MAX_LANES);
         each(queries, lanes, |lane, q| {
             *results.add(lane) = u32::from(q.remaining > 0);
             q.remaining = q.remaining.saturating_sub(1);
@@ -90,6 +99,7 @@ pub unsafe extern "C" fn get(_: *const c_void, queries: *const u64, word: u32, r
     assert_eq!(word & RAY_COMMITTED != 0, committed);
     // SAFETY: generated code passes queries of the lanes and results of all components and lanes.
     unsafe {
+        results.write_bytes(0, getter.components() * MAX_LANES);
         each(queries, lanes, |lane, q| {
             for component in 0..getter.components() {
                 let value = match getter {

@@ -41,6 +41,7 @@ uncalled! {
     no_chunks(*const ImageView, *const Sampler, *mut ImageArgs, *const f32, *mut u32, u32);
     no_clock(*mut u64);
     no_ray_query_initialize(*const c_void, *const u64, *const RayArguments, u32);
+    no_ray_query_copy(*const c_void, *const u64, *const u64, u32);
     no_ray_query_proceed(*const c_void, *const u64, *mut u32, u32);
     no_ray_query_end(*const c_void, *const u64, u32);
     no_ray_query_generate(*const c_void, *const u64, *const f32, u32);
@@ -59,6 +60,7 @@ static HELPERS: HelperTable = HelperTable {
     end_atomics: base::deferred_atomics::end_atomics,
     clock: no_clock,
     ray_query_initialize: no_ray_query_initialize,
+    ray_query_copy: no_ray_query_copy,
     ray_query_proceed: no_ray_query_proceed,
     ray_query_confirm: no_ray_query_end,
     ray_query_generate: no_ray_query_generate,

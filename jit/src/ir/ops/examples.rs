@@ -2,12 +2,12 @@
 //! pattern matches, and all types that an operation takes.
 
 use super::Signature;
-use super::signature::TRACE_OPERANDS;
+use super::signature::{TRACE_OPERANDS, ray_query_types};
 use crate::ir::{
-    Binary, Builtin, HEAP_DATA, InterpolateAt, MemFlags, Op, RESOURCE_HEAP, SAMPLER_HEAP, SampleInfo, Scan, Shader,
-    Space, Subgroup, Ty, Var, VarData,
+    Binary, Builtin, HEAP_DATA, InterpolateAt, MemFlags, Op, RAY_QUERY_PADDING, RAY_QUERY_WORDS, RESOURCE_HEAP,
+    RayQueryOp, SAMPLER_HEAP, SampleInfo, Scan, Shader, Space, Subgroup, Ty, Var, VarData,
 };
-use base::abi::{AtomicOp, LodMode, SampleOp, TexelKind};
+use base::abi::{AtomicOp, LodMode, RayGetter, SampleOp, TexelKind};
 use base::shader::{Interpolation, Slot, SlotKind, SlotType, Stage};
 use std::collections::HashSet;
 
@@ -34,8 +34,11 @@ const ATOMICS: [AtomicOp; 16] = [
 const TEXELS: [TexelKind; 5] =
     [TexelKind::None, TexelKind::Unorm8, TexelKind::Float, TexelKind::Word, TexelKind::Words];
 
-/// Returns a shader without instructions. It has variables and arrays of all types, inputs and
-/// outputs, and workgroups of 64 invocations with shared memory if its stage has workgroups.
+/// Number of the variable of [`template`] with two ray queries.
+const QUERIES: u32 = 2 * SCALARS.len() as u32;
+
+/// Returns a shader without instructions. It has variables and arrays of all types, [`QUERIES`],
+/// inputs and outputs, and workgroups of 64 invocations with shared memory if its stage has workgroups.
 pub(crate) fn template(stage: Stage) -> Shader {
     let mut shader = Shader::new(stage, "example");
     for len in [1, 4] {
@@ -48,6 +51,7 @@ pub(crate) fn template(stage: Stage) -> Shader {
         ty,
         interpolation,
     };
+    shader.vars.push(VarData { ty: Ty::I32, len: 2 * RAY_QUERY_WORDS + RAY_QUERY_PADDING, name: String::new() });
     shader.inputs = vec![slot(0, SlotType::Float, Interpolation::Smooth), slot(1, SlotType::Uint, Interpolation::Flat)];
     shader.outputs = vec![slot(0, SlotType::Float, Interpolation::Flat)];
     if let Ok(workgroup) = shader.workgroup_mut() {
@@ -111,6 +115,14 @@ fn payloads(example: &Op) -> Vec<Op> {
             let all = Binary::examples().into_iter();
             all.flat_map(|op| scans.iter().map(move |&scan| Op::Subgroup(Subgroup::Arithmetic(op, scan)))).collect()
         }
+        Op::RayQuery(..) => {
+            use RayQueryOp::{Confirm, Copy, Generate, Get, Initialize, Proceed, Terminate};
+            let getters = RayGetter::ALL.iter().flat_map(|&getter| [false, true].map(|committed| (getter, committed)));
+            let queries = Var::from_u32(QUERIES);
+            let all = [Initialize, Copy(queries), Proceed, Confirm, Generate, Terminate].into_iter();
+            let all = all.chain(getters.map(|(getter, committed)| Get { getter, committed }));
+            all.map(|op| Op::RayQuery(queries, op)).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -166,6 +178,9 @@ pub(crate) type Types = (Vec<Ty>, Vec<Ty>);
 pub(crate) fn instances(shader: &Shader, op: &Op) -> Vec<Types> {
     if let Signature::Fixed(..) = op.info().signature {
         return op.info().signature.instances();
+    }
+    if let Op::RayQuery(_, op) = op {
+        return vec![ray_query_types(*op)];
     }
     let heads: Vec<Vec<Ty>> = if let Op::Sample(info) = op {
         vec![sample_operands(info)]

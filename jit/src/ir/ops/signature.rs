@@ -308,20 +308,30 @@ pub(super) const REPORT: Signature = Signature::Payload(|_, _, args, results| {
 
 pub(super) const RAY_QUERY: Signature = Signature::Payload(|shader, op, args, results| {
     let Op::RayQuery(var, op) = op else { return false };
-    let queries = shader.vars.get(*var).is_some_and(|data| {
-        let words = data.len.checked_sub(RAY_QUERY_PADDING);
-        data.ty == Ty::I32 && words.is_some_and(|n| n > 0 && n.is_multiple_of(RAY_QUERY_WORDS))
-    });
+    let are_queries = |var: Var| {
+        shader.vars.get(var).is_some_and(|data| {
+            let words = data.len.checked_sub(RAY_QUERY_PADDING);
+            data.ty == Ty::I32 && words.is_some_and(|n| n > 0 && n.is_multiple_of(RAY_QUERY_WORDS))
+        })
+    };
+    let queries = are_queries(*var) && op.source().is_none_or(are_queries);
+    let (own_args, own_results) = ray_query_types(*op);
+    queries && args == own_args && results == own_results
+});
+
+/// Returns the types of the operands and results of an operation on a ray query.
+pub(super) fn ray_query_types(op: RayQueryOp) -> (Vec<Ty>, Vec<Ty>) {
     let (operands, count): (&[Ty], usize) = match op {
         RayQueryOp::Initialize => (&RAY_ARGUMENTS, 0),
+        RayQueryOp::Copy(_) => (&[Ty::I32], 0),
         RayQueryOp::Proceed => (&[], 1),
         RayQueryOp::Confirm | RayQueryOp::Terminate => (&[], 0),
         RayQueryOp::Generate => (&[Ty::F32], 0),
         RayQueryOp::Get { getter, .. } => (&[], getter.components()),
     };
-    let words = results.len() == count && results.iter().all(|&ty| ty == Ty::I32);
-    queries && words && args.split_first() == Some((&Ty::I32, operands))
-});
+    let own: &[Ty] = if op == RayQueryOp::Initialize { &[Ty::I32] } else { &[Ty::I32, Ty::B1] };
+    ([own, operands].concat(), vec![Ty::I32; count])
+}
 
 /// Operands of [`RayQueryOp::Initialize`].
 const RAY_ARGUMENTS: [Ty; 11] = {

@@ -391,6 +391,7 @@ rows! { Op {
     Op::RayQuery(..) = Op::RayQuery(Var::from_u32(0), RayQueryOp::Proceed),
         RAY_QUERY, Call, UNKNOWN {
             meaning: Meaning::Kernel,
+            emission: Infallible,
             effects: Effects::READS
                 .and(Effects::VOLATILE)
                 .and(Effects::READS_VARIABLE)

@@ -36,7 +36,7 @@ impl Frames {
         })
     }
 
-    /// Takes a frame, whose words are 0.
+    /// Takes a frame, whose words before ray queries are 0.
     pub fn take(&mut self) -> Result<u32, TraceError> {
         let frame = match self.free.pop() {
             Some(frame) => frame,
@@ -48,7 +48,7 @@ impl Frames {
                 self.count - 1
             }
         };
-        for word in 0..self.info.words {
+        for word in 0..self.info.queries {
             self.set(frame, word, 0);
         }
         Ok(frame)

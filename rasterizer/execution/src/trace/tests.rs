@@ -98,7 +98,8 @@ fn shader(
     let first = points.iter().map(|point| point.operands).max().unwrap_or(0);
     let slot = |&kind: &SlotKind| Slot { kind, ty: SlotType::Uint, interpolation: Interpolation::Flat };
     let interface = StageInterface { inputs: inputs.iter().map(slot).collect(), ..StageInterface::default() };
-    let frame = FrameInfo { words: first + inputs.len() as u32 + 2, inputs: first, points: points.to_vec() };
+    let words = first + inputs.len() as u32 + 2;
+    let frame = FrameInfo { words, inputs: first, queries: words, points: points.to_vec() };
     let calls = Calls::default();
     let info = ShaderInfo {
         stage_info: StageSpecificInfo::new(stage),

@@ -411,6 +411,11 @@ features! {
     deviceFaultDeviceLostOnMasked, NO_MASKED;
     pipelineExecutableInfo, YES;
     graphicsPipelineLibrary, YES;
+    rayTracingPipeline, YES;
+    rayTracingPipelineShaderGroupHandleCaptureReplay, YES;
+    rayTracingPipelineShaderGroupHandleCaptureReplayMixed, YES;
+    rayTracingPipelineTraceRaysIndirect, YES;
+    rayTraversalPrimitiveCulling, YES;
     attachmentFeedbackLoopDynamicState, YES;
     rasterizationOrderColorAttachmentAccess, YES;
     rasterizationOrderDepthAttachmentAccess, YES;

@@ -34,6 +34,16 @@ pub const MAX_INDIRECT_SHADERS: u32 = 1 << 16;
 /// Largest number of geometries of a bottom-level acceleration structure (`maxGeometryCount`):
 /// their indices have 24 bits.
 pub const MAX_GEOMETRIES: u64 = (1 << 24) - 1;
+/// Largest number of rays that are nested in one another (`maxRayRecursionDepth`).
+pub const MAX_RAY_RECURSION: u32 = 31;
+/// Largest number of nested shaders of a launch id: more than rays of this depth run with their
+/// intersection and any-hit shaders, and enough for callable shaders that call others.
+pub const MAX_NESTED_SHADERS: u32 = 256;
+/// Largest number of bytes from one record of a shader binding table to the next one
+/// (`maxShaderGroupStride`).
+pub const MAX_GROUP_STRIDE: u32 = 1 << 20;
+/// Largest number of launch ids (`maxRayDispatchInvocationCount`).
+pub const MAX_LAUNCH_IDS: u32 = 1 << 30;
 /// Largest number of instances of a top-level acceleration structure (`maxInstanceCount`).
 pub const MAX_INSTANCES: u64 = (1 << 24) - 1;
 /// Largest number of primitives of a bottom-level acceleration structure (`maxPrimitiveCount`).

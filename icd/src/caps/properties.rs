@@ -16,6 +16,8 @@ use base::limits::{
     MAX_MESH_WORKGROUPS, MAX_PUSH_CONSTANTS, MAX_STAGE_COMPONENTS, MAX_TASK_PAYLOAD, STREAMS, SUBGROUP_SIZES,
 };
 use base::pixel::SAMPLE_LOCATION_STEPS;
+use base::shader::RayValue;
+use execution::trace::GROUP_HANDLE_BYTES;
 use vk::ResolveModeFlags as Resolve;
 
 /// `subgroupSize`: equal on every host, for any width of its vectors, so that results are equal
@@ -616,6 +618,16 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.max_descriptor_set_acceleration_structures = most;
             p.max_descriptor_set_update_after_bind_acceleration_structures = most;
             p.min_acceleration_structure_scratch_offset_alignment = 1;
+        };
+        PhysicalDeviceRayTracingPipelinePropertiesKHR => |p| {
+            p.shader_group_handle_size = GROUP_HANDLE_BYTES as u32;
+            p.max_ray_recursion_depth = limits::MAX_RAY_RECURSION;
+            p.max_shader_group_stride = limits::MAX_GROUP_STRIDE;
+            p.shader_group_base_alignment = GROUP_HANDLE_BYTES as u32;
+            p.shader_group_handle_capture_replay_size = GROUP_HANDLE_BYTES as u32;
+            p.max_ray_dispatch_invocation_count = limits::MAX_LAUNCH_IDS;
+            p.shader_group_handle_alignment = GROUP_HANDLE_BYTES as u32;
+            p.max_ray_hit_attribute_size = RayValue::HitAttribute.words() * 4;
         };
         PhysicalDeviceFaultPropertiesKHR => |p| p.max_device_fault_count = MAX_FAULT_REPORTS;
         PhysicalDeviceMaintenance10PropertiesKHR => |p| {

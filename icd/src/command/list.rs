@@ -22,6 +22,7 @@ use crate::object::sync::Event;
 use ash::vk;
 use base::pixel::Locations;
 use base::shader::Stage;
+use execution::trace::ShaderTables;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -138,6 +139,10 @@ pub enum Command {
         groups: [u32; 3],
     },
     DispatchIndirect(DeviceLocation),
+    /// `vkCmdTraceRaysKHR` and `vkCmdTraceRaysIndirectKHR`.
+    TraceRays(Box<TraceRays>),
+    /// Launch whose tables and size are at this address.
+    TraceRaysIndirect2(u64),
     ExecuteGeneratedCommands(Box<GeneratedCommands>),
     ClearAttachments {
         attachments: Vec<vk::ClearAttachment>,
@@ -283,6 +288,22 @@ pub struct SetDescriptorBufferOffsets {
     pub bind_point: BindPoint,
     pub first_set: u32,
     pub sets: SmallVec<[SetInBuffer; 4]>,
+}
+
+/// Parameters of `vkCmdTraceRaysKHR` and `vkCmdTraceRaysIndirectKHR`.
+#[allow(missing_docs, reason = "the specification's names")]
+pub struct TraceRays {
+    pub tables: ShaderTables,
+    pub size: LaunchSize,
+}
+
+/// Size of a launch.
+#[derive(Clone, Copy)]
+pub enum LaunchSize {
+    /// Numbers of launch ids.
+    Direct([u32; 3]),
+    /// Address of the numbers.
+    Indirect(u64),
 }
 
 /// One vertex buffer.

@@ -29,6 +29,8 @@ pub enum Cause {
     NoCode = 3,
     /// The driver panicked.
     Panic = 4,
+    /// Shaders of ray tracing are nested too deeply.
+    Nesting = 5,
 }
 
 impl Cause {
@@ -37,7 +39,7 @@ impl Cause {
         match self {
             Cause::Timeout => "GRUS-shader-timeout",
             Cause::NoCode => "GRUS-internal",
-            Cause::Memory | Cause::Panic => "GRUS-device-lost",
+            Cause::Memory | Cause::Panic | Cause::Nesting => "GRUS-device-lost",
         }
     }
 }

@@ -17,6 +17,7 @@ use crate::object::pipeline::Pipeline;
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::pipeline_state::{DynamicState, Faces, ListChange, decode};
 use ash::vk;
+use base::shader::Stage;
 use core::ffi::c_void;
 use smallvec::{SmallVec, smallvec};
 
@@ -299,9 +300,12 @@ unsafe fn bind_descriptor_sets(
 
 /// Returns the bind points at which descriptors are bound for these stages.
 pub(super) fn points(stages: vk::ShaderStageFlags) -> impl Iterator<Item = BindPoint> {
-    let compute = vk::ShaderStageFlags::COMPUTE;
-    let of = [(stages.contains(compute), BindPoint::Compute), (stages.intersects(!compute), BindPoint::Graphics)];
-    of.into_iter().filter(|(there, _)| *there).map(|(_, point)| point)
+    let of = |point| {
+        let all = Stage::ALL.iter().filter(move |stage| BindPoint::of_stage(**stage) == point);
+        all.fold(0, |flags, stage| flags | stage.row().flag_bit)
+    };
+    let points = [BindPoint::Compute, BindPoint::Graphics, BindPoint::RayTracing];
+    points.into_iter().filter(move |point| stages.as_raw() & of(*point) != 0)
 }
 
 shims! {

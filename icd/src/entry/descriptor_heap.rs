@@ -168,12 +168,15 @@ pub unsafe fn inherit(buffer: vk::CommandBuffer, info: &vk::CommandBufferInherit
 
 // Mappings.
 
-/// Returns the mappings in a stage's chain, and the samplers that these embed.
+/// Returns the mappings in a stage's chain, and appends the samplers that these embed.
 ///
 /// # Safety
 /// The chain is valid.
-pub unsafe fn mappings(chain: *const std::ffi::c_void, stage: Stage) -> (Vec<HeapMapping>, Vec<Arc<Sampler>>) {
-    let mut samplers = Vec::new();
+pub unsafe fn mappings(
+    chain: *const std::ffi::c_void,
+    stage: Stage,
+    samplers: &mut Vec<Arc<Sampler>>,
+) -> Vec<HeapMapping> {
     // SAFETY: the chain is valid, as the `# Safety` section demands.
     let infos = unsafe {
         find::<vk::ShaderDescriptorSetAndBindingMappingInfoEXT<'_>>(chain)
@@ -181,11 +184,11 @@ pub unsafe fn mappings(chain: *const std::ffi::c_void, stage: Stage) -> (Vec<Hea
     };
     let mappings = infos.iter().filter_map(|m| {
         // SAFETY: the mapping is an element of the valid chain.
-        let source = unsafe { source(m, stage, &mut samplers) }?;
+        let source = unsafe { source(m, stage, samplers) }?;
         let &vk::DescriptorSetAndBindingMappingEXT { first_binding, binding_count, resource_mask, .. } = m;
         Some(HeapMapping { set: m.descriptor_set, first_binding, binding_count, resource_mask, source })
     });
-    (mappings.collect(), samplers)
+    mappings.collect()
 }
 
 /// Returns the location of a mapping's resources; `None` for ray tracing.

@@ -31,6 +31,7 @@ pub mod pipeline_binary;
 pub mod pipeline_executable;
 mod pipeline_info;
 mod pipeline_state;
+pub mod ray_tracing;
 pub mod recording;
 pub mod render_pass;
 pub mod resource;

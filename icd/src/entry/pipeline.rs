@@ -38,7 +38,7 @@ pub const COMMANDS: &[CommandRow] = &[
 ///
 /// # Safety
 /// `pipelines` has space for all; `p_next` of each info is valid.
-unsafe fn create_all<T>(
+pub(super) unsafe fn create_all<T>(
     (device, cache, memory): (&Device, Option<&PipelineCache>, Option<Callbacks>),
     infos: &[T],
     pipelines: *mut vk::Pipeline,

@@ -1,5 +1,5 @@
-//! `VkGraphicsPipelineCreateInfo` and `VkComputePipelineCreateInfo`: stages and layouts; the state
-//! is decoded in [`super::pipeline_state`].
+//! Create infos of pipelines: stages and layouts. The state of graphics pipelines is decoded in
+//! [`super::pipeline_state`].
 
 use super::descriptor_heap::{self, DESCRIPTOR_HEAP_BIT};
 use super::pipeline_state;
@@ -9,14 +9,20 @@ use crate::fallible;
 use crate::ffi::handle;
 use crate::ffi::pointer::{find, slice, string};
 use crate::object::graphics_part::subset_of;
-use crate::object::pipeline::{GraphicsCreateInfo, Pipeline, PipelineError, StageCreateInfo, StageOrigin};
+use crate::object::pipeline::{
+    GraphicsCreateInfo, Pipeline, PipelineError, RayTracingCreateInfo, StageCreateInfo, StageOrigin,
+};
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::pipeline_state::{ALL_SUBSETS, StateMask, SubsetFlags};
+use crate::object::ray_tracing::{GroupCreateInfo, GroupHandle};
+use crate::object::sampler::Sampler;
 use ash::vk;
 use base::limits::SUBGROUP_SIZES;
 use base::shader::{PipelineType, Stage};
 use core::ffi::c_void;
+use execution::trace::ShaderGroup;
 use jit::spirv::Specialization;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Returns the flags of a pipeline: those of `VkPipelineCreateFlags2CreateInfo`, or else the old
@@ -45,7 +51,7 @@ pub unsafe fn graphics(
     // SAFETY: `info` is valid with its chains and handles, as the `# Safety` section demands, so
     // that the subsets are those whose structures are not ignored.
     let (libraries, subsets, state) = unsafe {
-        let libraries = libraries(info.p_next)?;
+        let libraries = libraries(find(info.p_next))?;
         let dynamic = pipeline_state::dynamic_rows(info).map_err(refuse)?;
         let subsets = subsets(info, flags, dynamic, &libraries);
         let state = pipeline_state::decode(info, flags, subsets, dynamic).map_err(refuse)?;
@@ -61,7 +67,7 @@ pub unsafe fn graphics(
             return Ok(None);
         }
         // SAFETY: each stage of `info` is valid with its chain and handle.
-        unsafe { stage_of(stage, kind, flags, sources) }.map(Some)
+        unsafe { stage_of(stage, (kind, 0), flags, sources) }.map(Some)
     });
     let mut stages: Vec<Option<StageCreateInfo>> = stages.collect::<Result<_, PipelineError>>()?;
     // SAFETY: the stages are valid with their chains, and the layout is null or live.
@@ -75,14 +81,13 @@ pub unsafe fn graphics(
     Ok(GraphicsCreateInfo { stages, state, layout, libraries })
 }
 
-/// Returns the libraries of a `VkPipelineLibraryCreateInfoKHR`, if the chain has one.
+/// Returns the libraries of a structure, if there is one.
 ///
 /// # Safety
-/// The chain is valid with its handles.
-unsafe fn libraries(chain: *const c_void) -> Result<Vec<Arc<Pipeline>>, vk::Result> {
-    // SAFETY: the chain is valid with its handles, as the `# Safety` section demands.
+/// The structure is valid with its handles.
+unsafe fn libraries(info: Option<&vk::PipelineLibraryCreateInfoKHR<'_>>) -> Result<Vec<Arc<Pipeline>>, vk::Result> {
+    // SAFETY: the structure is valid with its handles, as the `# Safety` section demands.
     unsafe {
-        let info = find::<vk::PipelineLibraryCreateInfoKHR<'_>>(chain);
         let handles = info.map_or(&[][..], |info| slice(info.p_libraries, info.library_count));
         fallible::available(size_of_val(handles))?;
         Ok(handles.iter().filter_map(|library| handle::optional::<Pipeline>(*library)).collect())
@@ -127,7 +132,7 @@ pub unsafe fn compute(
 ) -> Result<(StageCreateInfo, Arc<PipelineLayout>), PipelineError> {
     // SAFETY: `info` is valid with its chains and handles, as the `# Safety` section demands.
     unsafe {
-        let mut stage = [Some(stage_of(&info.stage, Stage::Compute, flags, sources)?)];
+        let mut stage = [Some(stage_of(&info.stage, (Stage::Compute, 0), flags, sources)?)];
         let layout = match heaps && flags.contains(DESCRIPTOR_HEAP_BIT) {
             true => heap_layout(std::slice::from_ref(&info.stage), &mut stage)?,
             false => layout(info.layout),
@@ -138,7 +143,69 @@ pub unsafe fn compute(
     }
 }
 
-/// Gives stages the locations of their resources in heaps. The layout has only their own samplers.
+/// Decodes a ray tracing pipeline, or a library of one, with these flags.
+///
+/// # Safety
+/// `info` is valid with its chains and handles.
+pub unsafe fn ray_tracing(
+    info: &vk::RayTracingPipelineCreateInfoKHR<'_>,
+    flags: vk::PipelineCreateFlags2KHR,
+    heaps: bool,
+    sources: &StageSources<'_>,
+) -> Result<RayTracingCreateInfo, PipelineError> {
+    let refuse = |message: String| PipelineError::unsupported("ray tracing pipeline", &message);
+    // SAFETY: `info` is valid, so that it has these numbers of stages and groups.
+    let (infos, groups) = unsafe { (slice(info.p_stages, info.stage_count), slice(info.p_groups, info.group_count)) };
+    fallible::available(infos.len() * size_of::<StageCreateInfo>() + groups.len() * size_of::<GroupCreateInfo>())?;
+    let mut counts = [0; Stage::ALL.len()];
+    let stages = infos.iter().map(|stage| {
+        let kind = Stage::from_flag_bit(stage.stage.as_raw(), PipelineType::RayTracing)
+            .ok_or_else(|| refuse(format!("shader stage {:?} is not supported", stage.stage)))?;
+        let count = &mut counts[kind as usize];
+        let number = std::mem::replace(count, *count + 1);
+        // SAFETY: each stage of `info` is valid with its chain and handle.
+        unsafe { stage_of(stage, (kind, number), flags, sources) }.map(Some)
+    });
+    let mut stages: Vec<Option<StageCreateInfo>> = stages.collect::<Result<_, PipelineError>>()?;
+    // SAFETY: the stages and groups are valid with their chains and pointers, the libraries are
+    // null or valid, and the layout is null or live.
+    unsafe {
+        let layout = match heaps && flags.contains(DESCRIPTOR_HEAP_BIT) {
+            true => heap_layout(infos, &mut stages)?,
+            false => layout(info.layout),
+        };
+        let libraries = libraries(info.p_library_info.as_ref())?;
+        let groups = groups.iter().map(|info| group(info, flags.contains(CAPTURE_REPLAY))).collect();
+        Ok(RayTracingCreateInfo { stages: stages.into_iter().flatten().collect(), groups, layout, libraries })
+    }
+}
+
+/// Flag of a pipeline whose groups may have captured handles.
+const CAPTURE_REPLAY: vk::PipelineCreateFlags2KHR =
+    vk::PipelineCreateFlags2KHR::RAY_TRACING_SHADER_GROUP_HANDLE_CAPTURE_REPLAY;
+
+/// Decodes a shader group, with its captured handle if the pipeline replays.
+///
+/// # Safety
+/// `info` is valid with its pointers.
+unsafe fn group(info: &vk::RayTracingShaderGroupCreateInfoKHR<'_>, replays: bool) -> GroupCreateInfo {
+    let used = |shader: u32| (shader != vk::SHADER_UNUSED_KHR).then_some(shader);
+    let general = info.ty == vk::RayTracingShaderGroupTypeKHR::GENERAL;
+    let of_hit = |shader| if general { None } else { used(shader) };
+    let procedural = info.ty == vk::RayTracingShaderGroupTypeKHR::PROCEDURAL_HIT_GROUP;
+    let group = ShaderGroup {
+        general: used(info.general_shader).filter(|_| general),
+        closest_hit: of_hit(info.closest_hit_shader),
+        any_hit: of_hit(info.any_hit_shader),
+        intersection: used(info.intersection_shader).filter(|_| procedural),
+    };
+    // SAFETY: the pointer is null or that of a handle's bytes, as the `# Safety` section demands.
+    let captured = unsafe { info.p_shader_group_capture_replay_handle.cast::<GroupHandle>().as_ref() };
+    GroupCreateInfo { group, captured: captured.copied().filter(|_| replays) }
+}
+
+/// Gives stages the locations of their resources in heaps. The layout has only their own samplers;
+/// stages of the same kind have a list of samplers in common.
 ///
 /// # Safety
 /// `infos` are valid with their chains.
@@ -146,18 +213,25 @@ unsafe fn heap_layout(
     infos: &[vk::PipelineShaderStageCreateInfo<'_>],
     stages: &mut [Option<StageCreateInfo>],
 ) -> Result<Arc<PipelineLayout>, vk::Result> {
-    let mut all = Vec::new();
+    let mut all: BTreeMap<Stage, Vec<Arc<Sampler>>> = BTreeMap::new();
     for (info, stage) in infos.iter().zip(stages.iter_mut()) {
         let Some(stage) = stage else { continue };
-        let (mappings, samplers) = match &stage.origin {
-            StageOrigin::Binary(binary) => binary.heap().map(|heap| (heap.mappings, heap.samplers)).unwrap_or_default(),
+        let samplers = all.entry(stage.stage).or_default();
+        stage.heap = Some(match &stage.origin {
+            StageOrigin::Binary(binary) => {
+                let heap = binary.heap();
+                // The binary of each stage has the samplers of all stages of its kind.
+                heap.map(|heap| {
+                    *samplers = heap.samplers;
+                    heap.mappings
+                })
+                .unwrap_or_default()
+            }
             // SAFETY: `infos` are valid with their chains, as the `# Safety` section demands.
-            _ => unsafe { descriptor_heap::mappings(info.p_next, stage.stage) },
-        };
-        stage.heap = Some(mappings);
-        all.push((stage.stage, samplers));
+            _ => unsafe { descriptor_heap::mappings(info.p_next, stage.stage, samplers) },
+        });
     }
-    PipelineLayout::for_heap(all).map(Arc::new)
+    PipelineLayout::for_heap(all.into_iter().collect()).map(Arc::new)
 }
 
 /// Returns the layout, or an empty one for null.
@@ -169,18 +243,19 @@ unsafe fn layout(layout: vk::PipelineLayout) -> Arc<PipelineLayout> {
     unsafe { handle::optional::<PipelineLayout>(layout) }.unwrap_or_default()
 }
 
-/// Decodes a stage of a pipeline with these flags.
+/// Decodes a stage of a pipeline with these flags, by its kind and its number among those of this
+/// kind.
 ///
 /// # Safety
 /// `info` is valid with its chain and handle.
 unsafe fn stage_of(
     info: &vk::PipelineShaderStageCreateInfo<'_>,
-    stage: Stage,
+    (stage, number): (Stage, usize),
     flags: vk::PipelineCreateFlags2KHR,
     sources: &StageSources<'_>,
 ) -> Result<StageCreateInfo, PipelineError> {
     // SAFETY: `info` is valid with its chain and handle, as the `# Safety` section demands.
-    let StageModule { words, handle: module, origin } = unsafe { sources.module(info, stage) }?;
+    let StageModule { words, handle: module, origin } = unsafe { sources.module(info, stage, number) }?;
     // SAFETY: `info` is valid, so its name is a C string.
     let entry = unsafe { string(info.p_name) }.unwrap_or_default();
     // SAFETY: the chain is valid, as the `# Safety` section demands.

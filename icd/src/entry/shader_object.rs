@@ -89,7 +89,8 @@ unsafe fn decode(info: &vk::ShaderCreateInfoEXT<'_>) -> Result<ShaderCreateInfo,
     // SAFETY: `info` is valid with its chain and handles, as the `# Safety` section demands.
     unsafe {
         let (heap, layout) = if flags & flag::DESCRIPTOR_HEAP != 0 {
-            let (mappings, samplers) = descriptor_heap::mappings(info.p_next, stage);
+            let mut samplers = Vec::new();
+            let mappings = descriptor_heap::mappings(info.p_next, stage, &mut samplers);
             // Objects without embedded samplers have equal layouts.
             let samplers = (!samplers.is_empty()).then_some((stage, samplers));
             (Some(mappings), PipelineLayout::for_heap(samplers.into_iter().collect())?)

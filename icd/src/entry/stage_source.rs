@@ -67,7 +67,7 @@ impl<'a> StageSources<'a> {
         StageSources::Binaries(binaries.collect())
     }
 
-    /// Returns the words of a stage.
+    /// Returns the words of a stage; `number` is its number among those of its kind.
     ///
     /// # Errors
     /// VK_PIPELINE_COMPILE_REQUIRED if there is only an identifier and no cache has the module. An
@@ -79,9 +79,10 @@ impl<'a> StageSources<'a> {
         &self,
         info: &vk::PipelineShaderStageCreateInfo<'_>,
         stage: Stage,
+        number: usize,
     ) -> Result<StageModule, PipelineError> {
         let (device, cache) = match self {
-            StageSources::Binaries(binaries) => return of_binary(binaries, stage),
+            StageSources::Binaries(binaries) => return of_binary(binaries, stage, number),
             // SAFETY: `info` is valid with its chain and handle, as the `# Safety` section demands.
             StageSources::Key => return unsafe { of_identifier(info) },
             StageSources::Caches(device, cache) => (device, cache),
@@ -99,8 +100,8 @@ impl<'a> StageSources<'a> {
 }
 
 /// Returns the stage of the binary that contains it.
-fn of_binary(binaries: &[Arc<PipelineBinary>], stage: Stage) -> Result<StageModule, PipelineError> {
-    let binary = binaries.iter().find(|binary| binary.stage() == Some(stage));
+fn of_binary(binaries: &[Arc<PipelineBinary>], stage: Stage, number: usize) -> Result<StageModule, PipelineError> {
+    let binary = binaries.iter().filter(|binary| binary.stage() == Some(stage)).nth(number);
     let found = binary.and_then(|binary| Some((binary.words()?, binary)));
     let (words, binary) = found.ok_or_else(|| {
         PipelineError::unsupported(&format!("{stage:?} stage"), "none of the pipeline binaries contains it")

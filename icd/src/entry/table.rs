@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Requirement};
 
 /// Tables of all families.
-pub static TABLES: [&[CommandRow]; 32] = [
+pub static TABLES: [&[CommandRow]; 33] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -19,6 +19,7 @@ pub static TABLES: [&[CommandRow]; 32] = [
     deferred_operation::COMMANDS,
     acceleration_structure::COMMANDS,
     pipeline::COMMANDS,
+    ray_tracing::COMMANDS,
     pipeline_binary::COMMANDS,
     pipeline_executable::COMMANDS,
     shader_object::COMMANDS,

@@ -37,6 +37,7 @@ pub mod program;
 #[cfg(test)]
 mod program_tests;
 pub mod query;
+pub mod ray_tracing;
 pub mod render_pass;
 pub mod sampler;
 pub mod semaphore;

@@ -7,7 +7,8 @@ use super::graphics_part::{GraphicsPart, PartError};
 use super::pipeline_binary::PipelineBinary;
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::GraphicsState;
-use super::program::{BoundProgram, Linker, NamedObject, ProgramParts};
+use super::program::{BoundProgram, LinkedStages, Linker, NamedObject, ProgramParts};
+use super::ray_tracing::{GroupCreateInfo, GroupError, RayTracingPart};
 use crate::ffi::object_data;
 use crate::shader_compiler::compile::StageRequest;
 use crate::shader_compiler::compiler::{CodeOrigin, CompileError, Compiler};
@@ -50,22 +51,34 @@ enum Contents {
     Program(Arc<BoundProgram>),
     /// Part of graphics pipelines, with VK_PIPELINE_CREATE_LIBRARY_BIT_KHR.
     Library(Box<GraphicsPart>),
+    /// Shaders and groups of ray tracing, with the program that launches execute. A library has no
+    /// program.
+    RayTracing(Box<RayTracingPart>, Option<Arc<BoundProgram>>),
 }
 
 impl Pipeline {
-    /// Returns the program that draws or dispatches execute. A library has none.
+    /// Returns the program that draws, dispatches or launches execute. A library has none.
     pub fn program(&self) -> Option<&Arc<BoundProgram>> {
         match &self.contents {
             Contents::Program(program) => Some(program),
             Contents::Library(_) => None,
+            Contents::RayTracing(_, program) => program.as_ref(),
         }
     }
 
     /// Returns the part of a graphics pipeline that a library has.
     pub fn library(&self) -> Option<&GraphicsPart> {
         match &self.contents {
-            Contents::Program(_) => None,
+            Contents::Program(_) | Contents::RayTracing(..) => None,
             Contents::Library(part) => Some(part),
+        }
+    }
+
+    /// Returns the shaders and groups of a ray tracing pipeline, or of a library of one.
+    pub fn ray_tracing(&self) -> Option<&RayTracingPart> {
+        match &self.contents {
+            Contents::Program(_) | Contents::Library(_) => None,
+            Contents::RayTracing(part, _) => Some(part),
         }
     }
 
@@ -74,6 +87,7 @@ impl Pipeline {
         match &self.contents {
             Contents::Program(program) => Some(program.layout()),
             Contents::Library(part) => part.layout.as_ref(),
+            Contents::RayTracing(part, _) => Some(&part.layout),
         }
     }
 
@@ -82,6 +96,7 @@ impl Pipeline {
         match &self.contents {
             Contents::Program(program) => program.stages().code(),
             Contents::Library(part) => &part.code,
+            Contents::RayTracing(part, _) => &part.code,
         }
     }
 }
@@ -148,6 +163,18 @@ pub struct GraphicsCreateInfo {
     /// Layout with which the pipeline is created, unless it is ignored.
     pub layout: Option<Arc<PipelineLayout>>,
     /// Libraries, which have other subsets.
+    pub libraries: Vec<Arc<Pipeline>>,
+}
+
+/// Parameters of a ray tracing pipeline, or of a library of one.
+pub struct RayTracingCreateInfo {
+    /// Stages in the application's order.
+    pub stages: Vec<StageCreateInfo>,
+    /// Groups of these stages.
+    pub groups: Vec<GroupCreateInfo>,
+    /// Layout with which the pipeline is created.
+    pub layout: Arc<PipelineLayout>,
+    /// Libraries, whose shaders and groups follow.
     pub libraries: Vec<Arc<Pipeline>>,
 }
 
@@ -248,6 +275,45 @@ impl PipelineBuilder<'_> {
         let stages = linked.map_err(|error| PipelineError::unsupported("compute pipeline", &error.to_string()))?;
         let pipeline = self.pipeline(ProgramParts { stages, layout, state: None });
         Ok(CreatedPipeline { pipeline, feedback: vec![answer] })
+    }
+
+    /// Creates a ray tracing pipeline, or a library of one with VK_PIPELINE_CREATE_LIBRARY_BIT_KHR.
+    pub fn ray_tracing(&self, info: RayTracingCreateInfo) -> Result<CreatedPipeline, PipelineError> {
+        let refuse = |error: GroupError| PipelineError::unsupported("ray tracing pipeline", &error.to_string());
+        let RayTracingCreateInfo { stages, groups, layout, libraries } = info;
+        let (mut code, mut feedback) = (Vec::new(), Vec::new());
+        for stage in stages {
+            let (made, answer) = self.compile(stage, &layout)?;
+            code.push(made);
+            feedback.push(answer);
+        }
+        let mut part = RayTracingPart::new(code, &groups, layout).map_err(refuse)?;
+        for library in &libraries {
+            let library = library.ray_tracing().ok_or_else(|| {
+                let message = "a pipeline in pLibraries is not a library of ray tracing";
+                PipelineError::unsupported("ray tracing pipeline", message)
+            })?;
+            part.add(library).map_err(refuse)?;
+        }
+        let is_library = self.flags.contains(vk::PipelineCreateFlags2KHR::LIBRARY);
+        let pipeline = Arc::new_cyclic(|this: &Weak<Pipeline>| {
+            let program = (!is_library).then(|| {
+                let stages = Arc::new(LinkedStages::ray_tracing(&part, self.ray_flags()));
+                let parts = ProgramParts { stages, layout: part.layout.clone(), state: None };
+                Arc::new(BoundProgram::new(parts, NamedObject::new("pipeline", this.clone())))
+            });
+            self.contents(Contents::RayTracing(Box::new(part), program))
+        });
+        Ok(CreatedPipeline { pipeline, feedback })
+    }
+
+    /// Returns `RayFlags` that apply to all rays of the pipeline.
+    fn ray_flags(&self) -> u32 {
+        let flags = [
+            (vk::PipelineCreateFlags2KHR::RAY_TRACING_SKIP_TRIANGLES, rays::ray_flags::SKIP_TRIANGLES),
+            (vk::PipelineCreateFlags2KHR::RAY_TRACING_SKIP_AABBS, rays::ray_flags::SKIP_AABBS),
+        ];
+        flags.into_iter().filter(|(flag, _)| self.flags.contains(*flag)).fold(0, |all, (_, flag)| all | flag)
     }
 
     fn contents(&self, contents: Contents) -> Pipeline {

@@ -10,6 +10,7 @@
 use super::bind_point::BindPoint;
 use super::pipeline_layout::PipelineLayout;
 use super::pipeline_state::GraphicsState;
+use super::ray_tracing::{RayTracingPart, RayTracingStages};
 use crate::ffi::object_data;
 use crate::shader_compiler::tiered::TieredCode;
 use base::shader::{CompiledStage, PipelineType};
@@ -100,7 +101,8 @@ impl NamedObject {
 /// Stages that fit together, with their code.
 pub struct LinkedStages {
     executable: ExecutableStages,
-    /// Code of the stages, in the order of [`base::shader::Stage`].
+    /// Code of the stages, in the order of [`base::shader::Stage`]; that of ray tracing in the order
+    /// of the shaders' numbers.
     code: Vec<Arc<TieredCode>>,
     /// True if there is code of all stages, which stays so.
     ready: AtomicBool,
@@ -112,6 +114,8 @@ pub enum ExecutableStages {
     Graphics(Arc<GraphicsStages>),
     /// The stage of dispatches.
     Compute(CompiledStage),
+    /// Shaders and groups of launches.
+    RayTracing(RayTracingStages),
 }
 
 impl LinkedStages {
@@ -121,9 +125,17 @@ impl LinkedStages {
         let executable = match kind {
             PipelineType::Graphics => ExecutableStages::Graphics(Arc::new(GraphicsStages::new(stages)?)),
             PipelineType::Compute => ExecutableStages::Compute(link_compute(stages)?),
+            // Their groups are no property of the stages.
             PipelineType::RayTracing => return Err(LinkError::NotCompute),
         };
         Ok(LinkedStages { executable, code, ready: AtomicBool::new(false) })
+    }
+
+    /// Makes the stages of ray tracing, which are not linked: shader binding tables bring them
+    /// together when they run.
+    pub fn ray_tracing(part: &RayTracingPart, flags: u32) -> LinkedStages {
+        let executable = ExecutableStages::RayTracing(RayTracingStages::new(part, flags));
+        LinkedStages { executable, code: part.code.clone(), ready: AtomicBool::new(false) }
     }
 
     /// Returns the stages as the rasterizer takes them.
@@ -138,10 +150,12 @@ impl LinkedStages {
         match self.executable {
             ExecutableStages::Graphics(_) => BindPoint::Graphics,
             ExecutableStages::Compute(_) => BindPoint::Compute,
+            ExecutableStages::RayTracing(_) => BindPoint::RayTracing,
         }
     }
 
-    /// Returns the code of the stages, in the order of [`base::shader::Stage`].
+    /// Returns the code of the stages, in the order of [`base::shader::Stage`]; that of ray tracing
+    /// in the order of the shaders' numbers.
     pub fn code(&self) -> &[Arc<TieredCode>] {
         &self.code
     }

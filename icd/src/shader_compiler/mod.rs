@@ -10,6 +10,7 @@ pub mod identifier;
 pub mod inspect;
 pub mod pipeline_cache;
 pub mod ray_query;
+pub mod ray_tracer;
 pub mod sealed;
 pub mod set_memory;
 pub mod shader_binary;

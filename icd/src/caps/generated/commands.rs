@@ -78,6 +78,10 @@ commands! {
         vkCmdCopyMemoryToAccelerationStructureKHR vkGetAccelerationStructureDeviceAddressKHR
         vkCmdWriteAccelerationStructuresPropertiesKHR
         vkGetDeviceAccelerationStructureCompatibilityKHR vkGetAccelerationStructureBuildSizesKHR;
+    [Ext(E::VK_KHR_ray_tracing_pipeline)]: vkCmdTraceRaysKHR vkCreateRayTracingPipelinesKHR
+        vkGetRayTracingShaderGroupHandlesKHR vkGetRayTracingCaptureReplayShaderGroupHandlesKHR
+        vkCmdTraceRaysIndirectKHR vkGetRayTracingShaderGroupStackSizeKHR
+        vkCmdSetRayTracingPipelineStackSizeKHR;
     [Ext(E::VK_KHR_sampler_ycbcr_conversion)]: vkCreateSamplerYcbcrConversionKHR
         vkDestroySamplerYcbcrConversionKHR;
     [Ext(E::VK_KHR_bind_memory2)]: vkBindBufferMemory2KHR vkBindImageMemory2KHR;

@@ -274,6 +274,8 @@ registry_facts! {
     VK_EXT_graphics_pipeline_library 1 Device None
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)]),
         Ext(E::VK_KHR_pipeline_library)];
+    VK_KHR_ray_tracing_pipeline 1 Device None [Dependency::Any(&[Ext(E::VK_KHR_spirv_1_4),
+        Core(V1_2)]), Ext(E::VK_KHR_acceleration_structure)];
     VK_EXT_subgroup_size_control 2 Device Some(V1_3) [Core(V1_1)];
     VK_EXT_inline_uniform_block 1 Device Some(V1_3)
         [Dependency::Any(&[Dependency::All(&[Ext(E::VK_KHR_get_physical_device_properties2),

@@ -238,6 +238,10 @@ structures! {
     PhysicalDeviceRayTracingMaintenance1FeaturesKHR 1000386000
         [Ext(E::VK_KHR_ray_tracing_maintenance1)]: rayTracingMaintenance1
         rayTracingPipelineTraceRaysIndirect2;
+    PhysicalDeviceRayTracingPipelineFeaturesKHR 1000347000 [Ext(E::VK_KHR_ray_tracing_pipeline)]:
+        rayTracingPipeline rayTracingPipelineShaderGroupHandleCaptureReplay
+        rayTracingPipelineShaderGroupHandleCaptureReplayMixed rayTracingPipelineTraceRaysIndirect
+        rayTraversalPrimitiveCulling;
     PhysicalDeviceRayTracingPositionFetchFeaturesKHR 1000481000
         [Ext(E::VK_KHR_ray_tracing_position_fetch)]: rayTracingPositionFetch;
     PhysicalDeviceRobustness2FeaturesKHR 1000286000 [Ext(E::VK_EXT_robustness2),
@@ -416,6 +420,9 @@ mandatory! {
     [Ext(E::VK_KHR_acceleration_structure)]: bufferDeviceAddress;
     [Ext(E::VK_KHR_acceleration_structure)]: descriptorBindingAccelerationStructureUpdateAfterBind;
     [Ext(E::VK_KHR_acceleration_structure), Core(V1_2)]: descriptorIndexing;
+    [Ext(E::VK_KHR_ray_tracing_pipeline)]: rayTracingPipeline;
+    [Ext(E::VK_KHR_ray_tracing_pipeline)]: rayTracingPipelineTraceRaysIndirect;
+    [Ext(E::VK_KHR_ray_tracing_pipeline), Ext(E::VK_KHR_ray_query)]: rayTraversalPrimitiveCulling;
     [Ext(E::VK_KHR_ray_query)]: rayQuery;
     [Ext(E::VK_KHR_sampler_ycbcr_conversion)]: samplerYcbcrConversion;
     [Ext(E::VK_EXT_descriptor_indexing)]: shaderSampledImageArrayDynamicIndexing;

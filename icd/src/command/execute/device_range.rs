@@ -4,6 +4,7 @@ use super::Executor;
 use crate::command::BufferOrAddress;
 use crate::object::buffer::Buffer;
 use crate::object::memory::Heap;
+use crate::shader_compiler::ray_query::AccessibleStructures;
 use ash::vk;
 use base::mem::{DeviceMemory, MemoryRange};
 use smallvec::SmallVec;
@@ -113,6 +114,12 @@ impl Executor<'_> {
         let range = self.device.heap.live_prefix(address, size)?;
         // SAFETY: `live_prefix` returns live memory, which stays so while a submission is executed.
         Some(unsafe { DeviceMemory::new(range) })
+    }
+
+    /// Returns the live acceleration structures, to be accessed.
+    pub(super) fn accessible_structures(&self) -> AccessibleStructures<'_> {
+        // SAFETY: the executor executes a submission, which goes on longer than it borrows itself.
+        unsafe { self.device.structures.access() }
     }
 
     /// Writes a word that is a result of a command; false if it is out of bounds.

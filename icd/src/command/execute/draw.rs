@@ -264,7 +264,7 @@ impl Executor<'_> {
 
     /// Loses the device because code generation failed after creation. This is an error of Grus,
     /// after which nothing can be drawn.
-    fn lose_without_code(&self, program: &BoundProgram, message: &str) {
+    pub(super) fn lose_without_code(&self, program: &BoundProgram, message: &str) {
         let (device, number) = (self.device, program.number());
         let message = format!("{}: no code: {message}", program.name());
         self.queue.lose_with_pipelines(device, Cause::NoCode, &message, &[number]);

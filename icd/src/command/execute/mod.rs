@@ -15,6 +15,7 @@ mod query;
 mod render;
 mod state;
 mod structures;
+mod trace;
 mod transfer;
 mod transform_feedback;
 
@@ -155,6 +156,8 @@ impl<'d> Executor<'d> {
             Command::EndConditionalRendering => self.discarding = false,
             Command::Dispatch { base, groups } => self.dispatch(*base, *groups),
             Command::DispatchIndirect(location) => self.dispatch_indirect(location),
+            Command::TraceRays(c) => self.trace_rays(c),
+            Command::TraceRaysIndirect2(address) => self.trace_rays_indirect2(*address),
             Command::ExecuteGeneratedCommands(c) => self.execute_generated_commands(c),
             Command::ClearAttachments { attachments, rects } => self.clear_attachments(attachments, rects),
 

@@ -1,0 +1,114 @@
+//! The traversal of the rays that shaders of ray tracing pipelines trace.
+
+#![forbid(unsafe_code)]
+
+use super::ray_query::AccessibleStructures;
+use core::sync::atomic::AtomicU32;
+use execution::trace::{Intersection, IntersectionKind, RayArguments, Tracer};
+use rays::{Hit, HitKind, HostLevel, LiveStructures, Ray, Scene, Traversal};
+
+/// The live structures of a device, for the rays of a launch.
+pub struct SceneTracer<'a> {
+    structures: AccessibleStructures<'a>,
+    abort: &'a AtomicU32,
+    level: HostLevel,
+    /// `RayFlags` that the pipeline adds to those of each ray. Shaders do not see them.
+    flags: u32,
+}
+
+impl<'a> SceneTracer<'a> {
+    /// Makes structures available to rays. The word `abort` ends traversals when it is not 0.
+    pub fn new(structures: AccessibleStructures<'a>, abort: &'a AtomicU32, flags: u32) -> SceneTracer<'a> {
+        SceneTracer { structures, abort, level: HostLevel::detect(), flags }
+    }
+}
+
+impl Tracer for SceneTracer<'_> {
+    type Traversal = Traversal;
+
+    /// Begins the traversal of a ray. A ray in what is not a live structure hits nothing.
+    fn begin(&self, ray: &RayArguments) -> Traversal {
+        let mut traversal = Traversal::ENDED;
+        if let Some(found) = self.structures.find(ray.structure) {
+            let RayArguments { origin, t_min, direction, t_max, .. } = *ray;
+            let flags = ray.flags | self.flags;
+            traversal.begin(found.memory, flags, ray.cull_mask, &Ray { origin, t_min, direction, t_max });
+        }
+        traversal
+    }
+
+    fn proceed(&self, traversal: &mut Traversal) -> Option<Intersection> {
+        let scene = Scene { structures: &self.structures, abort: self.abort, level: self.level };
+        if traversal.proceed(&scene) { intersection(traversal.candidate()) } else { None }
+    }
+
+    fn confirm(&self, traversal: &mut Traversal) {
+        traversal.confirm_intersection();
+    }
+
+    fn generate(&self, traversal: &mut Traversal, t: f32) -> bool {
+        traversal.generate_intersection(t)
+    }
+
+    fn terminate(&self, traversal: &mut Traversal) {
+        traversal.terminate();
+    }
+
+    fn t_max(&self, traversal: &Traversal) -> f32 {
+        traversal.t_max()
+    }
+
+    fn committed(&self, traversal: &Traversal) -> Option<Intersection> {
+        intersection(traversal.committed())
+    }
+
+    fn object_to_world(&self, traversal: &Traversal, hit: &Intersection) -> [f32; 12] {
+        traversal.object_to_world(&of_instance(hit))
+    }
+
+    fn world_to_object(&self, traversal: &Traversal, hit: &Intersection) -> [f32; 12] {
+        traversal.world_to_object(&of_instance(hit))
+    }
+}
+
+/// Returns a hit as the scheduler takes it; `None` if there is none.
+fn intersection(hit: &Hit) -> Option<Intersection> {
+    let kind = match hit.kind {
+        HitKind::None => return None,
+        HitKind::Triangle => IntersectionKind::Triangle,
+        HitKind::Aabb => IntersectionKind::Aabb,
+    };
+    Some(Intersection {
+        kind,
+        t: hit.t,
+        barycentrics: hit.barycentrics,
+        front_facing: hit.front_facing != 0,
+        opaque: hit.opaque != 0,
+        instance: hit.instance,
+        custom_index: hit.custom_index,
+        sbt_offset: hit.sbt_offset,
+        geometry: hit.geometry,
+        primitive: hit.primitive,
+        vertices: hit.vertices,
+    })
+}
+
+/// Returns a hit with the instance of an intersection, which is all that its transforms need.
+fn of_instance(at: &Intersection) -> Hit {
+    Hit { instance: at.instance, ..Hit::NONE }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intersections_are_those_of_hits() {
+        assert_eq!(intersection(&Hit::NONE), None);
+        let hit = Hit { kind: HitKind::Aabb, opaque: 1, instance: 3, custom_index: 4, sbt_offset: 5, ..Hit::NONE };
+        let at = intersection(&hit).expect("a box");
+        assert_eq!((at.kind, at.opaque, at.front_facing), (IntersectionKind::Aabb, true, false));
+        assert_eq!((at.instance, at.custom_index, at.sbt_offset), (3, 4, 5));
+        assert_eq!(of_instance(&at).instance, 3);
+    }
+}

@@ -516,7 +516,7 @@ fn endless_nesting_loses_the_device() {
         };
         crate::pipeline::name(&d.c, pipeline.pipeline, c"recursive");
         let handles = &pipeline.handles;
-        let tables = [d.table(&[(handles[0], 0)]), d.table(&[(handles[handles.len() - 1], u32::MAX & !1)])];
+        let tables = [d.table(&[(handles[0], 0)]), d.table(&[(handles[handles.len() - 1], !1)])];
         let [generation, last] = [0, 1].map(|i| d.region(&tables[i]));
         let done = d.c.run(|b| {
             d.bind(b, &pipeline, if calls { [0, 0, u32::MAX, 0] } else { push(&scene, 0, 0) });

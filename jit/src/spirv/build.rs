@@ -11,9 +11,11 @@ use crate::ir::{
     Var, VarData, eval,
 };
 use base::hash::WordMap;
+use smallvec::SmallVec;
 
-/// Upper bound of the operands of an instruction: those of a sample operation, with a margin.
-const MAX_OPERANDS: usize = 24;
+/// Number of operands of most instructions: those of a sample operation, with a margin. Calls of
+/// shaders have more.
+const USUAL_OPERANDS: usize = 24;
 
 /// Builder of a shader's regions, with the flags that new instructions get.
 pub(crate) struct Builder {
@@ -110,13 +112,12 @@ impl Builder {
     }
 
     pub fn emit(&mut self, op: Op, args: &[Value], results: &[Ty]) -> Inst {
-        let mut types = [Ty::B1; MAX_OPERANDS];
-        types.iter_mut().zip(args).for_each(|(ty, &v)| *ty = self.shader.ty(v));
-        let fits = types.get(..args.len()).is_some_and(|types| op.fits(&self.shader, types, results));
+        let types: SmallVec<[Ty; USUAL_OPERANDS]> = args.iter().map(|&v| self.shader.ty(v)).collect();
+        let fits = op.fits(&self.shader, &types, results);
         self.expect(fits, "operand types do not fit");
         let inst = self.shader.inst(op, args, results, self.source);
         if !self.float.is_empty() || self.fast.is_some() || !self.modes.is_empty() {
-            let types = results.iter().chain(types.iter().take(args.len()));
+            let types = results.iter().chain(&types);
             let float = self.float | self.modes.of(types, self.fast);
             let float = if self.nearest { float.without(FloatFlags::ROUND_ZERO) } else { float };
             self.shader.set_float(inst, float);

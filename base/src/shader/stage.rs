@@ -227,7 +227,7 @@ stages! {
         5 0x20 Compute Workgroup None -> None
         modes [Any Workgroup] builtins [Invocation Workgroup]
     }
-    /// Ray generation. No pipeline has this stage and the following ones yet.
+    /// Ray generation.
     RayGeneration {
         5313 0x100 RayTracing Invocations Frame -> None
         modes [Any] builtins [Invocation]

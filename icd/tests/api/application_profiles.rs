@@ -195,7 +195,6 @@ const PROFILES: &[Profile] = &[
     },
 ];
 
-const RAYS: &str = "no ray tracing pipelines yet";
 const RATE: &str = "no fragment shading rate";
 const DOT: &str = "a dot product is multiplications and additions";
 const LATER: &str = "not written yet";
@@ -203,7 +202,6 @@ const LATER: &str = "not written yet";
 /// Items that the driver does not report, and the reasons. An item of a program's list that neither
 /// the driver nor this table has is an error, and so is a row that no program needs.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    ("VK_KHR_ray_tracing_pipeline", RAYS),
     ("VK_KHR_fragment_shading_rate", RATE),
     ("VK_EXT_physical_device_drm", "a CPU has no device node"),
     ("VK_EXT_image_compression_control", "images are not compressed"),

@@ -245,6 +245,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::pipeline_executable",
             "entry::pipeline_info",
             "entry::pipeline_state",
+            "entry::ray_tracing",
             "entry::recording",
             "entry::render_pass",
             "entry::resource",

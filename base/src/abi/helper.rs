@@ -110,7 +110,8 @@ helpers! {
     /// such lanes are used. The bytes there may be anything; all other helpers are given only
     /// queries that were initialized. Results of lanes without a bit are 0.
     RayQueryInitialize = ray_query_initialize(context: *const c_void, queries: *const u64, arguments: *const RayArguments, lanes: u32);
-    /// Copies the ray query of each lane in `lanes` from the one at the lane's address in `sources`.
+    /// Copies the ray query of each lane in `lanes` from the one at the lane's address in
+    /// `sources`.
     RayQueryCopy = ray_query_copy(context: *const c_void, queries: *const u64, sources: *const u64, lanes: u32);
     /// Proceeds with the ray query of each lane in `lanes`; a result is 1 if there is a candidate
     /// that the shader has to decide about, and 0 if the traversal is complete.

@@ -67,7 +67,6 @@ const NO_REPLAY: Support = Support::No("the words of a heap are those of one pro
 /// because these are two features with one name.
 const NO_EXT_REPLAY: Support = Support::No("addresses are replayed by VK_KHR_buffer_device_address");
 const NO_NV: Support = Support::No("an extension of one vendor's hardware");
-const NO_RAY_PIPELINES: Support = Support::No("no ray tracing pipelines yet");
 const NO_DUMP: Support = Support::No("what there is to say of a fault is in its reports");
 const NO_MASKED: Support = Support::No("no fault is recovered from");
 const ONE_DEVICE: Support = Support::No("a device group has one device");
@@ -438,7 +437,7 @@ features! {
     accelerationStructureHostCommands, YES;
     descriptorBindingAccelerationStructureUpdateAfterBind, YES;
     rayTracingMaintenance1, YES;
-    rayTracingPipelineTraceRaysIndirect2, NO_RAY_PIPELINES;
+    rayTracingPipelineTraceRaysIndirect2, YES;
 }
 
 include!("generated/features.rs");

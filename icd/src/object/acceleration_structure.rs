@@ -64,7 +64,7 @@ impl AccelerationStructure {
     }
 
     /// Returns the structure's bytes: none before its buffer is bound, and none after the buffer is
-    /// destroyed. Whoever accesses them looks up first whether they are live.
+    /// destroyed. Accesses require a lookup of live memory first.
     pub fn memory(&self) -> MemoryRange {
         match &self.place {
             Place::Buffer { buffer, offset, size } => buffer.exact(*offset, *size).unwrap_or(MemoryRange::NULL),

@@ -4,7 +4,7 @@
 //! References are device addresses and, in builds on the host, handles. Threads that trace rays
 //! look one up for each instance that a ray enters. A lookup therefore takes no lock and writes
 //! nothing: it reads a version, the slots of a hash table, and the version again, and starts anew
-//! if it has changed. Whoever creates or destroys a structure makes the version odd meanwhile.
+//! if it has changed. The version is odd while a structure is added or removed.
 //!
 //! The table has ranges and owns no memory. Each lookup asks the heap what is live, so that
 //! structures whose memory is freed are not found.

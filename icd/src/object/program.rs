@@ -101,8 +101,8 @@ impl NamedObject {
 /// Stages that fit together, with their code.
 pub struct LinkedStages {
     executable: ExecutableStages,
-    /// Code of the stages, in the order of [`base::shader::Stage`]; that of ray tracing in the order
-    /// of the shaders' numbers.
+    /// Code of the stages, in the order of [`base::shader::Stage`]; that of ray tracing in the
+    /// order of the shaders' numbers.
     code: Vec<Arc<TieredCode>>,
     /// True if there is code of all stages, which stays so.
     ready: AtomicBool,

@@ -43,7 +43,7 @@ struct Pipeline {
     handles: Vec<[u8; 32]>,
 }
 
-/// What a geometry consists of, in cells of the plane z = 0 and those behind it.
+/// Primitives of a geometry, in cells of the plane z = 0 and those behind it.
 #[derive(Clone, Copy)]
 enum Primitives {
     /// Triangles that cover cells of the first row, one behind the other in each.
@@ -533,7 +533,7 @@ fn endless_nesting_loses_the_device() {
     }
 }
 
-/// What is no record of a group of the pipeline runs nothing.
+/// Records that are not those of a group of the pipeline run nothing.
 #[test]
 fn other_records_run_nothing() {
     let mut d = Device::new();

@@ -63,7 +63,7 @@ pub enum RayQueryOp {
     Terminate,
     /// () -> the components of the getter.
     Get {
-        /// What is read.
+        /// The value that is read.
         getter: RayGetter,
         /// True for the committed intersection, false for the candidate.
         committed: bool,

@@ -144,6 +144,8 @@ commands! {
         vkCmdSetRasterizerDiscardEnableEXT vkCmdSetDepthBiasEnableEXT vkCmdSetLogicOpEXT
         vkCmdSetPrimitiveRestartEnableEXT;
     [Ext(E::VK_EXT_color_write_enable)]: vkCmdSetColorWriteEnableEXT;
+    [Ext(E::VK_KHR_ray_tracing_maintenance1), Ext(E::VK_KHR_ray_tracing_pipeline)]:
+        vkCmdTraceRaysIndirect2KHR;
     [Ext(E::VK_EXT_multi_draw)]: vkCmdDrawMultiEXT vkCmdDrawMultiIndexedEXT;
     [Ext(E::VK_EXT_pageable_device_local_memory)]: vkSetDeviceMemoryPriorityEXT;
     [Ext(E::VK_KHR_maintenance4)]: vkGetDeviceBufferMemoryRequirementsKHR

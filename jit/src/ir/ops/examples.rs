@@ -38,7 +38,8 @@ const TEXELS: [TexelKind; 5] =
 const QUERIES: u32 = 2 * SCALARS.len() as u32;
 
 /// Returns a shader without instructions. It has variables and arrays of all types, [`QUERIES`],
-/// inputs and outputs, and workgroups of 64 invocations with shared memory if its stage has workgroups.
+/// inputs and outputs, and workgroups of 64 invocations with shared memory if its stage has
+/// workgroups.
 pub(crate) fn template(stage: Stage) -> Shader {
     let mut shader = Shader::new(stage, "example");
     for len in [1, 4] {

@@ -158,8 +158,20 @@ fn requirements(size: u64, alignment: u64, sparse: bool) -> vk::MemoryRequiremen
     let (alignment, types) = if sparse { (SPARSE_BLOCK, 1 << SPARSE_MEMORY_TYPE) } else { (alignment, MEMORY_TYPES) };
     vk::MemoryRequirements { size: size.next_multiple_of(alignment), alignment, memory_type_bits: types }
 }
+/// Creates a buffer, whose usage may have 64 bits.
+///
+/// # Safety
+/// `info` is valid with its chain.
+unsafe fn new_buffer(info: &vk::BufferCreateInfo<'_>, opaque: u64) -> Buffer {
+    let mut info = *info;
+    // SAFETY: the chain is valid, as the `# Safety` section demands.
+    if let Some(long) = unsafe { find::<vk::BufferUsageFlags2CreateInfoKHR<'_>>(info.p_next) } {
+        info.usage = vk::BufferUsageFlags::from_raw(long.usage.as_raw() as u32);
+    }
+    Buffer::new(&info, opaque)
+}
 fn buffer_requirements(buffer: &Buffer) -> vk::MemoryRequirements {
-    requirements(buffer.size, 64, buffer.is_sparse)
+    requirements(buffer.size, buffer.alignment, buffer.is_sparse)
 }
 /// Returns the requirements of an image, or of one plane if the image is disjoint and `plane` names
 /// one.
@@ -387,7 +399,7 @@ shims! {
         }
         let opaque = find::<vk::BufferOpaqueCaptureAddressCreateInfo<'_>>(info.p_next).map(|i| i.opaque_capture_address);
         let opaque = opaque.filter(|&address| address != 0).or_else(|| captured_data(info.p_next)).unwrap_or(0);
-        let object = Buffer::new(info, opaque);
+        let object = new_buffer(info, opaque);
         if object.is_sparse {
             object.reserve_addresses(&device.heap)?;
         }
@@ -412,7 +424,7 @@ shims! {
         let create = &*(*info).p_create_info;
         // Refused handle types are reported here already.
         let _ = exported_types(dispatchable::<Device>(device), "vkGetDeviceBufferMemoryRequirements", create.p_next);
-        fill_requirements2(out, buffer_requirements(&Buffer::new(create, 0)));
+        fill_requirements2(out, buffer_requirements(&new_buffer(create, 0)));
     }
 
     fn bind_buffer_memory(_device: vk::Device, buffer: vk::Buffer, memory: vk::DeviceMemory, offset: u64) -> VkResult {

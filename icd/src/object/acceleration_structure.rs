@@ -1,14 +1,11 @@
 //! Acceleration structures: ranges of buffers or of addresses, whose bytes the crate `rays` builds
 //! and traverses.
 
-use super::buffer::Buffer;
+use super::buffer::{Buffer, STRUCTURE_ALIGNMENT};
 use ash::vk;
 use base::mem::MemoryRange;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
-/// Alignment of a structure's offset in its buffer.
-const OFFSET_ALIGNMENT: u64 = 256;
 
 /// Place of a structure's bytes.
 enum Place {
@@ -36,7 +33,7 @@ impl AccelerationStructure {
     /// VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS if it has another address.
     pub fn new(buffer: Arc<Buffer>, offset: u64, size: u64, replayed: u64) -> Result<Self, vk::Result> {
         let inside = offset.checked_add(size).is_some_and(|end| end <= buffer.size);
-        if !inside || !offset.is_multiple_of(OFFSET_ALIGNMENT) {
+        if !inside || !offset.is_multiple_of(STRUCTURE_ALIGNMENT) {
             return Err(vk::Result::ERROR_UNKNOWN);
         }
         AccelerationStructure::at(Place::Buffer { buffer, offset, size }, replayed)
@@ -48,7 +45,7 @@ impl AccelerationStructure {
     /// VK_ERROR_UNKNOWN if the address is not aligned or the range ends behind the last address,
     /// VK_ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS if it has another address than the replayed one.
     pub fn at_address(address: u64, size: u64, replayed: u64) -> Result<Self, vk::Result> {
-        if address == 0 || address.checked_add(size).is_none() || !address.is_multiple_of(OFFSET_ALIGNMENT) {
+        if address == 0 || address.checked_add(size).is_none() || !address.is_multiple_of(STRUCTURE_ALIGNMENT) {
             return Err(vk::Result::ERROR_UNKNOWN);
         }
         AccelerationStructure::at(Place::Addresses(MemoryRange { address: address as *mut u8, size }), replayed)

@@ -12,12 +12,19 @@ use std::sync::{Arc, OnceLock};
 /// Upper bound of the size of a buffer in bytes, exclusive.
 pub const MAX_BUFFER_SIZE: u64 = 1 << 47;
 
+/// Alignment of the memory of buffers.
+pub const MEMORY_ALIGNMENT: u64 = 64;
+/// Alignment of the offset of an acceleration structure in its buffer, and of its address.
+pub const STRUCTURE_ALIGNMENT: u64 = 256;
+
 /// Object behind a `VkBuffer`. Its device address is the host address of its first byte.
 pub struct Buffer {
     /// Size in bytes.
     pub size: u64,
     /// True if the buffer was created with VK_BUFFER_CREATE_SPARSE_BINDING_BIT.
     pub is_sparse: bool,
+    /// Alignment of the buffer's memory, unless the buffer is sparse.
+    pub alignment: u64,
     /// Addresses that the create info requests.
     addresses: AddressRequest,
     binding: OnceLock<Binding>,
@@ -31,7 +38,9 @@ impl Buffer {
         let again = Flags::DEVICE_ADDRESS_CAPTURE_REPLAY | Flags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT;
         let again = info.flags.intersects(again);
         let addresses = AddressRequest::from_capture(again, opaque);
-        Buffer { size: info.size, is_sparse, addresses, binding: OnceLock::new() }
+        let has_structures = info.usage.contains(vk::BufferUsageFlags::ACCELERATION_STRUCTURE_STORAGE_KHR);
+        let alignment = if has_structures { STRUCTURE_ALIGNMENT } else { MEMORY_ALIGNMENT };
+        Buffer { size: info.size, is_sparse, alignment, addresses, binding: OnceLock::new() }
     }
 
     /// Gives a sparse buffer its addresses, once. Fails as [`Heap::sparse`] does.

@@ -7,6 +7,7 @@
 
 use crate::caps::build_id::build_id;
 use crate::device::Device;
+use crate::device::idle_builders::IdleBuilders;
 use crate::fallible;
 use crate::object::acceleration_structure::AccelerationStructure;
 use crate::object::buffer::MAX_BUFFER_SIZE;
@@ -14,12 +15,14 @@ use crate::shader_compiler::ray_query::AccessibleStructures;
 use ash::vk;
 use base::format::Format;
 use base::mem::{DeviceMemory, MemoryRange};
+use execution::work_sharing::{HelperPolicy, Items};
 use rays::{
     Aabbs, AddressSpace, BuildError, BuildInput, Builder, Contents, Geometry, GeometryData, HelperThreads, IndexType,
     Instances, Quality, Triangles, Version,
 };
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
 /// Number of primitives from which on all threads build a structure.
 const MIN_PARALLEL_PRIMITIVES: u32 = 1024;
@@ -141,6 +144,17 @@ pub struct StructureBuild {
     pub geometries: Vec<BuildGeometry>,
     /// Ranges of the geometries.
     pub ranges: BuildRanges,
+}
+
+impl StructureBuild {
+    /// Returns true if all threads build the structure, and false if one does.
+    fn is_large(&self) -> bool {
+        let primitives: u64 = match &self.ranges {
+            BuildRanges::Direct(ranges) => ranges.iter().map(|range| u64::from(range.primitives)).sum(),
+            BuildRanges::Indirect { max_primitives, .. } => max_primitives.iter().map(|&max| u64::from(max)).sum(),
+        };
+        primitives >= MIN_PARALLEL_PRIMITIVES.into()
+    }
 }
 
 /// Place of the addresses of an operation.
@@ -336,11 +350,43 @@ impl<'a> StructureAccess<'a> {
         Ok(ranges)
     }
 
-    /// Builds or updates a structure.
+    /// Builds or updates the structures of a command, which do not depend on each other: large ones
+    /// one after the other, and small ones side by side. Returns the errors in the order of the
+    /// builds. None begins after the device is lost.
     ///
     /// # Errors
-    /// The reasons are those of [`StructureError`].
-    pub fn build(&self, builder: &mut Builder, build: &StructureBuild) -> Outcome<()> {
+    /// There is no memory for errors.
+    pub fn build_all(
+        &self,
+        idle: &IdleBuilders,
+        builds: &[StructureBuild],
+    ) -> Outcome<impl Iterator<Item = StructureError> + use<>> {
+        let errors = fallible::collect(builds.iter().map(|_| OnceLock::new()));
+        let errors: Vec<OnceLock<StructureError>> = errors.map_err(|_| BuildError::OutOfMemory)?;
+        let build = |i: usize| {
+            if self.device.abort.load(Ordering::Relaxed) != 0 {
+                return;
+            }
+            let mut builder = idle.take();
+            if let Err(error) = self.build(&mut builder, &builds[i]) {
+                let _ = errors[i].set(error);
+            }
+            idle.keep(builder);
+        };
+        let numbers = |large: bool| (0..builds.len()).filter(move |&i| builds[i].is_large() == large);
+        numbers(true).for_each(build);
+        let pool = self.device.engine.pool();
+        if pool.threads() == 1 || numbers(false).nth(1).is_none() {
+            numbers(false).for_each(build);
+        } else {
+            let part = |items: Items<'_>| items.map(|i| i as usize).filter(|&i| !builds[i].is_large()).for_each(build);
+            pool.work_sharing().for_each(builds.len() as u64, HelperPolicy::AfterWakeLatency, &part);
+        }
+        Ok(errors.into_iter().filter_map(OnceLock::into_inner))
+    }
+
+    /// Builds or updates a structure.
+    fn build(&self, builder: &mut Builder, build: &StructureBuild) -> Outcome<()> {
         let target = self.structure(&build.target)?;
         let ranges = self.ranges(build)?;
         let mut geometries = Vec::new();

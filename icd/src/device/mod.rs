@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod fault;
+pub mod idle_builders;
 pub mod instance;
 pub mod queue;
 mod watchdog;

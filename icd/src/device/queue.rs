@@ -16,6 +16,7 @@ mod tests;
 
 use super::Device;
 use super::fault::Cause;
+use super::idle_builders::IdleBuilders;
 use super::watchdog::WatchedQueue;
 use crate::fallible;
 use crate::object::execution::Released;
@@ -81,8 +82,8 @@ pub struct Queue {
     spin: AdaptiveSpin,
     /// Work that the worker currently executes, for the watchdog.
     pub watched: WatchedQueue,
-    /// Builder of acceleration structures.
-    pub builder: Mutex<rays::Builder>,
+    /// Builders of acceleration structures.
+    pub builders: IdleBuilders,
     /// State that a command buffer leaves to the next one, whose type only their executor knows.
     pub inherited: Mutex<Option<Box<dyn Any + Send>>>,
 }
@@ -108,7 +109,7 @@ impl Queue {
             stopping: AtomicBool::new(false),
             spin: AdaptiveSpin::default(),
             watched: WatchedQueue::new(number),
-            builder: Mutex::default(),
+            builders: IdleBuilders::default(),
             inherited: Mutex::default(),
         }
     }

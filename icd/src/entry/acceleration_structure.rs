@@ -17,6 +17,7 @@ use crate::command::structures::{
 };
 use crate::command::{Command, WriteAccelerationStructuresProperties};
 use crate::device::Device;
+use crate::device::idle_builders::IdleBuilders;
 use crate::fallible;
 use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle::{self, dispatchable, get, share};
@@ -29,7 +30,7 @@ use crate::object::image::format_of;
 use crate::object::query::QueryPool;
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
-use rays::{Builder, Contents, IndexType, build_sizes};
+use rays::{Contents, IndexType, build_sizes};
 use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
@@ -417,8 +418,7 @@ shims! {
     ) -> VkResult {
         let builds = builds(count, infos, ranges)?;
         on_host((dispatchable::<Device>(device), "vkBuildAccelerationStructuresKHR"), deferred, |access| {
-            let mut builder = Builder::default();
-            builds.iter().try_for_each(|build| access.build(&mut builder, build))
+            access.build_all(&IdleBuilders::default(), &builds)?.next().map_or(Ok(()), Err)
         })
     }
 

@@ -362,6 +362,47 @@ fn builds_and_updates_are_the_same_on_queues_and_on_the_host() {
 }
 
 #[test]
+fn structures_of_one_command_are_those_of_many() {
+    let d = Device::new();
+    let counts: Vec<u32> = (0..60).map(|i| if i % 20 == 7 { TRIANGLES } else { 1 + 13 * i }).collect();
+    let input = d.buffer_of(&vertices(TRIANGLES, 0.0));
+    for place in PLACES {
+        let geometries: Vec<_> = counts.iter().map(|&n| triangles(address_at(place, &d, &input), n)).collect();
+        let make =
+            |geometry: &Geometry, n: u32| d.structure(BOTTOM, d.sizes(BOTTOM, geometry, n).acceleration_structure_size);
+        let structures: Vec<_> = geometries.iter().zip(&counts).map(|(geometry, &n)| make(geometry, n)).collect();
+        let infos: Vec<_> = geometries
+            .iter()
+            .zip(&structures)
+            .map(|(geometry, structure)| {
+                vk::AccelerationStructureBuildGeometryInfoKHR::default()
+                    .ty(BOTTOM)
+                    .flags(UPDATABLE)
+                    .geometries(std::slice::from_ref(geometry))
+                    .dst_acceleration_structure(structure.structure)
+            })
+            .collect();
+        let ranges: Vec<Range> = counts.iter().map(|&n| count(n)).collect();
+        let ranges: Vec<&[Range]> = ranges.iter().map(std::slice::from_ref).collect();
+        // SAFETY: valid usage, apart from the missing scratch memory, which is not used.
+        unsafe {
+            match place {
+                Place::Queue => d.c.run(|b| d.f.cmd_build_acceleration_structures(b, &infos, &ranges)),
+                Place::Host => d.f.build_acceleration_structures(vk::DeferredOperationKHR::null(), &infos, &ranges),
+            }
+        }
+        .expect("built");
+        for (i, structure) in structures.into_iter().enumerate() {
+            let alone = d.built(place, BOTTOM, &geometries[i], count(counts[i]));
+            assert!(alone.bytes() == structure.bytes(), "{place:?} {i}");
+            d.free(alone);
+            d.free(structure);
+        }
+    }
+    d.c.free(input);
+}
+
+#[test]
 fn indirect_builds_read_counts_up_to_the_largest_one() {
     let d = Device::new();
     let input = d.buffer_of(&vertices(64, 0.0));
@@ -680,6 +721,30 @@ fn structures_at_addresses_are_built_and_traced() {
     d.free(nowhere);
     d.c.free(input);
     tracer.free(&d);
+}
+
+#[test]
+fn buffers_of_structures_have_aligned_addresses() {
+    let d = Device::new();
+    let storage = vk::BufferUsageFlags::ACCELERATION_STRUCTURE_STORAGE_KHR;
+    let long = vk::BufferUsageFlags2KHR::ACCELERATION_STRUCTURE_STORAGE;
+    let mut chained = vk::BufferUsageFlags2CreateInfoKHR::default().usage(long);
+    let plain = vk::BufferCreateInfo::default().size(100).usage(vk::BufferUsageFlags::STORAGE_BUFFER);
+    let alignments = [plain, plain.usage(storage), plain.push_next(&mut chained)].map(|info| {
+        let query = vk::DeviceBufferMemoryRequirements::default().create_info(&info);
+        let mut of_info = vk::MemoryRequirements2::default();
+        // SAFETY: valid usage.
+        let of_buffer = unsafe {
+            let buffer = d.c.device.create_buffer(&info, None).expect("buffer");
+            let requirements = d.c.device.get_buffer_memory_requirements(buffer);
+            d.c.device.destroy_buffer(buffer, None);
+            d.c.device.get_device_buffer_memory_requirements(&query, &mut of_info);
+            requirements
+        };
+        assert_eq!(of_info.memory_requirements.alignment, of_buffer.alignment);
+        of_buffer.alignment
+    });
+    assert_eq!(alignments, [64, 256, 256]);
 }
 
 #[test]

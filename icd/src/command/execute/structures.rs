@@ -9,9 +9,6 @@ use rays::BuildError;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Number of bytes that a queue's builder keeps between commands.
-const KEPT_BUILDER_BYTES: usize = 64 << 20;
-
 impl Executor<'_> {
     fn structure_access(&self) -> StructureAccess<'_> {
         // SAFETY: a submission executes this command.
@@ -29,15 +26,11 @@ impl Executor<'_> {
     }
 
     pub(super) fn build_acceleration_structures(&mut self, builds: &[StructureBuild]) {
-        let mut builder = self.queue.builder.lock();
-        for build in builds {
-            if self.device.abort.load(Ordering::Relaxed) != 0 {
-                return;
-            }
-            let built = self.structure_access().build(&mut builder, build);
-            self.report_structure("vkCmdBuildAccelerationStructuresKHR", built);
+        const COMMAND: &str = "vkCmdBuildAccelerationStructuresKHR";
+        match self.structure_access().build_all(&self.queue.builders, builds) {
+            Ok(errors) => errors.for_each(|error| self.report_structure(COMMAND, Err(error))),
+            Err(error) => self.report_structure(COMMAND, Err(error)),
         }
-        builder.trim(KEPT_BUILDER_BYTES);
     }
 
     pub(super) fn copy_acceleration_structure(

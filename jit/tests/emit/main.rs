@@ -10,6 +10,7 @@ mod global;
 mod graphics;
 mod memory;
 mod random;
+mod ray_queries;
 mod safety;
 mod subgroups;
 mod suspension;

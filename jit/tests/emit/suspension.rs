@@ -3,7 +3,8 @@
 //! lanes and any tier.
 
 use crate::emit_common::*;
-use base::abi::{BatchHeader, InvocationBatch};
+use crate::ray_queries::Queries;
+use base::abi::{BatchHeader, InvocationBatch, RayGetter};
 use base::limits::{MAX_FRAME_WORDS, MAX_SUSPENSION_POINTS};
 use base::shader::{CompiledStage, FrameInfo, InvocationEnd, Stage, SuspendReason, TraceRayOperand};
 use jit::error::ErrorKind;
@@ -317,6 +318,55 @@ fn cheap_values_and_descriptors_are_not_kept() {
         data[0].wrapping_add(100 + 7 + 80)
     });
     assert_eq!(as_words(&scheduler.env.buffer(1)), want.collect::<Vec<u32>>());
+}
+
+/// Ray queries in frames keep their state while invocations wait and are regrouped, and share no
+/// bytes with those of other invocations.
+#[test]
+fn queries_live_across_calls() {
+    let n = 70;
+    let s = shader(|b, id| {
+        let (two, five) = (b.i32(2), b.i32(5));
+        let queries = Queries::new(b, 2);
+        let index = b.binary(Binary::URem, id, two);
+        queries.initialize(b, index, id);
+        let number = b.binary(Binary::URem, id, five);
+        let zero = b.i32(0);
+        let sums = b.loop_(&[number, zero], &[Ty::I32], |b, label, p| {
+            let done = b.cmp(Cmp::IEq, p[0], zero);
+            b.if_(done, &[], |_| Term::Break(label, vec![p[1]]), |_| Term::Yield(vec![]));
+            let more = queries.op(b, RayQueryOp::Proceed, index, &[])[0];
+            let got = call(b, zero, more);
+            let sum = b.binary(Binary::IAdd, p[1], got);
+            let minus = b.i32(-1);
+            let next = b.binary(Binary::IAdd, p[0], minus);
+            Term::Yield(vec![next, sum])
+        });
+        let flags = queries.get(b, RayGetter::RayFlags, false, index)[0];
+        let more = queries.op(b, RayQueryOp::Proceed, index, &[])[0];
+        let all = b.binary(Binary::IAdd, sums[0], flags);
+        let all = b.binary(Binary::IAdd, all, more);
+        put(b, 1, id, all);
+    });
+    let stages = compile_all(&s, 3);
+    let frame = stages[0].info.frame.as_ref().expect("a frame");
+    assert_eq!(frame.words - frame.queries, 2 * RAY_QUERY_WORDS + RAY_QUERY_PADDING);
+    let want: Vec<u32> = (0..n as u32)
+        .map(|id| {
+            let candidates = id & 7;
+            let sum = (0..id % 5).fold(0u32, |sum, i| {
+                let mut data = [u32::from(i < candidates)];
+                call_shader(0, &mut data);
+                sum.wrapping_add(data[0])
+            });
+            sum.wrapping_add(id).wrapping_add(u32::from(id % 5 < candidates))
+        })
+        .collect();
+    for (seed, stages) in (0..).zip(stages.chunks(1).chain([&stages[..]])) {
+        let mut scheduler = Scheduler::new(stages, n, &[vec![], vec![0; 4 * n]], seed);
+        scheduler.run();
+        assert_eq!(as_words(&scheduler.env.buffer(1)), want, "{seed}");
+    }
 }
 
 /// Without points all invocations end in their only call, and need no frame but for their inputs.

@@ -101,6 +101,7 @@ fn layout() -> PipelineLayoutInfo {
     let mut sets: Vec<Vec<_>> = kinds.into_iter().map(set).collect();
     // The last kind has two sets.
     sets.push(set(K::InputAttachment));
+    sets.push(set(K::AccelerationStructure));
     PipelineLayoutInfo { sets, heap: None }
 }
 

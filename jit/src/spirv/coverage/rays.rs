@@ -1,6 +1,7 @@
 //! Modules for the stages of ray tracing.
 
-use super::asm::{Asm, BOOL, F32, Scalar, Ty, U32};
+use super::super::opcodes::op;
+use super::asm::{Asm, BOOL, COMPUTE, F32, FRAGMENT, Scalar, Ty, U32};
 use super::special::Special;
 
 const RAY_GENERATION: u32 = 5313;
@@ -23,6 +24,10 @@ pub const CASES: &[Special] = &[
     ("ends of any-hit shaders", ANY_HIT, any_hit_ends),
     ("reported intersections", INTERSECTION, reported),
     ("built-ins of rays", CLOSEST_HIT, hit_builtins),
+    ("ray queries", COMPUTE, queries),
+    ("ray queries of fragments", FRAGMENT, queries),
+    ("ray queries of hits", CLOSEST_HIT, queries),
+    ("arrays of ray queries", COMPUTE, query_arrays),
 ];
 
 fn ray_tracing(a: &mut Asm) {
@@ -163,4 +168,103 @@ fn hit_builtins(a: &mut Asm) {
         let value = a.r(61, vector, &[place]);
         a.keep(F3, value);
     }
+}
+
+/// Set of the acceleration structures in the layout.
+const STRUCTURES: u32 = 9;
+
+/// Returns the type of ray queries.
+fn query_type(a: &mut Asm) -> u32 {
+    a.capabilities.extend([4472, 4478]);
+    a.extensions.insert("SPV_KHR_ray_query");
+    a.global(op::OpTypeRayQueryKHR, false, &[])
+}
+
+/// Adds an initialization of a query with an acceleration structure.
+fn initialize(a: &mut Asm, query: u32, structure: u32) {
+    let words = [0x100, 0xff].map(|word| a.u(word));
+    let (origin, direction, start, end) = (a.value(F3), a.value(F3), a.value(F32), a.value(F32));
+    a.i(op::OpRayQueryInitializeKHR, &[query, structure, words[0], words[1], origin, start, direction, end]);
+}
+
+/// Adds all operations on a query.
+fn queries(a: &mut Asm) {
+    let ty = query_type(a);
+    a.capabilities.insert(5391);
+    a.extensions.insert("SPV_KHR_ray_tracing_position_fetch");
+    let (query, structure) = (a.variable(6, ty, &[]), a.global(op::OpTypeAccelerationStructureKHR, false, &[]));
+    let variable = a.bound(0, structure, STRUCTURES);
+    let loaded = a.r(op::OpLoad, structure, &[variable]);
+    initialize(a, query, loaded);
+    let bool_ty = a.ty(BOOL);
+    let more = a.r(op::OpRayQueryProceedKHR, bool_ty, &[query]);
+    a.keep(BOOL, more);
+    let t = a.value(F32);
+    a.i(op::OpRayQueryGenerateIntersectionKHR, &[query, t]);
+    a.i(op::OpRayQueryConfirmIntersectionKHR, &[query]);
+    let getters = [
+        (op::OpRayQueryGetIntersectionTypeKHR, U32),
+        (op::OpRayQueryGetIntersectionTKHR, F32),
+        (op::OpRayQueryGetIntersectionInstanceCustomIndexKHR, U32),
+        (op::OpRayQueryGetIntersectionInstanceIdKHR, U32),
+        (op::OpRayQueryGetIntersectionInstanceShaderBindingTableRecordOffsetKHR, U32),
+        (op::OpRayQueryGetIntersectionGeometryIndexKHR, U32),
+        (op::OpRayQueryGetIntersectionPrimitiveIndexKHR, U32),
+        (op::OpRayQueryGetIntersectionBarycentricsKHR, F2),
+        (op::OpRayQueryGetIntersectionFrontFaceKHR, BOOL),
+        (op::OpRayQueryGetIntersectionObjectRayDirectionKHR, F3),
+        (op::OpRayQueryGetIntersectionObjectRayOriginKHR, F3),
+    ];
+    for (opcode, ty) in getters {
+        for which in [0, 1] {
+            let (result, which) = (a.ty(ty), a.u(which));
+            let value = a.r(opcode, result, &[query, which]);
+            a.keep(ty, value);
+        }
+    }
+    let of_ray = [
+        (op::OpRayQueryGetRayTMinKHR, F32),
+        (op::OpRayQueryGetRayFlagsKHR, U32),
+        (op::OpRayQueryGetIntersectionCandidateAABBOpaqueKHR, BOOL),
+        (op::OpRayQueryGetWorldRayDirectionKHR, F3),
+        (op::OpRayQueryGetWorldRayOriginKHR, F3),
+    ];
+    for (opcode, ty) in of_ray {
+        let result = a.ty(ty);
+        let value = a.r(opcode, result, &[query]);
+        a.keep(ty, value);
+    }
+    let (vector, three, one) = (a.ty(F3), a.u(3), a.u(1));
+    let matrix = a.global(24, false, &[vector, 4]);
+    let vertices = a.global(28, false, &[vector, three]);
+    let composites = [
+        (op::OpRayQueryGetIntersectionObjectToWorldKHR, matrix),
+        (op::OpRayQueryGetIntersectionWorldToObjectKHR, matrix),
+        (op::OpRayQueryGetIntersectionTriangleVertexPositionsKHR, vertices),
+    ];
+    for (opcode, ty) in composites {
+        let value = a.r(opcode, ty, &[query, one]);
+        let value = a.r(op::OpCompositeExtract, vector, &[value, 2]);
+        a.keep(F3, value);
+    }
+    a.i(op::OpRayQueryTerminateKHR, &[query]);
+}
+
+/// Indexes arrays of queries and of structures with any numbers.
+fn query_arrays(a: &mut Asm) {
+    let ty = query_type(a);
+    let (three, four) = (a.u(3), a.u(4));
+    let array = a.global(28, false, &[ty, three]);
+    let structure = a.global(op::OpTypeAccelerationStructureKHR, false, &[]);
+    let structures = a.global(28, false, &[structure, four]);
+    let (queries, variable) = (a.variable(6, array, &[]), a.bound(0, structures, STRUCTURES));
+    let (index, pointer) = (a.value(U32), a.pointer(6, ty));
+    let query = a.r(op::OpAccessChain, pointer, &[queries, index]);
+    let (index, pointer) = (a.value(U32), a.pointer(0, structure));
+    let place = a.r(op::OpAccessChain, pointer, &[variable, index]);
+    let loaded = a.r(op::OpLoad, structure, &[place]);
+    initialize(a, query, loaded);
+    let bool_ty = a.ty(BOOL);
+    let more = a.r(op::OpRayQueryProceedKHR, bool_ty, &[query]);
+    a.keep(BOOL, more);
 }

@@ -18,7 +18,7 @@ pub enum Unit {
     Pixel,
     /// Texture samples.
     Sample,
-    /// Triangles that are drawn.
+    /// Triangles that are drawn, or of which an acceleration structure is made.
     Triangle,
     /// Vertices that are shaded.
     Vertex,
@@ -32,10 +32,12 @@ pub enum Unit {
     Element,
     /// Pipelines that are created.
     Pipeline,
+    /// Rays that are traced.
+    Ray,
 }
 
 impl Unit {
-    const ALL: [Unit; 12] = [
+    const ALL: [Unit; 13] = [
         Unit::Flop,
         Unit::Byte,
         Unit::Filled,
@@ -48,6 +50,7 @@ impl Unit {
         Unit::Command,
         Unit::Element,
         Unit::Pipeline,
+        Unit::Ray,
     ];
 
     /// Returns the name in JSON.
@@ -74,6 +77,7 @@ impl Unit {
             Unit::Command => "cmd/s",
             Unit::Element => "elem/s",
             Unit::Pipeline => "pipe/s",
+            Unit::Ray => "rays/s",
         }
     }
 }

@@ -32,6 +32,7 @@ mod compute;
 mod corpus;
 mod create;
 mod programs;
+mod rays;
 mod start;
 
 pub use engine::run;
@@ -43,7 +44,7 @@ pub use workload::{Family, Fresh, FreshError, Make, Spec, Workload};
 /// Returns all workloads of all families that need no folder.
 pub fn specs() -> Vec<Spec> {
     let [graphics, transfer, programs] = [graphics::SPECS, transfer::SPECS, programs::SPECS].map(<[_]>::concat);
-    [create::SPECS, compute::SPECS, &graphics, &transfer, start::SPECS, &programs].concat()
+    [create::SPECS, compute::SPECS, &graphics, &transfer, start::SPECS, &programs, rays::SPECS].concat()
 }
 
 #[cfg(test)]

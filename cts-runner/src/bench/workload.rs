@@ -31,11 +31,13 @@ pub enum Family {
     Programs,
     /// First use of the modules of a folder.
     Corpus,
+    /// Ray tracing, and builds of acceleration structures.
+    Rays,
 }
 
 impl Family {
     /// All families, in the order in which they run and are shown.
-    pub const ALL: [Family; 7] = [
+    pub const ALL: [Family; 8] = [
         Family::Create,
         Family::Compute,
         Family::Graphics,
@@ -43,6 +45,7 @@ impl Family {
         Family::Start,
         Family::Programs,
         Family::Corpus,
+        Family::Rays,
     ];
 
     /// Returns the first part of the names of the family's workloads.
@@ -55,6 +58,7 @@ impl Family {
             Family::Start => "start",
             Family::Programs => "programs",
             Family::Corpus => "corpus",
+            Family::Rays => "rays",
         }
     }
 }

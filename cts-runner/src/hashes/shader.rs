@@ -64,7 +64,10 @@ fn read(name: &str) -> Result<Vec<u8>> {
 /// Returns an error if the folder cannot be read.
 pub fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = std::fs::read_dir(folder).map_err(|e| Error::Io(folder.into(), e))?;
-    const STAGES: [&str; 8] = ["comp", "vert", "tesc", "tese", "geom", "task", "mesh", "frag"];
+    const STAGES: [&str; 14] = [
+        "comp", "vert", "tesc", "tese", "geom", "task", "mesh", "frag", "rgen", "rint", "rahit", "rchit", "rmiss",
+        "rcall",
+    ];
     let is_source = |p: &PathBuf| p.extension().is_some_and(|e| STAGES.iter().any(|s| e == *s));
     Ok(entries.flatten().map(|e| e.path()).filter(is_source).collect())
 }

@@ -5,7 +5,7 @@ use super::core::Core;
 use super::error::{Context, Error, Result};
 use super::generated_api;
 use super::optional::Optional;
-use ash::{ext, vk};
+use ash::{ext, khr, vk};
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -74,6 +74,8 @@ pub(crate) enum Owned {
     Shader(vk::ShaderEXT),
     ExecutionSet(u64),
     CommandsLayout(u64),
+    Structure(vk::AccelerationStructureKHR),
+    QueryPool(vk::QueryPool),
 }
 
 /// One device of one driver, one queue for graphics and compute, and all objects made on them.
@@ -102,6 +104,8 @@ pub struct Gpu {
     pub(super) objects: Option<ext::shader_object::Device>,
     /// Commands of `VK_EXT_device_generated_commands`, if it is enabled.
     pub(super) generated: Option<generated_api::Functions>,
+    /// Commands of `VK_KHR_acceleration_structure`, if it is enabled.
+    pub(super) structures: Option<khr::acceleration_structure::Device>,
     owned: RefCell<Vec<Owned>>,
     messenger: Option<Messenger>,
 }
@@ -170,6 +174,8 @@ impl Gpu {
         let objects = programs.shader_object.then(|| ext::shader_object::Device::new(&instance, &device));
         let generated = programs.generated_commands.then(|| generated_api::Functions::load(&instance, &device));
         let generated = generated.transpose()?;
+        let rays = if core.is_some() { Default::default() } else { optional.rays };
+        let structures = rays.structures.then(|| khr::acceleration_structure::Device::new(&instance, &device));
         let owned = RefCell::default();
         Ok(Self {
             instance,
@@ -185,6 +191,7 @@ impl Gpu {
             pool,
             objects,
             generated,
+            structures,
             owned,
             messenger,
         })
@@ -258,6 +265,10 @@ impl Gpu {
                 Owned::CommandsLayout(h) => {
                     self.generated.iter().for_each(|functions| functions.destroy_layout(d.handle(), h));
                 }
+                Owned::Structure(h) => {
+                    self.structures.iter().for_each(|functions| functions.destroy_acceleration_structure(h, None));
+                }
+                Owned::QueryPool(h) => d.destroy_query_pool(h, None),
             }
         }
     }

@@ -162,9 +162,14 @@ impl Gpu {
     pub fn addressed_buffer(&self, size: u64, usage: vk::BufferUsageFlags2KHR) -> Result<vk::Buffer> {
         let usage = usage | vk::BufferUsageFlags2KHR::SHADER_DEVICE_ADDRESS;
         let mut usage = vk::BufferUsageFlags2CreateInfoKHR::default().usage(usage);
-        let info = vk::BufferCreateInfo::default().size(size).push_next(&mut usage);
+        self.unmapped_buffer(&vk::BufferCreateInfo::default().size(size).push_next(&mut usage))
+    }
+
+    /// Makes a buffer in device memory whose address can be used. The device must have the feature
+    /// `bufferDeviceAddress`.
+    pub(super) fn unmapped_buffer(&self, info: &vk::BufferCreateInfo<'_>) -> Result<vk::Buffer> {
         // SAFETY: `info` is valid.
-        let buffer = unsafe { self.device.create_buffer(&info, None) }.context("vkCreateBuffer")?;
+        let buffer = unsafe { self.device.create_buffer(info, None) }.context("vkCreateBuffer")?;
         self.own(Owned::Buffer(buffer));
         // SAFETY: `buffer` is alive.
         let needs = unsafe { self.device.get_buffer_memory_requirements(buffer) };

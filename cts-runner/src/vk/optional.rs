@@ -1,7 +1,8 @@
 //! Features beyond Vulkan 1.0 that a workload may use: small types, descriptor indexing, subgroup
-//! operations, transform feedback, Y'CbCr conversions, mesh shaders, kinds of programs.
+//! operations, transform feedback, Y'CbCr conversions, mesh shaders, kinds of programs, ray tracing.
 
 use super::programs::{self, Programs};
+use super::rays::{self, Rays};
 use ash::{ext, khr, vk};
 use std::ffi::{CStr, c_char};
 
@@ -36,8 +37,12 @@ pub struct Optional {
     pub conversion: bool,
     /// True if the device has the features `meshShader` and `taskShader`.
     pub mesh_shader: bool,
+    /// True if the device has the feature `bufferDeviceAddress`.
+    pub addresses: bool,
     /// Kinds of programs that the device has.
     pub programs: Programs,
+    /// Features of ray tracing that the device has.
+    pub rays: Rays,
     /// For each of [`EXTENSIONS`], whether the device has it.
     has: [bool; EXTENSIONS.len()],
 }
@@ -54,8 +59,10 @@ pub(super) struct Features {
     feedback: vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>,
     conversion: vk::PhysicalDeviceSamplerYcbcrConversionFeatures<'static>,
     mesh: vk::PhysicalDeviceMeshShaderFeaturesEXT<'static>,
+    address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
     programs: programs::Features,
-    wanted: [bool; 8],
+    rays: rays::Features,
+    wanted: [bool; 9],
 }
 
 impl Optional {
@@ -98,6 +105,10 @@ impl Optional {
         if core && listed(ext::mesh_shader::NAME) {
             features = features.push_next(&mut mesh);
         }
+        let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
+        if core {
+            features = features.push_next(&mut address);
+        }
         let mut subgroup = vk::PhysicalDeviceSubgroupProperties::default();
         let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut subgroup);
         // SAFETY: instance and device support Vulkan 1.1. The chained structures belong to it or to
@@ -106,10 +117,12 @@ impl Optional {
             instance.get_physical_device_features2(physical, &mut features);
             instance.get_physical_device_properties2(physical, &mut properties);
         }
+        let addresses = address.buffer_device_address == vk::TRUE;
         let programs = match young && version >= vk::API_VERSION_1_3 {
-            true => Programs::query(instance, physical, listed),
+            true => Programs::query(instance, physical, listed, addresses),
             false => Programs::default(),
         };
+        let rays = if addresses { Rays::query(instance, physical, listed) } else { Rays::default() };
         let computes = subgroup.supported_stages.contains(vk::ShaderStageFlags::COMPUTE);
         Self {
             storage16: storage16.storage_buffer16_bit_access == vk::TRUE,
@@ -124,7 +137,9 @@ impl Optional {
             transform_feedback: feedback.transform_feedback == vk::TRUE,
             conversion: conversion.sampler_ycbcr_conversion == vk::TRUE,
             mesh_shader: mesh.mesh_shader == vk::TRUE && mesh.task_shader == vk::TRUE,
+            addresses,
             programs,
+            rays,
             has,
         }
     }
@@ -149,7 +164,9 @@ impl Optional {
             mesh: vk::PhysicalDeviceMeshShaderFeaturesEXT::default()
                 .mesh_shader(self.mesh_shader)
                 .task_shader(self.mesh_shader),
+            address: vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(self.addresses),
             programs: self.programs.features(),
+            rays: self.rays.features(),
             wanted: [
                 self.storage16,
                 self.storage8,
@@ -159,6 +176,7 @@ impl Optional {
                 self.transform_feedback,
                 self.conversion,
                 self.mesh_shader,
+                self.addresses,
             ],
         }
     }
@@ -173,7 +191,7 @@ impl Optional {
             (self.mesh_shader, ext::mesh_shader::NAME),
         ];
         let more = more.into_iter().filter(|(has, _)| *has).map(|(_, name)| name.as_ptr());
-        missing.chain(more).chain(self.programs.extensions()).collect()
+        missing.chain(more).chain(self.programs.extensions()).chain(self.rays.extensions()).collect()
     }
 }
 
@@ -204,6 +222,9 @@ impl Features {
         if self.wanted[7] {
             info = info.push_next(&mut self.mesh);
         }
-        self.programs.chain(info)
+        if self.wanted[8] {
+            info = info.push_next(&mut self.address);
+        }
+        self.rays.chain(self.programs.chain(info))
     }
 }

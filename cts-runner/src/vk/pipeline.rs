@@ -31,6 +31,8 @@ pub enum Resource {
     UniformTexel(vk::BufferView),
     /// A storage texel buffer.
     StorageTexel(vk::BufferView),
+    /// A top-level acceleration structure.
+    Structure(vk::AccelerationStructureKHR),
 }
 
 /// One binding of a descriptor set.
@@ -55,6 +57,7 @@ impl Resource {
             Resource::StorageImage(_) => vk::DescriptorType::STORAGE_IMAGE,
             Resource::UniformTexel(_) => vk::DescriptorType::UNIFORM_TEXEL_BUFFER,
             Resource::StorageTexel(_) => vk::DescriptorType::STORAGE_TEXEL_BUFFER,
+            Resource::Structure(_) => vk::DescriptorType::ACCELERATION_STRUCTURE_KHR,
         }
     }
 
@@ -78,6 +81,13 @@ impl Resource {
             Resource::Sampler(sampler) => info.sampler(sampler),
             Resource::StorageImage(view) => info.image_view(view).image_layout(vk::ImageLayout::GENERAL),
             _ => info,
+        }
+    }
+
+    fn structure_info(&self) -> vk::AccelerationStructureKHR {
+        match *self {
+            Resource::Structure(s) => s,
+            _ => vk::AccelerationStructureKHR::null(),
         }
     }
 
@@ -315,6 +325,9 @@ impl Gpu {
         let buffers = [binding.resource.buffer_info()];
         let images = [binding.resource.image_info()];
         let texels = [binding.resource.texel_info()];
+        let structures = [binding.resource.structure_info()];
+        let mut chained =
+            vk::WriteDescriptorSetAccelerationStructureKHR::default().acceleration_structures(&structures);
         let write = vk::WriteDescriptorSet::default()
             .dst_set(set)
             .dst_binding(binding.index)
@@ -324,6 +337,7 @@ impl Gpu {
         let write = match binding.resource {
             Resource::Storage(_) | Resource::Uniform(_) | Resource::UniformDynamic(..) => write.buffer_info(&buffers),
             Resource::UniformTexel(_) | Resource::StorageTexel(_) => write.texel_buffer_view(&texels),
+            Resource::Structure(_) => write.push_next(&mut chained),
             _ => write.image_info(&images),
         };
         // SAFETY: the set is new and not in use. The write has the type with which the layout was

@@ -28,18 +28,18 @@ pub(super) struct Features {
     library: vk::PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT<'static>,
     state: vk::PhysicalDeviceExtendedDynamicState3FeaturesEXT<'static>,
     maintenance: vk::PhysicalDeviceMaintenance5FeaturesKHR<'static>,
-    address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
     generated: generated_api::Features,
     wanted: Programs,
 }
 
 impl Programs {
     /// Queries a device of which the enabled version is at least 1.3. `listed` tells whether the
-    /// device has an extension.
+    /// device has an extension, and `addresses` whether it has the feature `bufferDeviceAddress`.
     pub(super) fn query(
         instance: &ash::Instance,
         physical: vk::PhysicalDevice,
         listed: impl Fn(&CStr) -> bool,
+        addresses: bool,
     ) -> Self {
         let has = Self {
             shader_object: listed(ext::shader_object::NAME),
@@ -48,7 +48,7 @@ impl Programs {
             generated_commands: listed(generated_api::NAME) && listed(khr::maintenance5::NAME),
         };
         let mut f = Features { wanted: has, ..Features::default() };
-        let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut f.rendering).push_next(&mut f.address);
+        let mut all = vk::PhysicalDeviceFeatures2::default().push_next(&mut f.rendering);
         if has.shader_object {
             all = all.push_next(&mut f.object);
         }
@@ -74,11 +74,7 @@ impl Programs {
                 s.extended_dynamic_state3_color_blend_equation,
                 s.extended_dynamic_state3_color_write_mask,
             ]),
-            generated_commands: all(&[
-                f.generated.device_generated_commands,
-                f.maintenance.maintenance5,
-                f.address.buffer_device_address,
-            ]),
+            generated_commands: addresses && all(&[f.generated.device_generated_commands, f.maintenance.maintenance5]),
         }
     }
 
@@ -93,7 +89,6 @@ impl Programs {
                 .extended_dynamic_state3_color_blend_equation(true)
                 .extended_dynamic_state3_color_write_mask(true),
             maintenance: vk::PhysicalDeviceMaintenance5FeaturesKHR::default().maintenance5(true),
-            address: vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(true),
             generated: generated_api::Features::enabled(),
             wanted: self,
         }
@@ -126,7 +121,7 @@ impl Features {
             info = info.push_next(&mut self.state);
         }
         if self.wanted.generated_commands {
-            info = info.push_next(&mut self.maintenance).push_next(&mut self.address).push_next(&mut self.generated);
+            info = info.push_next(&mut self.maintenance).push_next(&mut self.generated);
         }
         info
     }

@@ -1,0 +1,25 @@
+//! Family `rays`: rays through a hall of 249,866 triangles, and builds of its acceleration
+//! structure.
+
+pub mod mesh;
+pub mod reference;
+pub mod world;
+
+mod builds;
+mod queries;
+
+use super::workload::{Family, Spec};
+
+const R: Family = Family::Rays;
+
+/// Workloads of the family.
+pub const SPECS: &[Spec] = &[
+    Spec::quick("rays/primary", R, queries::primary),
+    Spec::quick("rays/shadow", R, queries::shadow),
+    Spec::quick("rays/diffuse", R, queries::diffuse),
+    Spec::quick("rays/shadow-fragment", R, queries::shadow_fragment),
+    Spec::quick("rays/build", R, builds::fast_trace),
+    Spec::quick("rays/build-fast", R, builds::fast_build),
+    Spec::quick("rays/refit", R, builds::refit),
+    Spec::quick("rays/compaction", R, builds::compaction),
+];

@@ -9,7 +9,7 @@ use jit::passes::{self, PassOptions};
 
 /// Number of queries of the variable, and of words that an invocation writes.
 const QUERIES: u32 = 3;
-const OUT: u32 = 16;
+const OUT: u32 = 15;
 
 /// A variable of queries, and the marks of those that are initialized.
 #[derive(Clone, Copy)]
@@ -98,7 +98,7 @@ fn program() -> Shader {
                 |_| Term::default(),
             );
         }
-        let index = b.binary(Binary::URem, id, three);
+        let index = b.binary(Binary::UMod, id, three);
         let mut out = Vec::new();
         // Candidates of the query, in a loop whose number of iterations differs.
         out.extend(b.loop_(&[zero], &[Ty::I32], |b, label, p| {

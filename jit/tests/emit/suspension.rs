@@ -328,9 +328,9 @@ fn queries_live_across_calls() {
     let s = shader(|b, id| {
         let (two, five) = (b.i32(2), b.i32(5));
         let queries = Queries::new(b, 2);
-        let index = b.binary(Binary::URem, id, two);
+        let index = b.binary(Binary::UMod, id, two);
         queries.initialize(b, index, id);
-        let number = b.binary(Binary::URem, id, five);
+        let number = b.binary(Binary::UMod, id, five);
         let zero = b.i32(0);
         let sums = b.loop_(&[number, zero], &[Ty::I32], |b, label, p| {
             let done = b.cmp(Cmp::IEq, p[0], zero);

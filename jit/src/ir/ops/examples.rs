@@ -3,6 +3,7 @@
 
 use super::Signature;
 use super::signature::{TRACE_OPERANDS, ray_query_types};
+use super::table::EXAMPLE_QUERIES;
 use crate::ir::{
     Binary, Builtin, HEAP_DATA, InterpolateAt, MemFlags, Op, RAY_QUERY_PADDING, RAY_QUERY_WORDS, RESOURCE_HEAP,
     RayQueryOp, SAMPLER_HEAP, SampleInfo, Scan, Shader, Space, Subgroup, Ty, Var, VarData,
@@ -34,8 +35,9 @@ const ATOMICS: [AtomicOp; 16] = [
 const TEXELS: [TexelKind; 5] =
     [TexelKind::None, TexelKind::Unorm8, TexelKind::Float, TexelKind::Word, TexelKind::Words];
 
-/// Number of the variable of [`template`] with two ray queries.
+/// Number of the variable of [`template`] with a ray query.
 const QUERIES: u32 = 2 * SCALARS.len() as u32;
+const _: () = assert!(QUERIES == EXAMPLE_QUERIES);
 
 /// Returns a shader without instructions. It has variables and arrays of all types, [`QUERIES`],
 /// inputs and outputs, and workgroups of 64 invocations with shared memory if its stage has
@@ -52,7 +54,7 @@ pub(crate) fn template(stage: Stage) -> Shader {
         ty,
         interpolation,
     };
-    shader.vars.push(VarData { ty: Ty::I32, len: 2 * RAY_QUERY_WORDS + RAY_QUERY_PADDING, name: String::new() });
+    shader.vars.push(VarData { ty: Ty::I32, len: RAY_QUERY_WORDS + RAY_QUERY_PADDING, name: String::new() });
     shader.inputs = vec![slot(0, SlotType::Float, Interpolation::Smooth), slot(1, SlotType::Uint, Interpolation::Flat)];
     shader.outputs = vec![slot(0, SlotType::Float, Interpolation::Flat)];
     if let Ok(workgroup) = shader.workgroup_mut() {
@@ -180,8 +182,9 @@ pub(crate) fn instances(shader: &Shader, op: &Op) -> Vec<Types> {
     if let Signature::Fixed(..) = op.info().signature {
         return op.info().signature.instances();
     }
-    if let Op::RayQuery(_, op) = op {
-        return vec![ray_query_types(*op)];
+    if let Op::RayQuery(_, operation) = op {
+        let (args, results) = ray_query_types(*operation);
+        return if op.fits(shader, &args, &results) { vec![(args, results)] } else { Vec::new() };
     }
     let heads: Vec<Vec<Ty>> = if let Op::Sample(info) = op {
         vec![sample_operands(info)]

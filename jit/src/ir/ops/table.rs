@@ -281,6 +281,9 @@ const SAMPLED: SampleInfo = SampleInfo {
     gather_offsets: None,
 };
 
+/// Number of the variable of a ray query in the shaders that tests make of the examples.
+pub(super) const EXAMPLE_QUERIES: u32 = 16;
+
 rows! { Op {
     Op::Const(_) = Op::Const(0), CONSTANT, Cheap, COPY { random: Own };
     Op::Select = Op::Select, CHOICE, Cheap, COPY { shape: Select };
@@ -388,7 +391,7 @@ rows! { Op {
     Op::IsHelper = Op::IsHelper,
         GIVES_BOOL, Expensive, COVERAGE { effects: Effects::READS_COVERAGE };
     // Structures are memory that another command may write; a query is private.
-    Op::RayQuery(..) = Op::RayQuery(Var::from_u32(0), RayQueryOp::Proceed),
+    Op::RayQuery(..) = Op::RayQuery(Var::from_u32(EXAMPLE_QUERIES), RayQueryOp::Proceed),
         RAY_QUERY, Call, UNKNOWN {
             meaning: Meaning::Kernel,
             emission: Infallible,

@@ -278,9 +278,12 @@ impl<'a> StructureAccess<'a> {
         self.prefix(address, size.unwrap_or(u64::MAX)).ok_or(StructureError::Dead(address))
     }
 
+    /// Finds the memory of a geometry. It is looked up from the first primitive on, because an
+    /// address to which an offset is added may be one outside of any memory.
     fn geometry(&'a self, geometry: &BuildGeometry, range: &BuildRange) -> Outcome<Geometry<'a>> {
         let (offset, count) = (u64::from(range.offset), u64::from(range.primitives));
-        let bytes = |stride: u64| count.checked_mul(stride)?.checked_add(offset);
+        let all =
+            |address: u64, stride: u64| self.primitives(address.wrapping_add(offset), count.checked_mul(stride), range);
         let data = match geometry.data {
             GeometryAddresses::Triangles { vertices, stride, format, max_vertex, indices, index_type, transform } => {
                 let index_bytes = match index_type {
@@ -289,19 +292,21 @@ impl<'a> StructureAccess<'a> {
                     IndexType::Uint16 => 2,
                     IndexType::Uint32 => 4,
                 };
-                let all = (u64::from(max_vertex) + u64::from(range.first_vertex) + 1).checked_mul(stride);
-                let all = all.and_then(|all| all.checked_add(offset + VERTEX_BYTES));
-                let vertices = self.primitives(vertices, all, range)?;
+                let of_vertices = if index_type == IndexType::None { offset } else { 0 };
+                let first = stride.wrapping_mul(range.first_vertex.into()).wrapping_add(of_vertices);
+                let bytes = (u64::from(max_vertex) + 1).checked_mul(stride);
+                let bytes = bytes.and_then(|bytes| bytes.checked_add(VERTEX_BYTES));
+                let vertices = self.primitives(vertices.wrapping_add(first), bytes, range)?;
                 GeometryData::Triangles(Triangles {
                     vertices,
                     stride,
                     format,
                     indices: match index_type {
                         IndexType::None => vertices.slice(0, 0),
-                        _ => self.primitives(indices, bytes(3 * index_bytes), range)?,
+                        _ => all(indices, 3 * index_bytes)?,
                     },
                     index_type,
-                    first_vertex: range.first_vertex,
+                    first_vertex: 0,
                     transform: match transform {
                         0 => None,
                         address => Some(self.transform(address.wrapping_add(range.transform_offset.into()))?),
@@ -309,16 +314,16 @@ impl<'a> StructureAccess<'a> {
                 })
             }
             GeometryAddresses::Aabbs { boxes, stride } => {
-                GeometryData::Aabbs(Aabbs { boxes: self.primitives(boxes, bytes(stride), range)?, stride })
+                GeometryData::Aabbs(Aabbs { boxes: all(boxes, stride)?, stride })
             }
             GeometryAddresses::Instances { instances, pointers: false } => {
-                GeometryData::Instances(Instances::Array(self.primitives(instances, bytes(INSTANCE_BYTES), range)?))
+                GeometryData::Instances(Instances::Array(all(instances, INSTANCE_BYTES)?))
             }
             GeometryAddresses::Instances { instances, pointers: true } => {
-                GeometryData::Instances(Instances::Pointers(self.primitives(instances, bytes(8), range)?, self))
+                GeometryData::Instances(Instances::Pointers(all(instances, 8)?, self))
             }
         };
-        Ok(Geometry { data, primitives: range.primitives, offset, opaque: geometry.opaque })
+        Ok(Geometry { data, primitives: range.primitives, offset: 0, opaque: geometry.opaque })
     }
 
     fn transform(&self, address: u64) -> Outcome<[f32; 12]> {

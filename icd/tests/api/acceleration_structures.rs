@@ -434,6 +434,35 @@ fn indirect_builds_read_counts_up_to_the_largest_one() {
     d.c.free(input);
 }
 
+/// An address may lie before its buffer if the offset of the range leads into the buffer.
+#[test]
+fn offsets_lead_into_a_buffer_from_before_it() {
+    let d = Device::new();
+    // The buffer is the first one of the device: nothing lies before it.
+    let input = d.buffer_of(&vertices(20, 0.0));
+    for place in PLACES {
+        // SAFETY: both members are addresses.
+        let address = unsafe { address_at(place, &d, &input).device_address };
+        let geometry = |before: u64| {
+            let device_address = address - before;
+            triangles(vk::DeviceOrHostAddressConstKHR { device_address }, 20)
+        };
+        let expected = d.built(place, BOTTOM, &geometry(0), count(20));
+        let ranges = [
+            (36 * 400, count(20).primitive_offset(36 * 400)),
+            (36 * 400, count(20).first_vertex(3 * 400)),
+            (36 * 400, count(20).primitive_offset(36 * 100).first_vertex(3 * 300)),
+        ];
+        for (before, range) in ranges {
+            let structure = d.built(place, BOTTOM, &geometry(before), range);
+            assert!(structure.bytes() == expected.bytes(), "{place:?} {range:?}");
+            d.free(structure);
+        }
+        d.free(expected);
+    }
+    d.c.free(input);
+}
+
 #[test]
 fn clones_and_compacted_copies_have_the_structure() {
     let d = Device::new();

@@ -47,7 +47,7 @@ pub fn refit(gpu: &Gpu) -> SetupResult {
     let made = bottom(gpu, &mesh, Flags::PREFER_FAST_TRACE | Flags::ALLOW_UPDATE)?;
     gpu.once(|r| r.build(&made))?;
     let mesh = mesh.moved();
-    let moved = made.with_geometries(gpu, &[geometry(gpu, &mesh)?]);
+    let moved = made.with_geometries(gpu, &[geometry(gpu, &mesh, true)?]);
     making(gpu, mesh, made, |r| r.update(&moved))
 }
 

@@ -22,6 +22,15 @@ const HEIGHT: f32 = 8.0;
 /// Depth of the walls below the floor.
 const BELOW: f32 = -1.0;
 
+/// Lower and upper corner of the hall.
+pub const ROOM: [Point; 2] = [[-SIDE, BELOW, -SIDE], [SIDE, HEIGHT, SIDE]];
+/// Number of squares of each wall of a room along each side.
+const SQUARES: u32 = 144;
+/// Number of triangles of each wall of a room.
+pub const WALL: u32 = 2 * SQUARES * SQUARES;
+/// Number of leaves.
+const LEAVES: u32 = 250_000;
+
 /// Triangles in space.
 #[derive(Clone)]
 pub struct Mesh {
@@ -114,13 +123,44 @@ impl Mesh {
 
     /// Appends the walls and the ceiling.
     fn walls(&mut self) {
-        let corners: [Point; 8] = std::array::from_fn(|i| {
-            let of = |bit: usize, low, high| if i >> bit & 1 == 0 { low } else { high };
-            [of(0, -SIDE, SIDE), of(1, BELOW, HEIGHT), of(2, -SIDE, SIDE)]
-        });
+        let corners = Self::corners_of_the_hall();
         for [a, b, c, d] in [[0, 1, 2, 3], [4, 5, 6, 7], [0, 2, 4, 6], [1, 3, 5, 7], [2, 3, 6, 7]] {
             self.grid(1, 1, |i, j| corners[[a, b, c, d][(i + 2 * j) as usize]]);
         }
+    }
+
+    /// Makes the walls, the ceiling and a flat floor of [`WALL`] triangles each, in the order of
+    /// [`Self::walls`], with the floor as the last.
+    pub fn room() -> Self {
+        let mut mesh = Self { vertices: Vec::new(), triangles: Vec::new() };
+        let corners = Self::corners_of_the_hall();
+        for [a, b, c] in [[0, 1, 2], [4, 5, 6], [0, 2, 4], [1, 3, 5], [2, 3, 6], [0, 1, 4]] {
+            let [a, b, c]: [Point; 3] = [a, b, c].map(|i: usize| corners[i]);
+            let part = |n: u32| n as f32 / SQUARES as f32;
+            mesh.grid(SQUARES, SQUARES, |i, j| along(along(a, part(i), minus(b, a)), part(j), minus(c, a)));
+        }
+        mesh
+    }
+
+    /// Makes leaves in random places and directions.
+    pub fn leaves() -> Self {
+        let mut random = Random::new(44);
+        let mut point = |low: Point, high: Point| -> Point { std::array::from_fn(|i| random.float(low[i], high[i])) };
+        let leaf = |_| {
+            let centre = point([-SIDE, 0.0, -SIDE], [SIDE, HEIGHT, SIDE]);
+            [(); 3].map(|()| along(centre, 0.12, point([-1.0; 3], [1.0; 3])))
+        };
+        let vertices: Vec<Point> = (0..LEAVES).flat_map(leaf).collect();
+        Self { vertices, triangles: (0..LEAVES).map(|i| [3 * i, 3 * i + 1, 3 * i + 2]).collect() }
+    }
+
+    /// Returns the corners of the hall: bit `i` of the index chooses the lower or the upper end of
+    /// axis `i`.
+    fn corners_of_the_hall() -> [Point; 8] {
+        std::array::from_fn(|i| {
+            let of = |axis: usize| ROOM[i >> axis & 1][axis];
+            [of(0), of(1), of(2)]
+        })
     }
 
     fn floor(&mut self) {

@@ -1,11 +1,12 @@
 //! Family `rays`: rays through a hall of 249,866 triangles, and builds of its acceleration
-//! structure.
+//! structure; ray tracing pipelines with any-hit and intersection shaders and with recursion.
 
 pub mod mesh;
 pub mod reference;
 pub mod world;
 
 mod builds;
+mod pipelines;
 mod queries;
 
 use super::workload::{Family, Spec};
@@ -18,6 +19,9 @@ pub const SPECS: &[Spec] = &[
     Spec::quick("rays/shadow", R, queries::shadow),
     Spec::quick("rays/diffuse", R, queries::diffuse),
     Spec::quick("rays/shadow-fragment", R, queries::shadow_fragment),
+    Spec::quick("rays/foliage", R, pipelines::foliage),
+    Spec::quick("rays/procedural", R, pipelines::procedural),
+    Spec::quick("rays/recursion", R, pipelines::recursion),
     Spec::quick("rays/build", R, builds::fast_trace),
     Spec::quick("rays/build-fast", R, builds::fast_build),
     Spec::quick("rays/refit", R, builds::refit),

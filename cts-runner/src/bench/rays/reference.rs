@@ -69,19 +69,24 @@ impl Ray {
 
 /// Returns the rays of a picture in tiles of 8 by 8 pixels, from a corner of the hall.
 pub fn primary() -> Vec<Ray> {
+    primary_of(SIZE)
+}
+
+/// Returns the rays of a picture of another size, which is a multiple of 8 pixels.
+pub fn primary_of(size: u32) -> Vec<Ray> {
     let (eye, target) = ([-9.2, 4.0, -9.2], [1.0, 2.2, 1.5]);
     let forward = unit(minus(target, eye));
     let right = unit(cross(forward, [0.0, 1.0, 0.0]));
     let up = cross(right, forward);
-    let tiles = SIZE / 8;
+    let tiles = size / 8;
     let ray = |i: u32| {
         let (tile, inside) = (i / 64, i % 64);
         let pixel = [tile % tiles * 8 + inside % 8, tile / tiles * 8 + inside / 8];
-        let [x, y] = pixel.map(|n| (n as f32 + 0.5) / SIZE as f32 * 2.0 - 1.0);
+        let [x, y] = pixel.map(|n| (n as f32 + 0.5) / size as f32 * 2.0 - 1.0);
         let direction = unit(along(along(forward, 0.8 * x, right), -0.8 * y, up));
         Ray { origin: eye, direction, range: [0.0, FAR] }
     };
-    (0..SIZE * SIZE).map(ray).collect()
+    (0..size * size).map(ray).collect()
 }
 
 /// Returns rays from the hits of others to points of a lamp below the ceiling.

@@ -4,6 +4,7 @@ use super::mesh::Mesh;
 use super::reference::{Hit, Ray};
 use crate::bench::figure::SetupError;
 use crate::bench::kernel::{Kernel, storage, storage_of_floats};
+use crate::bench::recording::need;
 use crate::bench::workload::spirv;
 use crate::vk::{Buffer, Error, Geometry, Gpu, Resource, Structure, StructureDesc, memory_barrier};
 use ash::vk;
@@ -13,27 +14,37 @@ const GROUP: usize = 64;
 /// Place of the only instance of a scene.
 pub const HERE: [f32; 12] = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
 
-/// Returns a mesh as a geometry of opaque triangles.
-pub fn geometry(gpu: &Gpu, mesh: &Mesh) -> Result<Geometry, Error> {
+/// Returns a mesh as a geometry of triangles.
+pub fn geometry(gpu: &Gpu, mesh: &Mesh, opaque: bool) -> Result<Geometry, Error> {
     let words = |points: &[[f32; 3]]| points.as_flattened().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     let vertices = gpu.buffer_with(&words(&mesh.vertices), Gpu::INPUT)?.handle;
     let indices = gpu.buffer_with(mesh.triangles.as_flattened(), Gpu::INPUT)?.handle;
     let (vertex_count, count) = (mesh.vertices.len() as u32, mesh.triangles.len() as u32);
-    Ok(Geometry::Triangles { vertices, vertex_count, indices, count, opaque: true })
+    Ok(Geometry::Triangles { vertices, vertex_count, indices, count, opaque })
 }
 
-/// Makes the structure of a mesh, which is not yet built.
+/// Makes the structure of a mesh of opaque triangles, which is not yet built.
 pub fn bottom(gpu: &Gpu, mesh: &Mesh, flags: vk::BuildAccelerationStructureFlagsKHR) -> Result<Structure, SetupError> {
-    if !gpu.optional.rays.structures {
-        return Err(SetupError::Unsupported("accelerationStructure".into()));
-    }
-    let geometries = [geometry(gpu, mesh)?];
+    need_structures(gpu)?;
+    let geometries = [geometry(gpu, mesh, true)?];
     Ok(gpu.structure(&StructureDesc { geometries: &geometries, flags })?)
 }
 
-/// Makes and builds the structures of a mesh with one instance.
+/// Makes and builds the structures of a mesh of opaque triangles with one instance.
 pub fn scene(gpu: &Gpu, mesh: &Mesh) -> Result<Structure, SetupError> {
-    let bottom = bottom(gpu, mesh, vk::BuildAccelerationStructureFlagsKHR::PREFER_FAST_TRACE)?;
+    need_structures(gpu)?;
+    scene_of(gpu, geometry(gpu, mesh, true)?)
+}
+
+/// Returns an error if a device lacks acceleration structures.
+pub fn need_structures(gpu: &Gpu) -> Result<(), SetupError> {
+    need(gpu.optional.rays.structures.into(), "accelerationStructure")
+}
+
+/// Makes and builds the structures of a geometry with one instance.
+pub fn scene_of(gpu: &Gpu, geometry: Geometry) -> Result<Structure, SetupError> {
+    let flags = vk::BuildAccelerationStructureFlagsKHR::PREFER_FAST_TRACE;
+    let bottom = gpu.structure(&StructureDesc { geometries: &[geometry], flags })?;
     gpu.once(|r| r.build(&bottom))?;
     Ok(gpu.scene(&[(&bottom, HERE)])?)
 }
@@ -54,9 +65,7 @@ pub struct Trace {
 impl Trace {
     /// Makes a dispatch of a shader that writes `words` words for each ray.
     pub fn new(gpu: &Gpu, scene: &Structure, code: &[u32], rays: &[Ray], words: usize) -> Result<Self, SetupError> {
-        if !gpu.optional.rays.queries {
-            return Err(SetupError::Unsupported("rayQuery".into()));
-        }
+        need(gpu.optional.rays.queries.into(), "rayQuery")?;
         let count = rays.len().next_multiple_of(GROUP);
         let mut padded = rays.to_vec();
         padded.resize(count, Ray { origin: [0.0; 3], direction: [0.0, 1.0, 0.0], range: [0.0; 2] });

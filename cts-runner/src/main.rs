@@ -14,6 +14,7 @@ cts-runner: runs a Vulkan driver from outside
       --icd JSON        driver manifest (default: Grus from this checkout, built when it is not there)
       --loader          go through the Vulkan loader (default: when there is one)
       --no-loader       open the driver's library directly
+      --rays            trace the scene of the ray tracing pipeline instead
       --frames N        number of frames (60)
       --size WxH        size of the picture (1280x720)
       --out FILE        where the last frame goes (demo.png)
@@ -27,8 +28,8 @@ cts-runner: runs a Vulkan driver from outside
   cts-runner ledger FILE...          what runs of the CTS on several days and machines found together;
                                      `cts-runner ledger --help` explains
   cts-runner hashes [--icd JSON] [--print]
-                                     compute and draw, and compare with the committed hashes, which are the same
-                                     on every machine (cts-runner/tests/data/hashes.txt); --print: only shaders' hashes
+                                     compute, draw and trace, and compare with the committed hashes, which are the
+                                     same on every machine (cts-runner/tests/data/hashes.txt); --print: print hashes
   cts-runner install [--prefix DIR]  put library and manifest where the loader looks
                                      (/usr/local for root, else ~/.local)
   cts-runner uninstall [--prefix DIR]
@@ -75,9 +76,10 @@ fn help() -> Outcome {
 
 fn run_demo(parser: &mut Parser) -> Outcome {
     let mut options = demo::Options::default();
-    let mut json = false;
+    let (mut json, mut rays) = (false, false);
     while let Some(arg) = parser.next()? {
         match arg {
+            Arg::Long("rays") => rays = true,
             Arg::Long("icd") => options.target.icd = Some(PathBuf::from(parser.value()?)),
             Arg::Long("loader") => options.target.route = Route::Loader,
             Arg::Long("no-loader") => options.target.route = Route::Direct,
@@ -94,18 +96,30 @@ fn run_demo(parser: &mut Parser) -> Outcome {
         options.target.route = Route::Loader;
     }
     options.progress = !json;
-    // SAFETY: no other thread has been started yet.
-    let report = unsafe { demo::run(&options)? };
-    if json {
-        println!("{:#}", report.json());
-    } else {
-        report.print();
-        if let Some(out) = &options.out {
-            println!("wrote             {}", out.display());
+    let messages = if rays {
+        // SAFETY: no other thread has been started yet.
+        let report = unsafe { demo::rays::run(&options)? };
+        if json {
+            println!("{:#}", report.json())
+        } else {
+            report.print()
         }
+        report.validation_messages
+    } else {
+        // SAFETY: no other thread has been started yet.
+        let report = unsafe { demo::run(&options)? };
+        if json {
+            println!("{:#}", report.json())
+        } else {
+            report.print()
+        }
+        report.validation_messages
+    };
+    if let (Some(out), false) = (&options.out, json) {
+        println!("wrote             {}", out.display());
     }
-    if report.validation_messages > 0 {
-        eprintln!("cts-runner: {} messages of the validation layer", report.validation_messages);
+    if messages > 0 {
+        eprintln!("cts-runner: {messages} messages of the validation layer");
         return Ok(ExitCode::FAILURE);
     }
     Ok(ExitCode::SUCCESS)

@@ -17,13 +17,13 @@ type Configuration = (&'static str, &'static str, &'static str);
 const CONFIGURATIONS: [Configuration; 11] = [
     ("1", "quick", ""),
     ("2", "quick", "v3"),
-    ("3", "quick", "v2"),
+    ("8", "quick", "v2"),
     ("1", "full", ""),
     ("2", "full", "v3"),
-    ("3", "full", "v2"),
+    ("8", "full", "v2"),
     ("1", "wide", ""),
     ("2", "wide", ""),
-    ("3", "wide", ""),
+    ("8", "wide", ""),
     ("2", "wide", "v4"),
     ("2", "wide", "v3"),
 ];
@@ -52,13 +52,16 @@ fn configured(command: &mut Command, (threads, tier, cpu): Configuration) -> Str
 }
 
 #[test]
-fn programs_and_drawings() {
+fn programs_drawings_and_traced_scenes() {
     for configuration in CONFIGURATIONS {
         let mut command = Command::new(env!("CARGO_BIN_EXE_cts-runner"));
         command.args(["hashes", "--print", "--icd"]).arg(driver());
         let how = configured(&mut command, configuration);
         let output = succeed(&mut command);
-        check("shader/", &rows(String::from_utf8_lossy(&output.stdout).lines()), &how);
+        let found = rows(String::from_utf8_lossy(&output.stdout).lines());
+        for prefix in ["shader/", "rays/"] {
+            check(prefix, &beginning(prefix, found.clone()), &how);
+        }
     }
 }
 

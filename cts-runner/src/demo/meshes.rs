@@ -58,11 +58,11 @@ fn sub(a: Vec3, b: Vec3) -> Vec3 {
     [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 }
 
-fn cross(a: Vec3, b: Vec3) -> Vec3 {
+pub(super) fn cross(a: Vec3, b: Vec3) -> Vec3 {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-fn normalized(a: Vec3) -> Vec3 {
+pub(super) fn normalized(a: Vec3) -> Vec3 {
     let length = (a[0] * a[0] + a[1] * a[1] + a[2] * a[2]).sqrt().max(1e-12);
     a.map(|x| x / length)
 }

@@ -6,6 +6,8 @@
 //! affects the first frame, which is reported separately from the median.
 
 mod meshes;
+mod ray_scene;
+pub mod rays;
 mod scene;
 mod textures;
 

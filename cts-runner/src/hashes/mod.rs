@@ -1,10 +1,11 @@
-//! Hashes of the results of Grus: shaders and drawings of `tests/glsl`, and the first frames of the
-//! demo.
+//! Hashes of the results of Grus: shaders and drawings of `tests/glsl`, ray-traced scenes, and the
+//! first frames of the demo.
 //!
 //! The committed table (`tests/data/hashes.txt`) is valid on every machine, for every tier and any
 //! number of threads. The driver's own variables select tier and threads. The tests run the same
 //! shaders on another driver.
 
+mod rays;
 mod run;
 mod shader;
 
@@ -14,7 +15,7 @@ pub use shader::{Compare, Input, Shader, folder, names, sources};
 use crate::demo;
 use crate::driver::{Route, Target};
 use crate::fnv::fnv1a;
-use crate::vk::{Error, Result};
+use crate::vk::{Api, Error, Manifest, Result};
 use lexopt::{Arg, Parser};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -75,14 +76,23 @@ pub fn of_shaders(icd: &Path) -> Result<Rows> {
     Ok(rows)
 }
 
+/// Computes the rows of the ray-traced scenes on a driver.
+///
+/// # Errors
+/// Returns the errors of the driver.
+pub fn of_rays(icd: &Path) -> Result<Rows> {
+    rays::rows(&Api::open_icd(&Manifest::read(icd)?)?)
+}
+
 /// Returns the rows of the demo.
 pub fn of_demo(frames: u32, (width, height): (u32, u32), picture: &str, bodies: &str) -> Rows {
     let row = |what: &str, hash: &str| (format!("demo/{frames}-frames-{width}x{height}/{what}"), hash.to_owned());
     [row("picture", picture), row("bodies", bodies)].into()
 }
 
-/// `cts-runner hashes`: computes the rows of the shaders and of the small demo on a driver and
-/// compares them with the committed ones. With `--print` it prints those of the shaders instead.
+/// `cts-runner hashes`: computes the rows of the shaders, the ray-traced scenes and the small demo on
+/// a driver and compares them with the committed ones. With `--print` it prints all but those of the
+/// demo instead.
 /// All work runs in this process.
 ///
 /// # Errors
@@ -97,7 +107,9 @@ pub fn command(parser: &mut Parser) -> std::result::Result<ExitCode, Box<dyn std
             other => return Err(other.unexpected().into()),
         }
     }
-    let mut found = of_shaders(&target.manifest()?.path)?;
+    let icd = target.manifest()?.path;
+    let mut found = of_shaders(&icd)?;
+    found.extend(of_rays(&icd)?);
     if print {
         found.iter().for_each(|(name, hash)| println!("{name} {hash}"));
         return Ok(ExitCode::SUCCESS);
@@ -108,7 +120,7 @@ pub fn command(parser: &mut Parser) -> std::result::Result<ExitCode, Box<dyn std
     let report = unsafe { demo::run(&options)? };
     let [picture, bodies] = [report.picture_hash, report.bodies_hash].map(|hash| format!("{hash:016x}"));
     let demo = of_demo(DEMO.0, DEMO.1, &picture, &bodies);
-    let of_these = |name: &str| name.starts_with("shader/") || demo.contains_key(name);
+    let of_these = |name: &str| !name.starts_with("demo/") || demo.contains_key(name);
     let committed: Rows = committed().into_iter().filter(|(name, _)| of_these(name)).collect();
     if committed.is_empty() {
         return Err(Error::Missing(format!("the table {}", file().display())).into());

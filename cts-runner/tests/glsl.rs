@@ -165,7 +165,9 @@ fn committed_spirv_is_what_the_compiler_makes() {
     let scratch = support::scratch("glsl");
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let benches = std::fs::read_dir(root.join("bench/shaders")).expect("the shaders of the benchmarks").flatten();
-    let folders = [hashes::folder(), root.join("demo/shaders"), root.join("hashes/shaders")].into_iter().chain(benches.map(|e| e.path()));
+    let folders = [hashes::folder(), root.join("demo/shaders"), root.join("hashes/shaders")]
+        .into_iter()
+        .chain(benches.map(|e| e.path()));
     let sources = folders.flat_map(|folder| hashes::sources(&folder).expect("a folder of shaders"));
     for source in sources {
         let name = source.file_name().and_then(|n| n.to_str()).expect("a name");

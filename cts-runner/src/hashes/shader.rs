@@ -184,7 +184,7 @@ impl Random {
         self.0
     }
 
-    fn float(&mut self, low: f32, high: f32) -> f32 {
+    pub(super) fn float(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * ((self.next() >> 8) as f32 / 16_777_216.0)
     }
 

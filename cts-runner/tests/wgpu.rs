@@ -1,5 +1,5 @@
-//! Runs `examples/wgpu_scene.rs` on the driver under test and on lavapipe, each in a process of its
-//! own.
+//! Runs `examples/wgpu_scene.rs` on the driver under test and on lavapipe, and `examples/wgpu_rays.rs` on
+//! the driver under test, each in a process of its own.
 
 mod support;
 
@@ -58,6 +58,42 @@ fn wgpu_scene_is_silent_under_the_validation_layer() {
     // The environment enables the layer, as for any unmodified program.
     let folder = scratch("wgpu-validation");
     let mut command = command(example("wgpu_scene"), &driver());
+    let output = succeed(command.arg(folder.join("out")).env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation"));
+    assert_silent(&output);
+}
+
+/// Traces rays on a driver. The example compares hits and pixels with those that it computes, and
+/// prints figures.
+fn rays(icd: &Path, out: &Path, threads: &str) -> Vec<u8> {
+    let output = succeed(command(example("wgpu_rays"), icd).arg(out).env("GRUS_THREADS", threads));
+    print!("{}", String::from_utf8_lossy(&output.stdout));
+    std::fs::read(out).expect("the example's output")
+}
+
+#[test]
+fn wgpu_rays_hit_what_a_test_of_each_triangle_hits() {
+    if let Err(why) = loader() {
+        return skip(&why);
+    }
+    let (icd, folder) = (driver(), scratch("wgpu-rays"));
+    let one = rays(&icd, &folder.join("1"), "1");
+    for threads in ["2", "8"] {
+        assert!(one == rays(&icd, &folder.join(threads), threads), "{threads} threads give other bytes than one");
+    }
+    // The reference may lack ray queries, and is there for its figures only.
+    if let Ok(reference) = reference() {
+        let output = command(example("wgpu_rays"), &reference).arg(folder.join("reference")).output();
+        print!("{}", String::from_utf8_lossy(&output.expect("it runs").stdout));
+    }
+}
+
+#[test]
+fn wgpu_rays_are_silent_under_the_validation_layer() {
+    if let Err(why) = layer() {
+        return skip(&why);
+    }
+    let folder = scratch("wgpu-rays-validation");
+    let mut command = command(example("wgpu_rays"), &driver());
     let output = succeed(command.arg(folder.join("out")).env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation"));
     assert_silent(&output);
 }

@@ -6,6 +6,8 @@ mod common;
 mod generated;
 #[path = "common/pipeline.rs"]
 mod pipeline;
+#[path = "common/rays.rs"]
+mod rays;
 use ash::vk;
 use common::{Buffer, Context, spirv};
 use generated::{Functions, Sequences, Type};
@@ -366,4 +368,31 @@ fn dispatches_of_absurd_counts() {
         });
         expect_lost(c, messenger, "too many groups", start, result);
     }
+}
+
+/// An endless any-hit shader of a launch.
+#[test]
+fn any_hit_shader() {
+    let _turn = take_turn();
+    // Sets the budget.
+    drop(context());
+    let d = rays::Device::new();
+    let flags = vk::GeometryFlagsKHR::empty();
+    let scene = d.scene(&[rays::Primitives::Triangles { cells: 1, layers: 1, flags }]);
+    let stages = [
+        (vk::ShaderStageFlags::RAYGEN_KHR, &include_bytes!("data/rays.rgen.spv")[..]),
+        (vk::ShaderStageFlags::ANY_HIT_KHR, include_bytes!("data/endless.rahit.spv")),
+    ];
+    let pipeline = d.pipeline(&stages, &[rays::general(0), rays::triangles(rays::UNUSED, 1)]);
+    pipeline::name(&d.c, pipeline.pipeline, c"endless rays");
+    let tables = [0, 1].map(|i| d.table(&[(pipeline.handles[i], 0)]));
+    let [generation, hits] = [0, 1].map(|i| d.region(&tables[i]));
+    let start = Instant::now();
+    let result = d.c.run(|b| {
+        d.bind(b, &pipeline, rays::push(&scene, 0, 0));
+        // SAFETY: valid usage.
+        unsafe { d.pipelines.cmd_trace_rays(b, &generation, &rays::NONE, &hits, &rays::NONE, 70, 5, 1) };
+    });
+    let rays::Device { c, messenger, .. } = d;
+    expect_lost(c, messenger, "endless rays", start, result);
 }

@@ -415,6 +415,7 @@ features! {
     rayTracingPipelineShaderGroupHandleCaptureReplayMixed, YES;
     rayTracingPipelineTraceRaysIndirect, YES;
     rayTraversalPrimitiveCulling, YES;
+    pipelineLibraryGroupHandles, YES;
     attachmentFeedbackLoopDynamicState, YES;
     rasterizationOrderColorAttachmentAccess, YES;
     rasterizationOrderDepthAttachmentAccess, YES;

@@ -44,7 +44,9 @@ pub const SIZED_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
         | vk::ShaderStageFlags::TASK_EXT.as_raw()
         | vk::ShaderStageFlags::MESH_EXT.as_raw(),
 );
-/// All stages, each of which has subgroup operations and can be in generated commands.
+/// Stages of ray tracing pipelines, which can be in generated commands.
+const RAY_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(0x3f00);
+/// All other stages, each of which has subgroup operations and can be in generated commands.
 const ALL_STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(SIZED_STAGES.as_raw() | vk::ShaderStageFlags::ALL_GRAPHICS.as_raw());
 /// `shaderDenormPreserveFloat16`, `…32`, `…64`: generated code never sets flush-to-zero.
@@ -602,8 +604,8 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.max_indirect_commands_token_offset = limits::MAX_INDIRECT_TOKEN_OFFSET;
             p.max_indirect_commands_indirect_stride = limits::MAX_INDIRECT_STRIDE;
             p.supported_indirect_commands_input_modes = limits::INDIRECT_INPUT_MODES;
-            p.supported_indirect_commands_shader_stages = ALL_STAGES;
-            p.supported_indirect_commands_shader_stages_pipeline_binding = ALL_STAGES;
+            p.supported_indirect_commands_shader_stages = ALL_STAGES | RAY_STAGES;
+            p.supported_indirect_commands_shader_stages_pipeline_binding = ALL_STAGES | RAY_STAGES;
             p.supported_indirect_commands_shader_stages_shader_binding = ALL_STAGES;
             p.device_generated_commands_transform_feedback = vk::TRUE;
             p.device_generated_commands_multi_draw_indirect_count = vk::TRUE;

@@ -117,12 +117,14 @@ pub enum Token {
     DrawCount(IndirectKind),
     /// Dispatches workgroups in three dimensions.
     Dispatch,
+    /// Launches ray tracing with the tables and the size in the sequence.
+    TraceRays,
 }
 
 impl Token {
     /// Returns true if the token is the command of its sequence.
     pub fn is_action(self) -> bool {
-        matches!(self, Token::Draw(_) | Token::DrawCount(_) | Token::Dispatch)
+        matches!(self, Token::Draw(_) | Token::DrawCount(_) | Token::Dispatch | Token::TraceRays)
     }
 
     /// Returns true if the token uses the execution set.
@@ -192,7 +194,6 @@ pub struct TokenRow {
 type Decoded = Result<Token, &'static str>;
 
 const NO_NV_MESH: &str = "needs VK_NV_mesh_shader";
-const NO_RAYS: &str = "needs ray tracing";
 
 macro_rules! tokens {
     ($($number:literal $name:ident, $bytes:expr, $point:expr, $data:ident => $decode:expr;)*) => {
@@ -233,7 +234,7 @@ tokens! {
     1000202003 DRAW_MESH_TASKS_COUNT_NV_EXT, 16, GRAPHICS, None => Err(NO_NV_MESH);
     1000328000 DRAW_MESH_TASKS_EXT, MESH_TASKS.bytes(), GRAPHICS, None => Ok(|_| Ok(Token::Draw(MESH_TASKS)));
     1000328001 DRAW_MESH_TASKS_COUNT_EXT, 16, GRAPHICS, None => Ok(|_| Ok(Token::DrawCount(MESH_TASKS)));
-    1000386004 TRACE_RAYS2_EXT, 104, RAYS, None => Err(NO_RAYS);
+    1000386004 TRACE_RAYS2_EXT, 104, RAYS, None => Ok(|_| Ok(Token::TraceRays));
 }
 
 fn bind_of_set(data: TokenData) -> Decoded {

@@ -707,7 +707,7 @@ fn layouts_that_cannot_exist_are_refused() {
     let dispatch = (Type::DISPATCH, [0, 0], 8);
     let (invalid, missing) = (vk::Result::ERROR_UNKNOWN, vk::Result::ERROR_FEATURE_NOT_PRESENT);
     let many = vec![SEQUENCE; 256];
-    let cases: [(&[Token], u32, vk::Result, &str); 17] = [
+    let cases: [(&[Token], u32, vk::Result, &str); 16] = [
         (&[], 16, invalid, "no token that draws or dispatches"),
         (&[VALUE], 16, invalid, "PUSH_CONSTANT_EXT cannot be token 0 of 1"),
         (&[dispatch, VALUE], 16, invalid, "DISPATCH_EXT cannot be token 0 of 2"),
@@ -734,7 +734,6 @@ fn layouts_that_cannot_exist_are_refused() {
         (&[dispatch], (1 << 20) + 4, invalid, "1 tokens with a stride of 1048580 bytes"),
         (&many, 16, invalid, "SEQUENCE_INDEX_EXT cannot be token 255"),
         (&[(Type::DRAW_MESH_TASKS_NV, [0; 2], 0)], 16, missing, "DRAW_MESH_TASKS_NV_EXT needs VK_NV_mesh_shader"),
-        (&[(Type::TRACE_RAYS2, [0; 2], 0)], 16, missing, "TRACE_RAYS2_EXT needs ray tracing"),
     ];
     for (tokens, stride, result, message) in cases {
         let layout = words.g.layout((words.set.layout, COMPUTE), tokens, stride, 0);

@@ -11,6 +11,8 @@ mod common;
 mod generated;
 #[path = "../common/pipeline.rs"]
 mod pipeline;
+#[path = "../common/rays.rs"]
+mod rays;
 
 /// Returns the words of a module in `data`.
 macro_rules! shader {

@@ -276,6 +276,8 @@ registry_facts! {
         Ext(E::VK_KHR_pipeline_library)];
     VK_KHR_ray_tracing_pipeline 1 Device None [Dependency::Any(&[Ext(E::VK_KHR_spirv_1_4),
         Core(V1_2)]), Ext(E::VK_KHR_acceleration_structure)];
+    VK_EXT_pipeline_library_group_handles 1 Device None [Ext(E::VK_KHR_ray_tracing_pipeline),
+        Ext(E::VK_KHR_pipeline_library)];
     VK_EXT_subgroup_size_control 2 Device Some(V1_3) [Core(V1_1)];
     VK_EXT_inline_uniform_block 1 Device Some(V1_3)
         [Dependency::Any(&[Dependency::All(&[Ext(E::VK_KHR_get_physical_device_properties2),

@@ -204,6 +204,8 @@ structures! {
         [Ext(E::VK_EXT_pipeline_creation_cache_control), Core(V1_3)]: pipelineCreationCacheControl;
     PhysicalDevicePipelineExecutablePropertiesFeaturesKHR 1000269000
         [Ext(E::VK_KHR_pipeline_executable_properties)]: pipelineExecutableInfo;
+    PhysicalDevicePipelineLibraryGroupHandlesFeaturesEXT 1000498000
+        [Ext(E::VK_EXT_pipeline_library_group_handles)]: pipelineLibraryGroupHandles;
     PhysicalDevicePipelineProtectedAccessFeatures 1000466000
         [Ext(E::VK_EXT_pipeline_protected_access), Core(V1_4)]: pipelineProtectedAccess;
     PhysicalDevicePipelineRobustnessFeatures 1000068001 [Ext(E::VK_EXT_pipeline_robustness),
@@ -542,6 +544,7 @@ mandatory! {
     [Ext(E::VK_KHR_swapchain_maintenance1)]: swapchainMaintenance1;
     [Ext(E::VK_EXT_mutable_descriptor_type)]: mutableDescriptorType;
     [Ext(E::VK_EXT_legacy_vertex_attributes)]: legacyVertexAttributes;
+    [Ext(E::VK_EXT_pipeline_library_group_handles)]: pipelineLibraryGroupHandles;
     [Ext(E::VK_EXT_dynamic_rendering_unused_attachments)]: dynamicRenderingUnusedAttachments;
     [Ext(E::VK_KHR_internally_synchronized_queues)]: internallySynchronizedQueues;
     [Ext(E::VK_KHR_cooperative_matrix)]: cooperativeMatrix;

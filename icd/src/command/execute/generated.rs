@@ -14,6 +14,7 @@ use super::Executor;
 use super::device_range::{first_part, words_at};
 use super::draw::DrawKind;
 use super::inheritance::BindingKind;
+use super::trace::decode_launch;
 use crate::caps::limits::MAX_INDIRECT_SEQUENCES;
 use crate::command::{BufferOrAddress, DrawIndirect, GeneratedCommands, IndirectKind};
 use crate::object::bind_point::BindPoint;
@@ -282,6 +283,11 @@ impl Executor<'_> {
                 Token::Dispatch => {
                     let program = self.bound_program(BindPoint::Compute)?;
                     self.dispatch_program(&program, [0; 3], words(memory, at)?);
+                }
+                Token::TraceRays => {
+                    let program = self.bound_program(BindPoint::RayTracing)?;
+                    let (tables, size) = decode_launch(&words(memory, at)?);
+                    self.launch_program(&program, tables, size);
                 }
             }
         }

@@ -33,7 +33,7 @@ impl Executor<'_> {
     pub(super) fn trace_rays_indirect2(&mut self, address: u64) {
         match self.read_words::<COMMAND_WORDS>(&BufferOrAddress::Addresses, address) {
             Some(words) => {
-                let (tables, size) = decode(&words);
+                let (tables, size) = decode_launch(&words);
                 self.launch(tables, size);
             }
             None => self.report_no_memory(),
@@ -96,7 +96,7 @@ impl Executor<'_> {
 }
 
 /// Decodes a `VkTraceRaysIndirectCommand2KHR`.
-fn decode(words: &[u32; COMMAND_WORDS]) -> (ShaderTables, [u32; 3]) {
+pub(super) fn decode_launch(words: &[u32; COMMAND_WORDS]) -> (ShaderTables, [u32; 3]) {
     let pair = |i: usize| u64::from(words[2 * i]) | u64::from(words[2 * i + 1]) << 32;
     let table = |first| ShaderTable { address: pair(first), size: pair(first + 1), stride: pair(first + 2) };
     let ray_generation = ShaderTable { address: pair(0), size: pair(1), stride: pair(1) };
@@ -136,7 +136,7 @@ mod tests {
         use ash::vk::TraceRaysIndirectCommand2KHR as C;
         assert_eq!(std::mem::offset_of!(C, depth) + 4, 4 * COMMAND_WORDS);
         let words = std::array::from_fn(|i| i as u32);
-        let (tables, size) = decode(&words);
+        let (tables, size) = decode_launch(&words);
         let at = |offset: usize| u64::from(words[offset / 4]) | u64::from(words[offset / 4 + 1]) << 32;
         assert_eq!(tables.ray_generation.address, at(std::mem::offset_of!(C, raygen_shader_record_address)));
         assert_eq!(tables.ray_generation.size, at(std::mem::offset_of!(C, raygen_shader_record_size)));

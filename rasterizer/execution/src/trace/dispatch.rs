@@ -4,6 +4,7 @@
 
 use super::frames::Frames;
 use super::launch::{Launch, TraceError};
+use super::plan::InputPlan;
 use super::tile::Tile;
 use super::traversal::Tracer;
 use crate::stage::{StageMemory, aborted};
@@ -12,6 +13,10 @@ use std::sync::Mutex;
 
 /// Largest number of launch ids of a tile, whose sides are powers of two.
 const TILE_IDS: u32 = 512;
+/// Number of rows of a tile, if the launch has as many.
+const MIN_TILE_ROWS: u32 = 4;
+/// Number of tiles below which they are smaller, so that several threads have work.
+const MIN_TILES: u64 = 32;
 /// Width of a tile, if the launch has several rows.
 const TILE_WIDTH: u32 = 32;
 /// Number of bytes of frames of all shaders above which tiles are smaller.
@@ -33,8 +38,8 @@ struct Tiling {
 impl Tiling {
     /// Cuts a launch into tiles of at most `ids` launch ids. It depends on the launch alone.
     fn new(size: [u32; 3], ids: u32) -> Tiling {
-        let width = if size[1] > 1 { TILE_WIDTH.min(ids) } else { ids };
-        let tile = [width, ids / width];
+        let height = (ids / TILE_WIDTH.min(ids / MIN_TILE_ROWS)).min(size[1].min(ids).next_power_of_two());
+        let tile = [ids / height, height];
         let across = [0, 1].map(|i| u64::from(size[i].div_ceil(tile[i])));
         Tiling { tile, tiles: [across[0], across[1], size[2].into()], size }
     }
@@ -63,8 +68,11 @@ fn tile_ids<T: Tracer>(launch: &Launch<'_, T>) -> Result<u32, TraceError> {
     for shader in &launch.program.shaders {
         bytes += Frames::new(shader)?.frame_bytes();
     }
+    let all = launch.size.iter().fold(1, |product: u64, &n| product.saturating_mul(n.into()));
     let mut ids = TILE_IDS;
-    while ids > MIN_TILE_IDS && bytes.saturating_mul(ids as usize) > TILE_BYTES {
+    while ids > MIN_TILE_IDS
+        && (bytes.saturating_mul(ids as usize) > TILE_BYTES || all < MIN_TILES.saturating_mul(ids.into()))
+    {
         ids /= 2;
     }
     Ok(ids)
@@ -88,6 +96,9 @@ where
     let failed = || error.lock().map_or(true, |error| error.is_some());
     let count = tiling.count();
     let key = core::ptr::from_ref(launch.program).addr();
+    let plans: Vec<InputPlan> = launch.program.shaders.iter().map(InputPlan::new).collect();
+    // Memory of tiles that have ended, which the next ones take over.
+    let idle: Mutex<Vec<Tile<'_, T>>> = Mutex::new(Vec::new());
     for start in (0..count).step_by(ROUND as usize) {
         let tiles = (count - start).min(ROUND) as usize;
         pool.for_each(tiles, CostHint::keyed((key, count)), |worker, scratch, i| {
@@ -96,7 +107,15 @@ where
                 return;
             }
             let ids = tiling.ids(start + i as u64);
-            let done = Tile::new(launch).and_then(|mut tile| tile.run(ids, scratch.as_mut()));
+            let tile = idle.lock().ok().and_then(|mut idle| idle.pop());
+            let done = tile.map_or_else(|| Tile::new(launch, &plans), Ok).and_then(|mut tile| {
+                tile.run(ids, scratch.as_mut())?;
+                tile.clear();
+                if let Ok(mut idle) = idle.lock() {
+                    idle.push(tile);
+                }
+                Ok(())
+            });
             if let (Err(reason), Ok(mut error)) = (done, error.lock()) {
                 error.get_or_insert(reason);
             }

@@ -17,23 +17,15 @@ pub struct Frames {
     /// Frames that are free, and the number of frames that have ever been in use.
     free: Vec<u32>,
     count: u32,
-    /// Lists of a call: byte offsets of frames, and ends.
+    /// Byte offsets of the frames of a call.
     offsets: Vec<u32>,
-    ends: Vec<u32>,
 }
 
 impl Frames {
     /// Makes the frames of a stage; there are none yet.
     pub fn new(stage: &CompiledStage) -> Result<Frames, TraceError> {
         let info = stage.info.frame.clone().ok_or(TraceError::Internal)?;
-        Ok(Frames {
-            info,
-            memory: AlignedBuf::default(),
-            free: Vec::new(),
-            count: 0,
-            offsets: Vec::new(),
-            ends: Vec::new(),
-        })
+        Ok(Frames { info, memory: AlignedBuf::default(), free: Vec::new(), count: 0, offsets: Vec::new() })
     }
 
     /// Takes a frame, whose words before ray queries are 0.
@@ -48,9 +40,8 @@ impl Frames {
                 self.count - 1
             }
         };
-        for word in 0..self.info.queries {
-            self.set(frame, word, 0);
-        }
+        let queries = self.info.queries as usize;
+        self.row(frame, 0).take(queries).for_each(|word| *word = 0);
         Ok(frame)
     }
 
@@ -65,11 +56,6 @@ impl Frames {
         point.copied().ok_or(TraceError::Internal)
     }
 
-    /// Returns the first word of the inputs.
-    pub fn inputs(&self) -> u32 {
-        self.info.inputs
-    }
-
     /// Returns the number of bytes of a frame.
     pub fn frame_bytes(&self) -> usize {
         self.info.words as usize * size_of::<u32>()
@@ -80,6 +66,29 @@ impl Frames {
         // Growing keeps what the buffer has.
         let bytes = self.info.memory_bytes(self.count.max(1)).max(1);
         self.memory.words(bytes.div_ceil(size_of::<u32>()))
+    }
+
+    /// Returns the words of a frame from one on.
+    fn row(&mut self, frame: u32, first: u32) -> impl Iterator<Item = &mut u32> {
+        let at = self.index(frame, first);
+        let words = self.words().get_mut(at..).unwrap_or_default();
+        words.iter_mut().step_by(FrameInfo::GROUP as usize)
+    }
+
+    /// Reads words of a frame from one on.
+    pub fn read(&mut self, frame: u32, first: u32, to: &mut [u32]) {
+        to.iter_mut().zip(self.row(frame, first)).for_each(|(to, word)| *to = *word);
+    }
+
+    /// Writes words of a frame from one on.
+    pub fn write(&mut self, frame: u32, first: u32, from: &[u32]) {
+        self.row(frame, first).zip(from).for_each(|(word, from)| *word = *from);
+    }
+
+    /// Frees all frames, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.free.clear();
+        self.count = 0;
     }
 
     fn index(&self, frame: u32, word: u32) -> usize {
@@ -98,8 +107,8 @@ impl Frames {
         self.words()[at] = bits;
     }
 
-    /// Runs invocations with these frames, which begin or continue behind a point. Returns how the
-    /// call has ended for each.
+    /// Runs invocations with these frames, which begin or continue behind a point. The first of
+    /// `ends` become the ways in which the call has ended for them.
     pub fn call(
         &mut self,
         stage: &CompiledStage,
@@ -107,15 +116,16 @@ impl Frames {
         scratch: &mut StageMemory,
         point: u32,
         frames: impl ExactSizeIterator<Item = u32> + Clone,
-    ) -> &[u32] {
+        ends: &mut Vec<u32>,
+    ) {
         let count = frames.len();
         let padded = count.next_multiple_of(stage.info.lanes.max(1) as usize);
         self.offsets.clear();
-        self.ends.clear();
+        ends.clear();
         base::alloc::or_unwind(base::alloc::reserve(&mut self.offsets, padded));
-        base::alloc::or_unwind(base::alloc::reserve(&mut self.ends, padded));
+        base::alloc::or_unwind(base::alloc::reserve(ends, padded));
         self.offsets.extend(frames.cycle().take(padded).map(|frame| self.info.offset(frame)));
-        self.ends.resize(padded, 0);
+        ends.resize(padded, 0);
         let memory = self.words().as_mut_ptr().cast();
         let mut batch = InvocationBatch {
             header: scratch.header(stage),
@@ -123,7 +133,7 @@ impl Frames {
             point,
             frames: self.offsets.as_ptr(),
             memory,
-            ends: self.ends.as_mut_ptr(),
+            ends: ends.as_mut_ptr(),
         };
         if count != 0 {
             // SAFETY: the icd guarantees that stage and context belong together and live until the
@@ -132,6 +142,5 @@ impl Frames {
             // `FrameInfo` lays them out; only this thread uses them.
             unsafe { stage.run(context, (&raw mut batch).cast()) };
         }
-        &self.ends[..count]
     }
 }

@@ -6,7 +6,7 @@ use super::launch::TraceError;
 use super::state::{Caller, Hit, Invocation, Trace};
 use super::tile::Tile;
 use super::traversal::{Intersection, Tracer};
-use base::shader::{BuiltinSlot, RayValue, RayWord, SlotKind, Stage};
+use base::shader::{RayValue, Stage};
 
 impl<T: Tracer> Tile<'_, T> {
     /// Sets the inputs of an invocation that begins; `data` is the address of its record's data.
@@ -34,15 +34,28 @@ impl<T: Tracer> Tile<'_, T> {
         let id = *self.ids.get(one.launch as usize).ok_or(TraceError::Internal)?;
         let source =
             Source { tracer: self.launch.tracer, id, size: self.launch.size, data, trace, stage: stage.info.stage() };
-        let first = frames.inputs();
-        for (word, slot) in (first..).zip(&stage.info.interface.inputs) {
-            let SlotKind::Builtin(BuiltinSlot::Ray(input)) = slot.kind else { continue };
-            if selects(input.value) {
-                frames.set(one.frame, word, source.word(input));
-            }
+        let plan = self.plans.get(one.shader as usize).ok_or(TraceError::Internal)?;
+        for run in plan.values.iter().filter(|run| selects(run.value)) {
+            let words = source.words(run.value);
+            let words = words.get(run.first as usize..).and_then(|words| words.get(..run.count as usize));
+            frames.write(one.frame, run.own, words.ok_or(TraceError::Internal)?);
         }
         Ok(())
     }
+}
+
+/// Number of words of the largest value, which is a matrix.
+const WORDS: usize = RayValue::ObjectToWorld.words() as usize;
+
+/// Words of a value; those behind it are 0.
+type Words = [u32; WORDS];
+
+fn words(of: &[u32]) -> Words {
+    core::array::from_fn(|i| of.get(i).copied().unwrap_or(0))
+}
+
+fn floats(of: &[f32]) -> Words {
+    core::array::from_fn(|i| of.get(i).map_or(0, |float| float.to_bits()))
 }
 
 /// Everything that the inputs of an invocation come from.
@@ -56,28 +69,25 @@ struct Source<'a, T: Tracer> {
 }
 
 impl<T: Tracer> Source<'_, T> {
-    /// Returns a word of a value; 0 if the invocation has no such value.
-    fn word(&self, RayWord { value, word }: RayWord) -> u32 {
-        let i = usize::from(word);
-        let of = |words: &[u32]| words.get(i).copied().unwrap_or(0);
+    /// Returns the words of a value; 0 if the invocation has no such value.
+    fn words(&self, value: RayValue) -> Words {
         match value {
-            RayValue::LaunchId => of(&self.id),
-            RayValue::LaunchSize => of(&self.size),
-            RayValue::ShaderRecord => of(&[self.data as u32, (self.data >> 32) as u32]),
-            _ => self.trace.map_or(0, |trace| of(&self.ray_words(trace, value))),
+            RayValue::LaunchId => words(&self.id),
+            RayValue::LaunchSize => words(&self.size),
+            RayValue::ShaderRecord => words(&[self.data as u32, (self.data >> 32) as u32]),
+            _ => self.trace.map_or([0; WORDS], |trace| self.ray_words(trace, value)),
         }
     }
 
-    fn ray_words(&self, trace: &Trace<T::Traversal>, value: RayValue) -> Vec<u32> {
-        let floats = |words: &[f32]| words.iter().map(|word| word.to_bits()).collect();
+    fn ray_words(&self, trace: &Trace<T::Traversal>, value: RayValue) -> Words {
         match value {
             RayValue::WorldRayOrigin => floats(&trace.ray.origin),
             RayValue::WorldRayDirection => floats(&trace.ray.direction),
             RayValue::RayTmin => floats(&[trace.ray.t_min]),
-            RayValue::IncomingRayFlags => vec![trace.ray.flags],
-            RayValue::CullMask => vec![trace.ray.cull_mask],
+            RayValue::IncomingRayFlags => words(&[trace.ray.flags]),
+            RayValue::CullMask => words(&[trace.ray.cull_mask]),
             RayValue::RayTmax => floats(&[self.t_max(trace)]),
-            _ => trace.hit.as_ref().map_or(Vec::new(), |hit| self.hit_words(trace, hit, value)),
+            _ => trace.hit.as_ref().map_or([0; WORDS], |hit| self.hit_words(trace, hit, value)),
         }
     }
 
@@ -89,24 +99,23 @@ impl<T: Tracer> Source<'_, T> {
         }
     }
 
-    fn hit_words(&self, trace: &Trace<T::Traversal>, hit: &Hit, value: RayValue) -> Vec<u32> {
+    fn hit_words(&self, trace: &Trace<T::Traversal>, hit: &Hit, value: RayValue) -> Words {
         let Hit { intersection: at, kind, attribute } = hit;
-        let floats = |words: &[f32]| words.iter().map(|word| word.to_bits()).collect();
         match value {
-            RayValue::PrimitiveId => vec![at.primitive],
-            RayValue::InstanceId => vec![at.instance],
-            RayValue::InstanceCustomIndex => vec![at.custom_index],
-            RayValue::RayGeometryIndex => vec![at.geometry],
-            RayValue::HitKind => vec![*kind],
-            RayValue::HitAttribute => attribute.to_vec(),
+            RayValue::PrimitiveId => words(&[at.primitive]),
+            RayValue::InstanceId => words(&[at.instance]),
+            RayValue::InstanceCustomIndex => words(&[at.custom_index]),
+            RayValue::RayGeometryIndex => words(&[at.geometry]),
+            RayValue::HitKind => words(&[*kind]),
+            RayValue::HitAttribute => words(attribute),
             RayValue::HitTriangleVertexPositions => floats(at.vertices.as_flattened()),
             RayValue::ObjectToWorld => floats(&columns(&self.tracer.object_to_world(&trace.traversal, at))),
             RayValue::WorldToObject => floats(&columns(&self.to_object(trace, at))),
             RayValue::ObjectRayOrigin => floats(&transform(&self.to_object(trace, at), trace.ray.origin, 1.0)),
             RayValue::ObjectRayDirection => floats(&transform(&self.to_object(trace, at), trace.ray.direction, 0.0)),
-            RayValue::LaunchId | RayValue::LaunchSize | RayValue::ShaderRecord => Vec::new(),
-            RayValue::WorldRayOrigin | RayValue::WorldRayDirection | RayValue::RayTmin => Vec::new(),
-            RayValue::RayTmax | RayValue::IncomingRayFlags | RayValue::CullMask => Vec::new(),
+            RayValue::LaunchId | RayValue::LaunchSize | RayValue::ShaderRecord => [0; WORDS],
+            RayValue::WorldRayOrigin | RayValue::WorldRayDirection | RayValue::RayTmin => [0; WORDS],
+            RayValue::RayTmax | RayValue::IncomingRayFlags | RayValue::CullMask => [0; WORDS],
         }
     }
 

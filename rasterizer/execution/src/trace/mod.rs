@@ -10,6 +10,7 @@
 //!
 //! - `traversal`: the interface to the traversal of acceleration structures ([`Tracer`]);
 //! - `launch`: shaders, groups and shader binding tables of a launch;
+//! - `plan`: what is set of a shader's inputs;
 //! - `frames`: frames of a shader's invocations, and calls of its code;
 //! - `state`: invocations, rays and their intersections;
 //! - `tile`: queues, calls and returns; `ray`: the loop over the shaders of a ray, with `inputs`;
@@ -21,6 +22,7 @@ mod dispatch;
 mod frames;
 mod inputs;
 mod launch;
+mod plan;
 mod ray;
 mod state;
 #[cfg(test)]

@@ -13,9 +13,7 @@ impl<T: Tracer> Tile<'_, T> {
     /// Begins the ray for which an invocation waits.
     pub fn begin_trace(&mut self, caller: u32) -> Result<(), TraceError> {
         let mut words = [0; Operand::COUNT as usize];
-        for (number, word) in (0..).zip(&mut words) {
-            *word = self.operand(caller, number)?;
-        }
+        self.operands(caller, &mut words)?;
         let word = |operand: Operand| words[operand as usize];
         let float = |operand: Operand| f32::from_bits(word(operand));
         let ray = RayArguments {
@@ -107,8 +105,9 @@ impl<T: Tracer> Tile<'_, T> {
 
     /// Ends a ray, and continues the invocation that waits for it.
     pub fn end_trace(&mut self, at: u32) -> Result<(), TraceError> {
-        let trace = self.traces.remove(at).ok_or(TraceError::Internal)?;
-        self.queue(trace.caller)
+        let caller = self.traces.get(at)?.caller;
+        self.traces.remove(at)?;
+        self.queue(caller)
     }
 
     /// Handles an intersection that an intersection shader reports.

@@ -60,10 +60,15 @@ impl<V> Slab<V> {
         base::alloc::or_unwind(base::alloc::push(&mut self.values, Some(value)));
         self.values.len() as u32 - 1
     }
-    pub fn remove(&mut self, at: u32) -> Option<V> {
-        let value = self.values.get_mut(at as usize)?.take()?;
+    /// Frees the place of a value.
+    pub fn remove(&mut self, at: u32) -> Result<(), TraceError> {
+        *self.values.get_mut(at as usize).filter(|value| value.is_some()).ok_or(TraceError::Internal)? = None;
         base::alloc::or_unwind(base::alloc::push(&mut self.free, at));
-        Some(value)
+        Ok(())
+    }
+    pub fn clear(&mut self) {
+        self.values.clear();
+        self.free.clear();
     }
     pub fn get(&self, at: u32) -> Result<&V, TraceError> {
         self.values.get(at as usize).and_then(Option::as_ref).ok_or(TraceError::Internal)

@@ -4,10 +4,11 @@
 
 use super::frames::Frames;
 use super::launch::{GROUP_HANDLE_BYTES, Launch, ShaderTable, TraceError};
+use super::plan::InputPlan;
 use super::state::{Callee, Caller, Invocation, Slab, Trace};
 use super::traversal::Tracer;
 use crate::stage::{StageMemory, aborted};
-use base::shader::{ExecuteCallableOperand, InvocationEnd, SlotKind, Stage, SuspendReason, SuspensionPoint};
+use base::shader::{ExecuteCallableOperand, InvocationEnd, Stage, SuspendReason, SuspensionPoint};
 use core::cmp::Reverse;
 
 /// Invocations of a shader that wait at the same point, or begin.
@@ -16,12 +17,21 @@ struct Queue {
     point: u32,
     /// Depth of the invocation that was queued first.
     depth: u32,
-    invocations: Vec<u32>,
+    invocations: Vec<Queued>,
+}
+
+/// An invocation in a queue, which comes before others in the order of launch ids.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Queued {
+    launch: u32,
+    invocation: u32,
 }
 
 /// A tile of launch ids that are being executed.
 pub(super) struct Tile<'a, T: Tracer> {
     pub launch: &'a Launch<'a, T>,
+    /// Inputs of each shader.
+    pub plans: &'a [InputPlan],
     /// Launch ids by their number in the tile.
     pub ids: Vec<[u32; 3]>,
     /// Frames by shader.
@@ -31,22 +41,37 @@ pub(super) struct Tile<'a, T: Tracer> {
     /// The queues that have invocations.
     queues: Vec<Queue>,
     /// Memory of queues that have become empty.
-    spare: Vec<Vec<u32>>,
+    spare: Vec<Vec<Queued>>,
+    /// Ends of a call.
+    ends: Vec<u32>,
+    /// Words that are being copied.
+    copied: Vec<u32>,
 }
 
 impl<'a, T: Tracer> Tile<'a, T> {
     /// Makes a tile without launch ids.
-    pub fn new(launch: &'a Launch<'a, T>) -> Result<Tile<'a, T>, TraceError> {
+    pub fn new(launch: &'a Launch<'a, T>, plans: &'a [InputPlan]) -> Result<Tile<'a, T>, TraceError> {
         let frames = launch.program.shaders.iter().map(Frames::new).collect::<Result<_, _>>()?;
         Ok(Tile {
             launch,
+            plans,
             ids: Vec::new(),
             frames,
             invocations: Slab::default(),
             traces: Slab::default(),
             queues: Vec::new(),
             spare: Vec::new(),
+            ends: Vec::new(),
+            copied: Vec::new(),
         })
+    }
+
+    /// Forgets all launch ids, and keeps the memory.
+    pub fn clear(&mut self) {
+        self.frames.iter_mut().for_each(Frames::clear);
+        self.invocations.clear();
+        self.traces.clear();
+        self.queues.clear();
     }
 
     /// Executes launch ids.
@@ -81,13 +106,15 @@ impl<'a, T: Tracer> Tile<'a, T> {
         let order = |queue: &Queue| (Reverse((queue.invocations.len(), queue.depth)), queue.shader, queue.point);
         let at = (0..self.queues.len()).min_by_key(|&i| order(&self.queues[i]))?;
         let mut queue = self.queues.swap_remove(at);
-        queue.invocations.sort_unstable_by_key(|&at| self.invocations.get(at).map_or(u32::MAX, |one| one.launch));
+        if !queue.invocations.is_sorted() {
+            queue.invocations.sort_unstable();
+        }
         Some(queue)
     }
 
     /// Queues an invocation, which begins or continues behind its point.
     pub fn queue(&mut self, invocation: u32) -> Result<(), TraceError> {
-        let Invocation { shader, point, depth, .. } = *self.invocations.get(invocation)?;
+        let Invocation { shader, point, depth, launch, .. } = *self.invocations.get(invocation)?;
         let at = match self.queues.iter().position(|queue| (queue.shader, queue.point) == (shader, point)) {
             Some(at) => at,
             None => {
@@ -100,7 +127,7 @@ impl<'a, T: Tracer> Tile<'a, T> {
                 self.queues.len() - 1
             }
         };
-        base::alloc::or_unwind(base::alloc::push(&mut self.queues[at].invocations, invocation));
+        base::alloc::or_unwind(base::alloc::push(&mut self.queues[at].invocations, Queued { launch, invocation }));
         Ok(())
     }
 
@@ -108,16 +135,21 @@ impl<'a, T: Tracer> Tile<'a, T> {
         let stage = self.launch.program.shaders.get(queue.shader as usize).ok_or(TraceError::Internal)?;
         let frames = self.frames.get_mut(queue.shader as usize).ok_or(TraceError::Internal)?;
         let invocations = &self.invocations;
-        let of = queue.invocations.iter().map(|&at| invocations.get(at).map_or(0, |one| one.frame));
-        let ends = frames.call(stage, &self.launch.context, memory, queue.point, of).to_vec();
+        let of = queue.invocations.iter().map(|at| invocations.get(at.invocation).map_or(0, |one| one.frame));
+        let mut ends = core::mem::take(&mut self.ends);
+        frames.call(stage, &self.launch.context, memory, queue.point, of, &mut ends);
         // Ends are undefined if the abort flag is set.
         if aborted(&self.launch.context) {
             return Ok(());
         }
-        queue.invocations.iter().zip(ends).try_for_each(|(&invocation, end)| match InvocationEnd::from_word(end) {
-            InvocationEnd::Suspended(point) => self.suspended(invocation, point),
-            end => self.ended(invocation, stage.info.stage(), end),
-        })
+        let each = queue.invocations.iter().zip(&ends);
+        let done = each.map(|(at, &end)| match InvocationEnd::from_word(end) {
+            InvocationEnd::Suspended(point) => self.suspended(at.invocation, point),
+            end => self.ended(at.invocation, stage.info.stage(), end),
+        });
+        let done = done.collect();
+        self.ends = ends;
+        done
     }
 
     /// Starts a shader for a caller, whose data it takes over.
@@ -135,7 +167,8 @@ impl<'a, T: Tracer> Tile<'a, T> {
 
     /// Frees an invocation that has ended.
     pub fn remove(&mut self, invocation: u32) -> Result<Invocation, TraceError> {
-        let one = self.invocations.remove(invocation).ok_or(TraceError::Internal)?;
+        let one = *self.invocations.get(invocation)?;
+        self.invocations.remove(invocation)?;
         self.frames[one.shader as usize].release(one.frame);
         Ok(one)
     }
@@ -144,6 +177,16 @@ impl<'a, T: Tracer> Tile<'a, T> {
     pub fn point(&self, invocation: u32) -> Result<SuspensionPoint, TraceError> {
         let one = self.invocations.get(invocation)?;
         self.frames[one.shader as usize].point(one.point)
+    }
+
+    /// Reads the first operands of the point at which an invocation waits.
+    pub fn operands(&mut self, invocation: u32, to: &mut [u32]) -> Result<(), TraceError> {
+        if (self.point(invocation)?.operands as usize) < to.len() {
+            return Err(TraceError::Internal);
+        }
+        let one = *self.invocations.get(invocation)?;
+        self.frames[one.shader as usize].read(one.frame, 0, to);
+        Ok(())
     }
 
     /// Returns an operand of the point at which an invocation waits.
@@ -199,19 +242,19 @@ impl<'a, T: Tracer> Tile<'a, T> {
         let point = self.point(caller)?;
         let caller = *self.invocations.get(caller)?;
         let first = point.operands.checked_sub(point.results).ok_or(TraceError::Internal)?;
-        let inputs = self.frames[one.shader as usize].inputs();
-        let interface = &self.launch.program.shaders[one.shader as usize].info.interface;
-        for (own, slot) in (inputs..).zip(&interface.inputs) {
-            let SlotKind::User { location, .. } = slot.kind else { continue };
-            if location >= point.results {
-                continue;
-            }
+        let plan = self.plans.get(one.shader as usize).ok_or(TraceError::Internal)?;
+        for run in &plan.data {
+            let count = run.count.min(point.results.saturating_sub(run.location));
+            let (own, other) = ((one, run.own), (caller, first + run.location));
             let (from, to) = match direction {
-                Direction::FromCaller => ((caller, first + location), (one, own)),
-                Direction::ToCaller => ((one, own), (caller, first + location)),
+                Direction::FromCaller => (other, own),
+                Direction::ToCaller => (own, other),
             };
-            let bits = self.frames[from.0.shader as usize].get(from.0.frame, from.1);
-            self.frames[to.0.shader as usize].set(to.0.frame, to.1, bits);
+            self.copied.clear();
+            base::alloc::or_unwind(base::alloc::reserve(&mut self.copied, count as usize));
+            self.copied.resize(count as usize, 0);
+            self.frames[from.0.shader as usize].read(from.0.frame, from.1, &mut self.copied);
+            self.frames[to.0.shader as usize].write(to.0.frame, to.1, &self.copied);
         }
         Ok(())
     }

@@ -68,7 +68,7 @@ pub struct Intersection {
 /// The traversal of rays.
 pub trait Tracer: Sync {
     /// The state of a ray's traversal.
-    type Traversal;
+    type Traversal: Send;
 
     /// Begins the traversal of a ray.
     fn begin(&self, ray: &RayArguments) -> Self::Traversal;

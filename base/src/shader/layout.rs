@@ -124,6 +124,10 @@ pub enum MappingSource {
         /// Offset from that address.
         offset: u32,
     },
+    /// The bytes of a uniform buffer are in the shader record, at this offset.
+    RecordData(u32),
+    /// The resource is at an address in the shader record, at this offset.
+    RecordAddress(u32),
 }
 
 /// The location of an embedded sampler.
@@ -169,6 +173,8 @@ pub enum HeapIndex {
         /// Offset from that address.
         offset: u32,
     },
+    /// The index is a word of the shader record, at this offset.
+    Record(u32),
 }
 
 impl PipelineLayoutInfo {

@@ -191,7 +191,7 @@ pub unsafe fn mappings(
     mappings.collect()
 }
 
-/// Returns the location of a mapping's resources; `None` for ray tracing.
+/// Returns the location of a mapping's resources; `None` for an unknown source.
 ///
 /// # Safety
 /// `m` is valid with its pointers.
@@ -224,10 +224,12 @@ unsafe fn source(
                 combined: false,
             }
         }
-        1 => {
-            // SAFETY: this source has this member of the union.
+        1 | 8 => {
+            // SAFETY: the first source has this member of the union, and the other one has
+            // VkDescriptorMappingSourceShaderRecordIndexEXT, whose members are the same, with the
+            // shader record in the place of push data.
             let d = unsafe { &*data.cast::<vk::DescriptorMappingSourcePushIndexEXT<'_>>() };
-            let index = HeapIndex::Push;
+            let index: fn(u32) -> HeapIndex = if m.source == 1 { HeapIndex::Push } else { HeapIndex::Record };
             MappingSource::Heap {
                 resource: place(d.heap_offset, d.heap_array_stride, index(d.push_offset), d.heap_index_stride),
                 sampler: place(
@@ -278,6 +280,8 @@ unsafe fn source(
         5 => MappingSource::PushData(first),
         6 => MappingSource::PushAddress(first),
         7 => MappingSource::IndirectAddress { push: first, offset: second },
+        9 => MappingSource::RecordData(first),
+        10 => MappingSource::RecordAddress(first),
         _ => return None,
     })
 }

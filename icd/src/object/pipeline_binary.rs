@@ -195,6 +195,9 @@ mod tests {
             MappingSource::PushData(13),
             MappingSource::PushAddress(14),
             MappingSource::IndirectAddress { push: 15, offset: 16 },
+            heap(HeapIndex::Record(17), HeapIndex::None),
+            MappingSource::RecordData(18),
+            MappingSource::RecordAddress(19),
         ];
         let mapping = |source| HeapMapping { set: 1, first_binding: 2, binding_count: 3, resource_mask: 4, source };
         let sampler = base::abi::Sampler { lod_bias: 0.5, max_lod: 7.25, compare_op: 3, ..*texture::default_sampler() };
@@ -211,7 +214,7 @@ mod tests {
         let binary = PipelineBinary::of_payload(payload());
         assert_eq!((binary.stage(), binary.words().as_deref()), (Some(Stage::Fragment), Some(&[1, 2][..])));
         let heap = binary.heap().expect("mappings");
-        assert_eq!((heap.mappings.len(), heap.samplers[0].sampler.max_lod), (6, 7.25));
+        assert_eq!((heap.mappings.len(), heap.samplers[0].sampler.max_lod), (9, 7.25));
         let mut again = Vec::new();
         Head { stage: Stage::Fragment, heap: Some(heap) }.write(&mut again);
         assert!(payload().starts_with(&again));

@@ -200,7 +200,7 @@ fn endless_nesting_loses_the_device() {
     }
 }
 
-/// What is no record of a group of the pipeline runs nothing.
+/// Records that are not those of a group of the pipeline run nothing.
 #[test]
 fn other_records_run_nothing() {
     let mut d = Device::new();

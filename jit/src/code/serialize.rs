@@ -171,8 +171,10 @@ variants! {
         2 PushData(offset)
         3 PushAddress(offset)
         4 IndirectAddress { push, offset }
+        5 RecordData(offset)
+        6 RecordAddress(offset)
     }
-    HeapIndex { 0 None 1 Push(offset) 2 Indirect { push, offset } 3 IndirectArray { push, offset } }
+    HeapIndex { 0 None 1 Push(offset) 2 Indirect { push, offset } 3 IndirectArray { push, offset } 4 Record(offset) }
     BuiltinSlot {
         0 Position(component)
         1 PointSize

@@ -201,6 +201,14 @@ impl Translator<'_> {
                 let base = self.indirect(push, offset, None, Ty::I64);
                 Memory { space: Space::Global, origin: None, base, ..block }
             }
+            MappingSource::RecordData(offset) => {
+                let base = self.record_address(offset)?;
+                Memory { space: Space::Global, origin: None, base, readonly: true, ..block }
+            }
+            MappingSource::RecordAddress(offset) => {
+                let base = self.record_value(offset, Ty::I64)?;
+                Memory { space: Space::Global, origin: None, base, ..block }
+            }
         }))
     }
 
@@ -281,7 +289,8 @@ impl Translator<'_> {
             }
             MappingSource::PushAddress(push) => self.push_address(push),
             MappingSource::IndirectAddress { push, offset } => self.indirect(push, offset, None, Ty::I64),
-            MappingSource::HeapData { .. } | MappingSource::PushData(_) => {
+            MappingSource::RecordAddress(offset) => self.record_value(offset, Ty::I64)?,
+            MappingSource::HeapData { .. } | MappingSource::PushData(_) | MappingSource::RecordData(_) => {
                 return Err(Error::invalid("acceleration structure that is mapped to data"));
             }
         })
@@ -301,6 +310,7 @@ impl Translator<'_> {
             HeapIndex::Push(push) => Some(self.push_word(push)),
             HeapIndex::Indirect { push, offset } => Some(self.indirect(push, offset, None, Ty::I32)),
             HeapIndex::IndirectArray { push, offset } => Some(self.indirect(push, offset, Some(element), Ty::I32)),
+            HeapIndex::Record(offset) => Some(self.record_value(offset, Ty::I32)?),
         };
         let mut sampler = None;
         if let (Some(both), true) = (index, combined) {
@@ -343,6 +353,12 @@ impl Translator<'_> {
     fn push_load(&mut self, push: u32, ty: Ty) -> Value {
         let at = self.b.i32(push);
         self.b.val(Op::Load(Space::Push, constant(ty)), &[at], ty)
+    }
+
+    /// Loads a value of the shader record.
+    fn record_value(&mut self, offset: u32, ty: Ty) -> Result<Value> {
+        let address = self.record_address(offset)?;
+        Ok(self.b.val(Op::Load(Space::Global, constant(ty)), &[address], ty))
     }
 
     /// Loads a value at an address in push data plus `offset` plus an optional element's offset.

@@ -125,6 +125,17 @@ impl Translator<'_> {
         Ok(p)
     }
 
+    /// Returns the address of the shader record's data, plus an offset.
+    pub fn record_address(&mut self, offset: u32) -> Result<Value> {
+        if !self.stage.reads_ray_value(RayValue::ShaderRecord) {
+            return Err(self.misplaced("mapping to the shader record"));
+        }
+        let words = self.load_frame_words(2, |word| ray_slot(RayValue::ShaderRecord, word));
+        let address = self.join(&words, Ty::I64);
+        let offset = self.b.konst(Ty::I64, offset.into());
+        Ok(self.b.add(address, offset))
+    }
+
     fn load_frame_words(&mut self, words: u32, slot: impl Fn(u32) -> Slot) -> Flat {
         let load = |word| {
             let slot = self.input_slot(slot(word));

@@ -80,6 +80,13 @@ impl Heap {
         self.live_prefix(address, bytes).filter(|alive| alive.size == bytes)
     }
 
+    /// Returns the number of times that memory ceased to be live, for an address that is not in
+    /// imported memory of the application. What was live after the number was read is live while
+    /// the number is the same.
+    pub fn deaths(&self, address: u64) -> Option<u64> {
+        self.arena.get().and_then(Option::as_ref)?.deaths(address)
+    }
+
     /// Returns the live prefix of `bytes` bytes at a device address; `None` if the first byte is
     /// not live.
     pub fn live_prefix(&self, address: u64, bytes: u64) -> Option<MemoryRange> {

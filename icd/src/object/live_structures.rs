@@ -6,8 +6,9 @@
 //! nothing: it reads a version, the slots of a hash table, and the version again, and starts anew
 //! if it has changed. The version is odd while a structure is added or removed.
 //!
-//! The table has ranges and owns no memory. Each lookup asks the heap what is live, so that
-//! structures whose memory is freed are not found.
+//! The table has ranges and owns no memory. A lookup asks the heap what is live, so that structures
+//! whose memory is freed are not found. The answer holds until a structure is created or destroyed
+//! or memory is freed: a slot notes when it was given, because the heap looks at every 64 KiB.
 
 use super::acceleration_structure::AccelerationStructure;
 use super::memory::Heap;
@@ -15,6 +16,7 @@ use crate::fallible;
 use crate::ffi::handle;
 use crate::shader_compiler::ray_query::{FoundStructure, StructureTable};
 use ash::vk;
+use base::mem::MemoryRange;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
@@ -41,6 +43,22 @@ struct Slot {
     key: AtomicU64,
     address: AtomicU64,
     size: AtomicU64,
+    /// The [`stamp`] at which the memory was live.
+    checked: AtomicU64,
+}
+
+/// A structure that was looked up.
+struct Found<'a> {
+    place: Place,
+    slot: &'a Slot,
+    /// Version of the table.
+    version: u64,
+}
+
+/// Returns a number that changes with the version of the table and with the heap's number of
+/// deaths, of which it has 32 bits each.
+fn stamp(version: u64, deaths: u64) -> u64 {
+    version << 32 | deaths & u64::from(u32::MAX)
 }
 
 /// The hash table that lookups read. Arrays are made as they are required, and remain.
@@ -67,28 +85,28 @@ fn slot_of(slots: &[Slot], key: u64) -> Option<&Slot> {
 }
 
 impl Slots {
-    fn find(&self, key: u64) -> Option<Place> {
+    fn find(&self, key: u64) -> Option<Found<'_>> {
         if key == FREE || key == REMOVED {
             return None;
         }
         loop {
             let version = self.version.load(Ordering::Acquire);
             if version & 1 == 0 {
-                let place = self.read(key);
+                let read = self.read(key);
                 // The loads above are complete before the version is read again.
                 fence(Ordering::Acquire);
                 if self.version.load(Ordering::Relaxed) == version {
-                    return place;
+                    return read.map(|(place, slot)| Found { place, slot, version });
                 }
             }
             std::hint::spin_loop();
         }
     }
 
-    fn read(&self, key: u64) -> Option<Place> {
+    fn read(&self, key: u64) -> Option<(Place, &Slot)> {
         let slot = slot_of(self.arrays.get(self.array.load(Ordering::Relaxed))?.get()?, key)?;
         let place = Place { address: slot.address.load(Ordering::Relaxed), size: slot.size.load(Ordering::Relaxed) };
-        (slot.key.load(Ordering::Relaxed) == key).then_some(place)
+        (slot.key.load(Ordering::Relaxed) == key).then_some((place, slot))
     }
 
     /// Calls a function that writes slots. Only one thread does so at a time.
@@ -235,8 +253,15 @@ impl LiveStructures {
 
 impl StructureTable for LiveStructures {
     fn find(&self, reference: u64) -> Option<FoundStructure> {
-        let Place { address, size } = self.slots.find(reference)?;
+        let Found { place: Place { address, size }, slot, version } = self.slots.find(reference)?;
+        let now = self.heap.deaths(address).map(|deaths| stamp(version, deaths));
+        if now.is_some_and(|now| slot.checked.load(Ordering::Relaxed) == now) {
+            return Some(FoundStructure { address, memory: MemoryRange { address: address as *mut u8, size } });
+        }
         let memory = self.heap.range(address, size)?;
+        if let Some(now) = now {
+            slot.checked.store(now, Ordering::Relaxed);
+        }
         Some(FoundStructure { address, memory })
     }
 }
@@ -253,18 +278,22 @@ mod tests {
         table.insert(&mut table.owned.lock(), (key, owner), Place { address: key, size }).expect("memory");
     }
 
+    fn found(table: &LiveStructures, key: u64) -> Option<Place> {
+        table.slots.find(key).map(|found| found.place)
+    }
+
     #[test]
     fn what_was_inserted_is_found_and_nothing_else() {
         let table = table();
-        assert_eq!(table.slots.find(256), None);
+        assert_eq!(found(&table, 256), None);
         for i in 1..=10_000u64 {
             insert(&table, 256 * i, i, i);
         }
         for i in 1..=10_000u64 {
-            assert_eq!(table.slots.find(256 * i), Some(Place { address: 256 * i, size: i }));
-            assert_eq!(table.slots.find(256 * i + 1), None);
+            assert_eq!(found(&table, 256 * i), Some(Place { address: 256 * i, size: i }));
+            assert_eq!(found(&table, 256 * i + 1), None);
         }
-        assert_eq!((table.slots.find(FREE), table.slots.find(REMOVED)), (None, None));
+        assert_eq!((found(&table, FREE), found(&table, REMOVED)), (None, None));
     }
 
     #[test]
@@ -273,7 +302,7 @@ mod tests {
         for (owner, size) in [(1, 20), (2, 50), (3, 30)] {
             insert(&table, 512, owner, size);
         }
-        assert_eq!(table.slots.find(512).map(|place| place.size), Some(50));
+        assert_eq!(found(&table, 512).map(|place| place.size), Some(50));
     }
 
     #[test]
@@ -287,9 +316,9 @@ mod tests {
                 }
             });
             for i in 0..200_000u64 {
-                assert_eq!(table.slots.find(1 << 20), Some(Place { address: 1 << 20, size: 7 }));
+                assert_eq!(found(&table, 1 << 20), Some(Place { address: 1 << 20, size: 7 }));
                 let key = 256 * (1 + i % 3000);
-                assert!(table.slots.find(key).is_none_or(|place| place == Place { address: key, size: key }));
+                assert!(found(&table, key).is_none_or(|place| place == Place { address: key, size: key }));
             }
         });
     }

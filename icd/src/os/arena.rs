@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 /// Unit of binding and of address lookup, in bytes.
 pub const GRANULE: usize = 1 << ADDRESS_GRANULE_BITS;
@@ -116,6 +116,8 @@ pub struct Arena {
     orphaned: Mutex<BTreeMap<usize, (usize, Arc<AtomicBool>)>>,
     /// Pages that unbound granules of sparse resources show ([`sparse`]).
     sink: Mutex<Option<Pages>>,
+    /// Number of times that granules ceased to be live.
+    deaths: AtomicU64,
 }
 
 // SAFETY: the address range is owned by this object, which hands it out in pieces that do not
@@ -265,6 +267,7 @@ impl Arena {
             free: Mutex::new(BTreeMap::from([(1, granules - 2)])),
             orphaned: Mutex::default(),
             sink: Mutex::default(),
+            deaths: AtomicU64::new(0),
         })
     }
 
@@ -305,6 +308,13 @@ impl Arena {
         let alive = live.iter().take(needed).take_while(|granule| granule.load(Ordering::Acquire) != 0).count();
         let left = ((first / GRANULE + alive) * GRANULE).checked_sub(first).filter(|_| alive > 0)?;
         Some(MemoryRange { address: self.base.wrapping_add(first), size: bytes.min(left as u64) })
+    }
+
+    /// Returns the number of times that granules ceased to be live; `None` if the address is not in
+    /// the arena. What was live after the number was read is live while the number is the same.
+    pub fn deaths(&self, address: u64) -> Option<u64> {
+        let offset = usize::try_from(address.checked_sub(self.base as u64)?).ok()?;
+        (offset / GRANULE < self.granules).then(|| self.deaths.load(Ordering::Acquire))
     }
 
     /// Calls `add` with each live part of some addresses, in ascending order, but for at most
@@ -419,6 +429,10 @@ impl Arena {
 
     fn set_live(&self, start: usize, granules: usize, live: u8) {
         self.live()[start..start + granules].iter().for_each(|g| g.store(live, Ordering::Release));
+        // Whoever reads the new number finds that the granules are not live.
+        if live == 0 {
+            self.deaths.fetch_add(1, Ordering::Release);
+        }
     }
 
     /// Takes some granules and a guard from a free run and returns the first one. The run is the
@@ -624,6 +638,21 @@ mod tests {
             assert_eq!((libc::waitpid(child, &raw mut status, 0), status), (child, 0));
             assert_eq!([*private.range().address, *shared.range().address], [0, 5]);
         }
+    }
+
+    #[test]
+    fn deaths_are_counted_for_addresses_of_the_arena() {
+        let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
+        let allocate = || arena.allocate(3 << 20, Backing::Anonymous, AddressRequest::Any).expect("memory");
+        let (first, second) = (allocate(), allocate());
+        let address = first.range().address as u64;
+        let number = arena.deaths(address);
+        assert_eq!((number, arena.deaths(second.range().address as u64)), (Some(0), Some(0)));
+        drop(second);
+        assert_eq!(arena.deaths(address), Some(1));
+        assert_eq!([0, arena.base as u64 - 1, u64::MAX].map(|outside| arena.deaths(outside)), [None; 3]);
+        drop(first);
+        assert!(arena.deaths(address) > Some(1));
     }
 
     /// Checks that files which cannot be mapped, or which the kernel would map beyond the piece,

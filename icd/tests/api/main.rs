@@ -52,6 +52,7 @@ mod pipeline_libraries;
 mod primitive_order;
 mod provoking_vertex;
 mod raw_access_chains;
+mod ray_queries;
 mod ray_tracing;
 mod shader_objects;
 mod shaders;

@@ -49,3 +49,29 @@ fn demo_gives_the_same_bits_for_any_number_of_threads() {
     assert_eq!(one, run("2"));
     assert_eq!(one, run("8"));
 }
+
+#[test]
+fn traced_demo_is_silent_under_the_validation_layer() {
+    if let Err(why) = layer() {
+        return skip(&why);
+    }
+    let (icd, folder) = (driver(), scratch("demo-rays-validation"));
+    let output = succeed(&mut demo(&icd, &folder, &["--rays", "--loader", "--validate"]));
+    assert_eq!(report(&output)["validation_messages"], 0);
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+}
+
+#[test]
+fn traced_demo_gives_the_same_bits_for_any_number_of_threads() {
+    let (icd, folder) = (driver(), scratch("demo-rays-threads"));
+    let run = |threads: &str| {
+        let mut command = demo(&icd, &folder, &["--rays", "--no-loader"]);
+        let report = report(&succeed(command.env("GRUS_THREADS", threads)));
+        // Most of the pixels show a surface, of which a ray goes to the sun.
+        assert!(report["rays"].as_u64() >= Some(3 * 320 * 180 * 3 / 2), "{report}");
+        (report["picture_fnv1a"].clone(), report["rays"].clone())
+    };
+    let one = run("1");
+    assert_eq!(one, run("2"));
+    assert_eq!(one, run("8"));
+}

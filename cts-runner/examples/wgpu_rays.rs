@@ -400,7 +400,7 @@ fn compare(mesh: &Mesh, rays: &[Ray], hits: &[[f32; 4]], picture: &[u8]) -> Resu
     }
     let (mut lit, mut dark) = (0, 0);
     // The step is odd, so all columns occur.
-    for i in (0..(SIZE * SIZE) as usize).step_by((SIZE * SIZE) as usize / COMPARED | 1) {
+    for i in (0..(SIZE * SIZE) as usize).step_by(((SIZE * SIZE) as usize / COMPARED) | 1) {
         let [x, y] = [i as u32 % SIZE, i as u32 / SIZE].map(|n| ((f64::from(n) + 0.5) / 256.0 - 0.5) * 7.0);
         let expected = match mesh.closest([x, 8.0, y], [0.0, -1.0, 0.0], 20.0) {
             None => [0, 0, 255, 255],

@@ -1,5 +1,5 @@
-//! Runs `examples/wgpu_scene.rs` on the driver under test and on lavapipe, and `examples/wgpu_rays.rs` on
-//! the driver under test, each in a process of its own.
+//! Runs `examples/wgpu_scene.rs` on the driver under test and on lavapipe, and
+//! `examples/wgpu_rays.rs` on the driver under test, each in a process of its own.
 
 mod support;
 

@@ -90,10 +90,9 @@ pub fn of_demo(frames: u32, (width, height): (u32, u32), picture: &str, bodies: 
     [row("picture", picture), row("bodies", bodies)].into()
 }
 
-/// `cts-runner hashes`: computes the rows of the shaders, the ray-traced scenes and the small demo on
-/// a driver and compares them with the committed ones. With `--print` it prints all but those of the
-/// demo instead.
-/// All work runs in this process.
+/// `cts-runner hashes`: computes the rows of the shaders, the ray-traced scenes and the small demo
+/// on a driver and compares them with the committed ones. With `--print` it prints all but those of
+/// the demo instead. All work runs in this process.
 ///
 /// # Errors
 /// Returns an error for unknown options, and the errors of the driver.

@@ -1,5 +1,6 @@
 //! Features beyond Vulkan 1.0 that a workload may use: small types, descriptor indexing, subgroup
-//! operations, transform feedback, Y'CbCr conversions, mesh shaders, kinds of programs, ray tracing.
+//! operations, transform feedback, Y'CbCr conversions, mesh shaders, kinds of programs, ray
+//! tracing.
 
 use super::programs::{self, Programs};
 use super::rays::{self, Rays};

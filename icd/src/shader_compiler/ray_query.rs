@@ -60,17 +60,30 @@ impl Structures {
     }
 }
 
+/// Puts the queries of the lanes at the lanes' places.
+///
+/// # Safety
+/// `queries` has the addresses of initialized ray queries of generated code for the lanes of the
+/// mask.
+unsafe fn collect(rays: &mut [Option<&mut Traversal>; MAX_LANES], queries: *const u64, lanes: u32) {
+    for lane in lanes_of(lanes) {
+        // SAFETY: the lane's query has `RAY_QUERY_BYTES` bytes aligned to `RAY_QUERY_ALIGN`, which
+        // no other lane and no other code uses meanwhile. They are a traversal, because
+        // `initialize` stored one.
+        rays[lane] = Some(unsafe { &mut *(*queries.add(lane) as *mut Traversal) });
+    }
+}
+
 /// Calls a function with each lane's number and query.
 ///
 /// # Safety
 /// `queries` has the addresses of initialized ray queries of generated code for the lanes of the
 /// mask.
 unsafe fn each(queries: *const u64, lanes: u32, mut f: impl FnMut(usize, &mut Traversal)) {
-    for lane in lanes_of(lanes) {
-        // SAFETY: the lane's query has `RAY_QUERY_BYTES` bytes aligned to `RAY_QUERY_ALIGN`, which
-        // no other code uses meanwhile. They are a traversal, because `initialize` stored one.
-        f(lane, unsafe { &mut *(*queries.add(lane) as *mut Traversal) });
-    }
+    let mut rays: [Option<&mut Traversal>; MAX_LANES] = [const { None }; MAX_LANES];
+    // SAFETY: the addresses are those of queries (`# Safety`).
+    unsafe { collect(&mut rays, queries, lanes) };
+    rays.into_iter().enumerate().for_each(|(lane, ray)| ray.into_iter().for_each(|ray| f(lane, ray)));
 }
 
 /// Returns the lanes of a mask.
@@ -143,7 +156,10 @@ pub unsafe extern "C" fn proceed(context: *const c_void, queries: *const u64, re
     unsafe {
         results.write_bytes(0, MAX_LANES);
         with_scene(context, |scene| {
-            each(queries, lanes, |lane, query| *results.add(lane) = query.proceed(scene).into());
+            let mut rays: [Option<&mut Traversal>; MAX_LANES] = [const { None }; MAX_LANES];
+            collect(&mut rays, queries, lanes);
+            let found = Traversal::proceed_all(&mut rays, scene);
+            (0..MAX_LANES).for_each(|lane| *results.add(lane) = found >> lane & 1);
         });
     }
 }

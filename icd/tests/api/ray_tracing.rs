@@ -1,7 +1,6 @@
 //! Tests of ray tracing pipelines (VK_KHR_ray_tracing_pipeline): groups, handles, records, the loop
 //! of a ray, callable shaders, recursion, libraries, and shader binding tables that are wrong.
 
-use crate::pipeline::Messenger;
 use crate::rays::{Device, Group, NONE, NULL, Pipeline, Primitives, Region, Stages, UNUSED, general, push, triangles};
 use ash::vk;
 

@@ -7,7 +7,6 @@ use base::format::Format;
 use base::mem::{DeviceMemory, MemoryRange};
 use base::random::Rng;
 use rays::*;
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicU32;
 use std::time::{Duration, Instant};
 
@@ -96,22 +95,12 @@ fn scene() -> Vec<[[f32; 3]; 3]> {
     triangles
 }
 
-/// Returns the time for which this thread has had a processor, or the clock's time where the system
-/// does not report it.
-fn processor_time() -> Duration {
-    static BEGAN: OnceLock<Instant> = OnceLock::new();
-    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    match text.split(' ').next().and_then(|first| first.parse().ok()) {
-        Some(nanoseconds) => Duration::from_nanos(nanoseconds),
-        None => BEGAN.get_or_init(Instant::now).elapsed(),
-    }
-}
-
+/// Returns the shortest time of several runs, which other programs have disturbed least.
 fn fastest(mut run: impl FnMut()) -> Duration {
     let time = |_| {
-        let began = processor_time();
+        let began = Instant::now();
         run();
-        processor_time().saturating_sub(began)
+        began.elapsed()
     };
     (0..REPETITIONS).map(time).min().unwrap_or_default()
 }
@@ -120,14 +109,17 @@ fn report(name: &str, count: usize, time: Duration, unit: &str) {
     println!("{name:12} {:8.2} {unit} ({:.2} ms)", count as f64 / time.as_secs_f64() / 1e6, time.as_secs_f64() * 1e3);
 }
 
-/// Traces rays and returns the distance of each closest hit (or any hit, for shadows).
-fn trace(scene: &Scene, top: DeviceMemory, flags: u32, rays: &[Ray]) -> Vec<Hit> {
-    let mut state = Traversal::ENDED;
+/// Traces rays, `together` at a time, and returns the closest hits (or any hits, for shadows).
+fn trace(scene: &Scene, top: DeviceMemory, flags: u32, rays: &[Ray], together: usize) -> Vec<Hit> {
+    let mut states = [Traversal::ENDED; 16];
     let mut hits = Vec::with_capacity(rays.len());
-    for ray in rays {
-        state.begin(top, flags, 0xff, ray);
-        state.proceed(scene);
-        hits.push(*state.committed());
+    for rays in rays.chunks(together) {
+        for (state, ray) in states.iter_mut().zip(rays) {
+            state.begin(top, flags, 0xff, ray);
+        }
+        let mut running = states.each_mut().map(Some);
+        Traversal::proceed_all(&mut running[..rays.len()], scene);
+        hits.extend(states[..rays.len()].iter().map(|state| *state.committed()));
     }
     hits
 }
@@ -250,8 +242,10 @@ fn rates(bottom: &Memory) {
     let scene = Scene { structures: &live, abort: &abort, level: HostLevel::detect() };
     let measure = |name: &str, flags: u32, rays: &[Ray]| {
         let mut hits = Vec::new();
-        let time = fastest(|| hits = trace(&scene, top.device(), flags, rays));
-        report(name, rays.len(), time, "Mrays/s");
+        for together in [1, 8, 16] {
+            let time = fastest(|| hits = trace(&scene, top.device(), flags, rays, together));
+            report(&format!("{name} {together}"), rays.len(), time, "Mrays/s");
+        }
         hits
     };
     let rays = primary_rays();

@@ -17,7 +17,7 @@
 #![forbid(unsafe_code)]
 
 /// Version of the format; it changes with the meaning of any byte.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 /// Number of children of a node.
 pub const WIDTH: usize = 8;
 /// Largest number of triangles or AABBs of a leaf.
@@ -54,6 +54,9 @@ pub mod node_row {
     pub const MAX: usize = 3;
     /// Row of the children.
     pub const CHILD: usize = 6;
+    /// Row of the orders: the word of each octant of directions has the slots of the children,
+    /// three bits each, of which the last one comes first on the way of a ray.
+    pub const ORDER: usize = 7;
 }
 
 /// Rows of a leaf of triangles: four words each.
@@ -96,8 +99,17 @@ pub enum Contents {
 
 impl Contents {
     /// Returns the contents of a number in a header.
+    #[inline(always)]
     pub fn from_word(word: u32) -> Option<Contents> {
-        [Contents::Triangles, Contents::Aabbs, Contents::Instances].into_iter().find(|&c| c as u32 == word)
+        const TRIANGLES: u32 = Contents::Triangles as u32;
+        const AABBS: u32 = Contents::Aabbs as u32;
+        const INSTANCES: u32 = Contents::Instances as u32;
+        match word {
+            TRIANGLES => Some(Contents::Triangles),
+            AABBS => Some(Contents::Aabbs),
+            INSTANCES => Some(Contents::Instances),
+            _ => None,
+        }
     }
 
     /// Returns the number of bytes of a leaf, or of an instance.
@@ -194,6 +206,7 @@ impl Header {
 
     /// Reads a header from its bytes; `None` if they are not those of a structure of this version.
     /// Counts and offsets are not checked.
+    #[inline]
     pub fn decode(bytes: &[u8; HEADER_BYTES as usize]) -> Option<Header> {
         let word = |i: usize| u32::from_le_bytes([bytes[4 * i], bytes[4 * i + 1], bytes[4 * i + 2], bytes[4 * i + 3]]);
         let long = |i: usize| u64::from(word(i)) | u64::from(word(i + 1)) << 32;
@@ -217,6 +230,7 @@ impl Header {
     }
 
     /// Returns true if all that the header describes lies inside of `size` bytes.
+    #[inline]
     pub fn fits(&self, size: u64) -> bool {
         let size = size.min(self.size);
         let lies_inside = |offset: u64, count: u32, bytes: u64| {

@@ -3,7 +3,8 @@
 //! Modules import only modules above them in this list:
 //!
 //! - `layout`, `sizes`: the bytes of a structure, and how many there are;
-//! - `level`, `vec4`, `parallel`: processor levels, vectors of four lanes, work over threads;
+//! - `level`, `vec4`, `pack`, `parallel`: processor levels, vectors of four lanes, children in the
+//!   order of visits, work over threads;
 //! - `view`: structures in memory that may contain anything;
 //! - `input`, `instance`, `leaf`: what a structure is built from, and how it is read;
 //! - `build`, `copy`, `update`: what makes structures;
@@ -21,6 +22,7 @@ mod instance;
 mod layout;
 mod leaf;
 mod level;
+mod pack;
 mod parallel;
 mod sizes;
 mod traverse;

@@ -63,6 +63,21 @@ impl F32x4 {
     pub fn abs(self) -> F32x4 {
         lanes::and_not(F32x4::splat(-0.0), self)
     }
+    /// Returns zeros with the signs.
+    #[inline(always)]
+    pub fn sign(self) -> F32x4 {
+        lanes::and(F32x4::splat(-0.0), self)
+    }
+    /// Returns the bits that one of both has.
+    #[inline(always)]
+    pub fn or(self, other: F32x4) -> F32x4 {
+        lanes::or(self, other)
+    }
+    /// Selects the lanes that are equal.
+    #[inline(always)]
+    pub fn equal(self, other: F32x4) -> Mask4 {
+        self.greater_or_equal(other).and(other.greater_or_equal(self))
+    }
     /// Selects the lanes that are greater.
     #[inline(always)]
     pub fn greater(self, other: F32x4) -> Mask4 {

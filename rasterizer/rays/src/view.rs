@@ -43,6 +43,7 @@ impl View {
 
     /// Reads the header in front of `memory`; `None` if it does not describe a structure that lies
     /// inside the memory.
+    #[inline]
     pub fn open(memory: DeviceMemory) -> Option<(View, Header)> {
         let mut bytes = [0; HEADER_BYTES as usize];
         let header = memory.read(0, &mut bytes).then(|| Header::decode(&bytes)).flatten()?;
@@ -126,12 +127,19 @@ impl NodeRef {
         H::Ints::from_array(words).as_floats()
     }
 
-    /// Returns a child; its number is taken modulo 8.
+    /// Returns the row at an offset, which is rounded down to a multiple of 32.
     #[inline(always)]
-    pub fn child(self, slot: usize) -> u32 {
+    pub fn row_at<H: Host>(self, offset: u8) -> H::Floats {
+        self.row::<H>(usize::from(offset / 32))
+    }
+
+    /// Returns the order of the children for an octant, whose number is taken modulo 8.
+    #[inline(always)]
+    pub fn order(self, octant: u32) -> u32 {
+        let octant = octant as usize & 7;
         // SAFETY: a reference is made for a whole node inside the view's memory, and the row of
-        // children has 8 words.
-        unsafe { self.0.add(node_row::CHILD * 32 + (slot & 7) * 4).cast::<u32>().read_unaligned() }
+        // orders has 8 words.
+        unsafe { self.0.add(node_row::ORDER * 32 + octant * 4).cast::<u32>().read_unaligned() }
     }
 }
 

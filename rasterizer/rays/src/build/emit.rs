@@ -94,6 +94,38 @@ impl Child {
     pub const NONE: Child = Child { word: 0, bounds: Bounds::EMPTY };
 }
 
+/// Returns the row of orders of a node: for each octant, the slots by descending distance of the
+/// boxes' centres along the octant's diagonal.
+fn visiting_orders(children: &[Child; WIDTH]) -> [u32; WIDTH] {
+    let mut orders = [0; WIDTH];
+    for octant in 0..4 {
+        // Keys are different from each other, and order as the distances do.
+        let keys = children.each_ref().map(|Child { bounds, .. }| {
+            let [x, y, z] = [0, 1, 2].map(|axis| {
+                let sum = bounds.min[axis] + bounds.max[axis];
+                if octant >> axis & 1 != 0 { -sum } else { sum }
+            });
+            // Not-a-number has different bits on different processors.
+            let distance = x + y + z;
+            let distance = if distance.is_nan() { f32::NEG_INFINITY } else { distance };
+            let bits = distance.to_bits() as i32;
+            bits ^ (bits >> 31 & i32::MAX)
+        });
+        let mut places = [0u32; WIDTH];
+        for other in 0..WIDTH {
+            for slot in 0..WIDTH {
+                let is_behind = keys[other] > keys[slot] || keys[other] == keys[slot] && other < slot;
+                places[slot] += u32::from(is_behind);
+            }
+        }
+        for (slot, place) in places.into_iter().enumerate() {
+            orders[octant] |= (slot as u32) << (3 * place);
+            orders[7 - octant] |= (slot as u32) << (3 * (7 - place));
+        }
+    }
+    orders
+}
+
 /// Writes a node, and returns the bounds of its children.
 pub fn write_node(target: DeviceMemory, offset: u64, children: &[Child; WIDTH]) -> Bounds {
     let mut words = [0; NODE_BYTES as usize / 4];
@@ -106,6 +138,8 @@ pub fn write_node(target: DeviceMemory, offset: u64, children: &[Child; WIDTH]) 
         words[node_row::CHILD * WIDTH + slot] = child.word;
         union = union.union(child.bounds);
     }
+    let orders = &mut words[node_row::ORDER * WIDTH..];
+    orders.copy_from_slice(&visiting_orders(children));
     target.write(offset, &bytes_of::<64, 256>(&words));
     union
 }

@@ -269,3 +269,53 @@ fn boxes_are_candidates_including_their_faces() {
     assert!(state.generate_intersection(1.5) && !state.generate_intersection(1.75) && state.t_max() == 1.5);
     assert!(!state.proceed(&world.scene(HostLevel::detect())) && state.committed().kind == HitKind::Aabb);
 }
+
+/// Rays that are traced together have the candidates that each has on its own, in the same order
+/// on all levels.
+#[test]
+fn rays_that_take_turns_do_not_influence_each_other() {
+    let mut rng = Rng(41);
+    let (memory, _) = bottom(&soup(&mut rng, 2000, 3.0), Quality::FastTrace);
+    let instances = [Instance::new(&memory), Instance { flags: 8, ..Instance::new(&memory) }];
+    let world = World::new(&[&memory], &instances, Quality::FastTrace);
+    let rays: Vec<(Ray, u32)> = (0..32)
+        .map(|i| {
+            (
+                random_ray(&mut rng, 3.0),
+                if i == 5 { 0 } else { rng.pick(&[0, ray_flags::NO_OPAQUE, ray_flags::TERMINATE_ON_FIRST_HIT]) },
+            )
+        })
+        .collect();
+    let begin = || -> Vec<Traversal> { rays.iter().map(|(ray, flags)| world.begin(*flags, 0xff, ray)).collect() };
+    let decide = |state: &mut Traversal, found: &mut Vec<Hit>| {
+        found.push(*state.candidate());
+        if state.candidate().primitive.is_multiple_of(3) {
+            state.confirm_intersection();
+        }
+    };
+    let mut expected = vec![Vec::new(); rays.len()];
+    for (state, found) in begin().iter_mut().zip(&mut expected) {
+        while state.proceed(&world.scene(HostLevel::detect())) {
+            decide(state, found);
+        }
+        found.push(*state.committed());
+    }
+    assert!(expected.iter().any(|found| found.len() > 3));
+    for (level, together) in HostLevel::all().flat_map(|level| [(level, 1), (level, 5), (level, 32)]) {
+        let (mut states, mut found) = (begin(), vec![Vec::new(); rays.len()]);
+        for (states, found) in states.chunks_mut(together).zip(found.chunks_mut(together)) {
+            let mut all: Vec<Option<&mut Traversal>> = states.iter_mut().map(Some).collect();
+            loop {
+                let candidates = Traversal::proceed_all(&mut all, &world.scene(level));
+                if candidates == 0 {
+                    break;
+                }
+                for (i, state) in all.iter_mut().enumerate().filter(|(i, _)| candidates >> i & 1 != 0) {
+                    decide(state.as_mut().expect("a ray"), &mut found[i]);
+                }
+            }
+            states.iter().zip(found).for_each(|(state, found)| found.push(*state.committed()));
+        }
+        assert!(found == expected, "{level:?} {together}");
+    }
+}

@@ -1,21 +1,23 @@
 //! The loop of a traversal, compiled for each processor level ([`base::multiversion!`]).
 
-use super::hit::{Hit, HitKind, instance_flags, ray_flags};
-use super::ray::{BoxRay, Shear};
-use super::state::{IN_TOP, Scene, Traversal};
+use super::hit::{Hit, HitKind, ray_flags};
+use super::ray::{BoxRay, Shear, are_finite};
+use super::state::{Rules, Scene, Traversal};
 use super::triangle::{self, Interval};
-use super::walk::{Entry, Level, STACK, next_leaf};
 use crate::input::{transform_direction, transform_point};
 use crate::instance::{CUSTOM_INDEX_AND_MASK, SBT_OFFSET_AND_FLAGS, WORLD_TO_OBJECT, reference, transform};
-use crate::layout::{Contents, GEOMETRY_INDEX, INDEX, MAX_DEPTH, OPAQUE, aabb_row, triangle_row};
+use crate::layout::{ACTIVE, Contents, GEOMETRY_INDEX, OPAQUE, aabb_row, triangle_row};
+use crate::pack::Pack;
 use crate::vec4::F32x4;
 use crate::view::{AabbLeaf, TriangleLeaf, View};
-use base::host::Host;
 use core::sync::atomic::Ordering;
 
+/// Largest number of rays whose visits take turns.
+pub const MAX_RAYS: usize = 16;
+
 base::multiversion! {
-    unsafe fn proceed_variant(state: &mut Traversal, scene: &Scene, found: &mut bool) {
-        *found = run::<H>(state, scene);
+    for Avx512 unsafe fn proceed_variant(rays: &mut [Option<&mut Traversal>], scene: &Scene, found: &mut u32) {
+        *found = run::<H>(rays, scene);
     }
 }
 
@@ -24,20 +26,28 @@ impl Traversal {
     /// the traversal has ended. Opaque triangles are committed without one.
     #[inline]
     pub fn proceed(&mut self, scene: &Scene) -> bool {
-        self.candidate.kind = HitKind::None;
-        let mut found = false;
-        if self.active != 0 {
+        Traversal::proceed_all(&mut [Some(self)], scene) != 0
+    }
+
+    /// Continues with up to 32 rays as [`Traversal::proceed`] does; returns a bit for each ray that
+    /// has a candidate. Several rays take less time together than one after the other, because
+    /// their visits take turns. Rays beyond the 32nd continue, but have no bits.
+    pub fn proceed_all(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
+        let mut all = 0;
+        for (i, rays) in rays.chunks_mut(MAX_RAYS).enumerate() {
+            let mut found = 0;
             // SAFETY: the host has the level, because `HostLevel` names no other.
-            unsafe { proceed_variant(scene.level.get())(self, scene, &mut found) };
+            unsafe { proceed_variant(scene.level.get())(rays, scene, &mut found) };
+            all |= found.checked_shl((i * MAX_RAYS) as u32).unwrap_or(0);
         }
-        found
+        all
     }
 }
 
-/// Result of the lanes of a leaf.
+/// Result of a visit.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
-    /// All lanes have been visited.
+    /// The traversal goes on.
     Continue,
     /// A candidate needs a decision.
     Candidate,
@@ -45,49 +55,91 @@ enum Step {
     End,
 }
 
+/// Continues with up to [`MAX_RAYS`] rays. Each visits one child in turn, so that the processor
+/// works on several rays at a time: the next child of one ray depends on the visit before.
 #[inline(always)]
-fn run<H: Host>(state: &mut Traversal, scene: &Scene) -> bool {
-    loop {
-        if state.pending_lanes != 0 {
-            match leaf(state) {
-                Step::Continue => {}
-                Step::Candidate => return true,
-                Step::End => break,
-            }
+fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
+    let mut running = [0u8; MAX_RAYS];
+    let (mut count, mut found) = (0, 0);
+    for (i, state) in rays.iter_mut().enumerate() {
+        let Some(state) = state else { continue };
+        state.candidate.kind = HitKind::None;
+        let step = match state.pending_lanes {
+            _ if state.active == 0 => Step::End,
+            0 => Step::Continue,
+            _ => leaf(state),
+        };
+        found |= u32::from(step == Step::Candidate) << i;
+        if step == Step::Continue {
+            running[count] = i as u8;
+            count += 1;
         }
-        if state.active == 0 || scene.abort.load(Ordering::Relaxed) != 0 {
+        state.active &= u32::from(step != Step::End);
+    }
+    while count > 0 {
+        if scene.abort.load(Ordering::Relaxed) != 0 {
+            let states = running[..count].iter().filter_map(|&ray| rays[usize::from(ray)].take());
+            states.for_each(|state| state.active = 0);
             break;
         }
-        let in_top = state.bottom_base == IN_TOP;
-        let level = if in_top {
-            let room = STACK as u32 - MAX_DEPTH - state.top.depth();
-            Level { view: &state.top, ray: &state.world, base: 0, room, t_min: state.ray.t_min }
-        } else {
-            let room = STACK as u32 - state.bottom.depth();
-            let (base, t_min) = (state.bottom_base, state.floor);
-            Level { view: &state.bottom, ray: &state.object, base, room, t_min }
-        };
-        let steps = if in_top { &mut state.top_steps } else { &mut state.bottom_steps };
-        match next_leaf::<H>(&level, &mut state.stack, state.t_max, steps) {
-            Some(entry) if in_top => enter_instance(state, scene, entry),
-            Some(entry) => (state.pending_leaf, state.pending_lanes) = (entry.child() & INDEX, 0xf),
-            None if in_top => break,
-            None => {
-                state.stack.truncate(state.bottom_base);
-                (state.bottom_base, state.floor) = (IN_TOP, state.ray.t_min);
+        let mut place = 0;
+        while place < count {
+            let ray = usize::from(running[place]);
+            let Some(state) = &mut rays[ray] else { break };
+            let step = step::<H>(state, scene);
+            if step == Step::Continue {
+                place += 1;
+                continue;
             }
+            found |= u32::from(step == Step::Candidate) << ray;
+            state.active &= u32::from(step == Step::Candidate);
+            count -= 1;
+            running[place] = running[count];
         }
     }
-    state.active = 0;
-    false
+    found
+}
+
+/// Visits the next child.
+#[inline(always)]
+fn step<H: Pack>(state: &mut Traversal, scene: &Scene) -> Step {
+    let Some(entry) = state.walk.pop(state.t_max) else {
+        if state.walk.is_empty() {
+            return Step::End;
+        }
+        state.leave_instance();
+        return Step::Continue;
+    };
+    let Some(index) = entry.leaf() else {
+        if state.walk.visit::<H>(entry, state.t_max) {
+            return Step::Continue;
+        }
+        return give_up(state);
+    };
+    if state.walk.view().contents() == Contents::Instances {
+        enter_instance(state, scene, index, entry.distance());
+        return Step::Continue;
+    }
+    (state.pending_leaf, state.pending_lanes) = (index, 0xf);
+    leaf(state)
+}
+
+/// Leaves a structure whose steps are used up: it is not a tree.
+#[cold]
+fn give_up(state: &mut Traversal) -> Step {
+    if state.walk.view().contents() == Contents::Instances || state.walk.is_empty() {
+        return Step::End;
+    }
+    state.leave_instance();
+    Step::Continue
 }
 
 /// Begins the traversal of an instance, unless the ray passes it by.
-#[inline(always)]
-fn enter_instance(state: &mut Traversal, scene: &Scene, entry: Entry) {
-    let index = entry.child() & INDEX;
-    let Some(steps) = state.top_steps.checked_sub(1) else { return };
-    state.top_steps = steps;
+#[inline(never)]
+fn enter_instance(state: &mut Traversal, scene: &Scene, index: u32, distance: f32) {
+    if !state.walk.count_leaf() {
+        return;
+    }
     let Some(record) = state.top.instance(index) else { return };
     if record[CUSTOM_INDEX_AND_MASK] >> 24 & state.cull_mask == 0 {
         return;
@@ -108,33 +160,36 @@ fn enter_instance(state: &mut Traversal, scene: &Scene, entry: Entry) {
     let rows = transform(&record, WORLD_TO_OBJECT);
     let origin = transform_point(&rows, state.ray.origin);
     let direction = transform_direction(&rows, state.ray.direction);
-    if !origin.iter().chain(&direction).all(|value| value.is_finite()) {
+    if !are_finite(origin, direction) {
         return;
     }
-    if view.contents() == Contents::Triangles {
-        state.object = BoxRay::for_triangles(origin, direction, &header.bounds);
+    let boxes = if view.contents() == Contents::Triangles {
         state.shear = Shear::new(origin, direction);
+        BoxRay::for_triangles(origin, direction, &header.bounds)
     } else {
-        state.object = BoxRay::new(origin, direction, [0.0; 3]);
-    }
-    (state.object_origin, state.object_direction) = (origin, direction);
-    (state.bottom, state.bottom_steps) = (view, view.steps());
-    (state.bottom_base, state.floor) = (state.stack.len(), entry.distance());
+        (state.object_origin, state.object_direction) = (origin, direction);
+        BoxRay::new(origin, direction, F32x4::splat(0.0))
+    };
     state.instance = index;
     state.instance_custom_index = record[CUSTOM_INDEX_AND_MASK] & 0xff_ffff;
     state.instance_sbt_and_flags = record[SBT_OFFSET_AND_FLAGS];
-    state.stack.push(Entry::new(0, entry.distance()));
+    state.rules = Rules::new(state.flags, state.instance_sbt_and_flags >> 24);
+    state.top_steps = state.walk.steps();
+    state.walk.enter(view, boxes, distance, view.depth(), view.steps());
+    state.walk.push_root(distance);
 }
 
 /// Visits the remaining lanes of the current leaf.
 #[inline(always)]
 fn leaf(state: &mut Traversal) -> Step {
     let lanes = core::mem::take(&mut state.pending_lanes);
-    let Some(steps) = state.bottom_steps.checked_sub(1) else { return Step::Continue };
-    state.bottom_steps = steps;
-    if let Some(leaf) = state.bottom.triangle_leaf(state.pending_leaf) {
+    if !state.walk.count_leaf() {
+        return Step::Continue;
+    }
+    let view = state.walk.view();
+    if let Some(leaf) = view.triangle_leaf(state.pending_leaf) {
         triangles(state, leaf, lanes)
-    } else if let Some(leaf) = state.bottom.aabb_leaf(state.pending_leaf) {
+    } else if let Some(leaf) = view.aabb_leaf(state.pending_leaf) {
         aabbs(state, leaf, lanes)
     } else {
         Step::Continue
@@ -151,51 +206,27 @@ struct Opacity {
 
 /// Finds the lanes that are active and not culled by their opacity.
 #[inline(always)]
-fn opacity(state: &Traversal, words: [u32; 4], lanes: u32) -> Opacity {
-    let instance = state.instance_sbt_and_flags >> 24;
-    let opaque = if state.flags & ray_flags::OPAQUE != 0 {
-        0xf
-    } else if state.flags & ray_flags::NO_OPAQUE != 0 {
-        0
-    } else if instance & instance_flags::FORCE_OPAQUE != 0 {
-        0xf
-    } else if instance & instance_flags::FORCE_NO_OPAQUE != 0 {
-        0
-    } else {
-        const { assert!(OPAQUE == 1 << 30) };
-        let [a, b, c, d] = words;
-        F32x4::from_bits([a << 1, b << 1, c << 1, d << 1]).sign_bits()
-    };
-    let mut kept = F32x4::from_bits(words).sign_bits() & lanes;
-    if state.flags & ray_flags::CULL_OPAQUE != 0 {
-        kept &= !opaque;
-    }
-    if state.flags & ray_flags::CULL_NO_OPAQUE != 0 {
-        kept &= opaque;
-    }
-    Opacity { lanes: kept, opaque }
+fn opacity(rules: &Rules, words: [u32; 4], lanes: u32) -> Opacity {
+    const { assert!(OPAQUE == 1 << 30 && ACTIVE == 1 << 31) };
+    let [a, b, c, d] = words;
+    let of_geometries = F32x4::from_bits([a << 1, b << 1, c << 1, d << 1]).sign_bits();
+    let opaque = of_geometries & u32::from(rules.by_geometry) | u32::from(rules.opaque);
+    let culled = opaque & u32::from(rules.cull_opaque) | !opaque & u32::from(rules.cull_no_opaque);
+    Opacity { lanes: F32x4::from_bits(words).sign_bits() & lanes & !culled, opaque }
 }
 
 #[inline(always)]
 fn triangles(state: &mut Traversal, leaf: TriangleLeaf, lanes: u32) -> Step {
     let words = leaf.words(triangle_row::GEOMETRY);
-    let opacity = opacity(state, words, lanes);
-    let interval = Interval { min: state.ray.t_min, max: state.t_max, floor: state.floor };
-    let hits = triangle::intersect(leaf, opacity.lanes, &state.shear, &state.object, &interval);
+    let opacity = opacity(&state.rules, words, lanes);
+    let interval = Interval { min: state.ray.t_min, max: state.t_max, floor: state.walk.t_min() };
+    let hits = triangle::intersect(leaf, opacity.lanes, &state.shear, state.walk.ray(), &interval);
     if hits.lanes == 0 {
         return Step::Continue;
     }
-    let instance = state.instance_sbt_and_flags >> 24;
-    let front = if instance & instance_flags::TRIANGLE_FLIP_FACING != 0 { !hits.front } else { hits.front };
-    let mut kept = hits.lanes;
-    if instance & instance_flags::TRIANGLE_FACING_CULL_DISABLE == 0 {
-        if state.flags & ray_flags::CULL_BACK_FACING_TRIANGLES != 0 {
-            kept &= front;
-        }
-        if state.flags & ray_flags::CULL_FRONT_FACING_TRIANGLES != 0 {
-            kept &= !front;
-        }
-    }
+    let front = hits.front ^ u32::from(state.rules.flip);
+    let culled = front & u32::from(state.rules.cull_front) | !front & u32::from(state.rules.cull_back);
+    let mut kept = hits.lanes & !culled;
     let primitives = leaf.words(triangle_row::PRIMITIVE);
     while kept != 0 {
         let lane = kept.trailing_zeros() as usize % 4;
@@ -251,7 +282,7 @@ fn vertices(leaf: TriangleLeaf, lane: usize) -> [[f32; 3]; 3] {
 #[inline(always)]
 fn aabbs(state: &mut Traversal, leaf: AabbLeaf, lanes: u32) -> Step {
     let words = leaf.words(aabb_row::GEOMETRY);
-    let opacity = opacity(state, words, lanes);
+    let opacity = opacity(&state.rules, words, lanes);
     let mut kept = opacity.lanes;
     while kept != 0 {
         let lane = kept.trailing_zeros() as usize % 4;

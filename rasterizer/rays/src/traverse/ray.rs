@@ -2,7 +2,8 @@
 
 #![forbid(unsafe_code)]
 
-use crate::layout::Bounds;
+use crate::layout::{Bounds, node_row};
+use crate::vec4::F32x4;
 
 /// A ray with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,9 +23,16 @@ impl Ray {
     /// Returns true if the ray can hit anything: its origin and direction are finite, and its
     /// interval is not empty.
     pub fn is_valid(&self) -> bool {
-        let is_finite = self.origin.iter().chain(&self.direction).all(|value| value.is_finite());
-        is_finite && self.t_min <= self.t_max
+        are_finite(self.origin, self.direction) && self.t_min <= self.t_max
     }
+}
+
+/// Returns true if all components of two vectors are finite.
+#[inline(always)]
+pub fn are_finite(a: [f32; 3], b: [f32; 3]) -> bool {
+    let max = F32x4::splat(f32::MAX);
+    let inside = |vector: [f32; 3]| max.greater_or_equal(lanes(vector, 0.0).abs());
+    inside(a).and(inside(b)).bits() == 0xf
 }
 
 /// Factor of the far distances: 1 + 2 γ₃ rounded up, so that the rounding of a subtraction, a
@@ -38,14 +46,14 @@ const FAR: f32 = 1.0 + 4.0 * f32::EPSILON;
 #[repr(C)]
 pub struct BoxRay {
     /// Origin for near planes, moved towards the box by the margin.
-    pub near_origin: [f32; 3],
+    pub near_origin: [f32; 4],
     /// Origin for far planes, moved away from them by the margin.
-    pub far_origin: [f32; 3],
+    pub far_origin: [f32; 4],
     /// Reciprocals of the direction for near planes, limited to finite numbers.
-    pub near_inverse: [f32; 3],
+    pub near_inverse: [f32; 4],
     /// Reciprocals of the direction for far planes, times 1 + 2 γ₃. They are infinite for 0, where
     /// a product with 0 is not a number, which minima and maxima of distances ignore.
-    pub far_inverse: [f32; 3],
+    pub far_inverse: [f32; 4],
 }
 
 /// Relative margin of boxes of triangles, beside the distances of the structure's bounds: the
@@ -57,59 +65,90 @@ const SHEAR_MARGIN: f32 = 1.0 / (1 << 21) as f32;
 const TRANSFORM_MARGIN: f32 = 1.0 / (1 << 20) as f32;
 
 impl BoxRay {
-    /// Prepares a ray, with a margin for each axis.
-    pub fn new(origin: [f32; 3], direction: [f32; 3], margin: [f32; 3]) -> BoxRay {
-        let mut ray = BoxRay { near_origin: origin, far_origin: origin, near_inverse: [0.0; 3], far_inverse: [0.0; 3] };
-        for axis in 0..3 {
-            let inverse = 1.0 / direction[axis];
-            let outward = if inverse.is_sign_positive() { margin[axis] } else { -margin[axis] };
-            if margin[axis] > 0.0 {
-                ray.near_origin[axis] = moved(origin[axis], outward);
-                ray.far_origin[axis] = moved(origin[axis], -outward);
-            }
-            ray.near_inverse[axis] = inverse.clamp(-f32::MAX, f32::MAX);
-            ray.far_inverse[axis] = inverse * FAR;
+    /// No ray.
+    pub const NONE: BoxRay =
+        BoxRay { near_origin: [0.0; 4], far_origin: [0.0; 4], near_inverse: [0.0; 4], far_inverse: [0.0; 4] };
+
+    /// Prepares a ray, with a margin for each axis, which is not negative.
+    #[inline(always)]
+    pub fn new(origin: [f32; 3], direction: [f32; 3], margin: F32x4) -> BoxRay {
+        let (origin, zero, max) = (lanes(origin, 0.0), F32x4::splat(0.0), F32x4::splat(f32::MAX));
+        let inverse = F32x4::splat(1.0) / lanes(direction, 1.0);
+        let outward = inverse.sign().or(margin);
+        let [near, far] = [origin + outward, origin - outward].map(|moved| moved.max(zero - max).min(max));
+        let has_margin = margin.greater(zero);
+        let mut ray = BoxRay {
+            near_origin: has_margin.select(near, origin).to_array(),
+            far_origin: has_margin.select(far, origin).to_array(),
+            near_inverse: inverse.max(zero - max).min(max).to_array(),
+            far_inverse: (inverse * F32x4::splat(FAR)).to_array(),
+        };
+        let has_not_moved = near.equal(origin).or(far.equal(origin)).and(has_margin);
+        if has_not_moved.bits() != 0 {
+            ray.move_origins(origin.to_array(), has_not_moved.bits());
         }
         ray
     }
 
+    /// Moves the origins of axes, given by bits, at least to the next number. They stay finite,
+    /// because children that do not exist have infinite planes, of which no infinity may be
+    /// subtracted.
+    #[cold]
+    fn move_origins(&mut self, origin: [f32; 4], axes: u32) {
+        let up = |from: f32| from.next_up().min(f32::MAX);
+        let down = |from: f32| from.next_down().max(-f32::MAX);
+        for axis in (0..3).filter(|axis| axes >> axis & 1 != 0) {
+            let from = origin[axis];
+            let (near, far) = match self.near_inverse[axis].is_sign_positive() {
+                true => (up(from), down(from)),
+                false => (down(from), up(from)),
+            };
+            if self.near_origin[axis] == from {
+                self.near_origin[axis] = near;
+            }
+            if self.far_origin[axis] == from {
+                self.far_origin[axis] = far;
+            }
+        }
+    }
+
     /// Prepares a ray for a structure of triangles with these bounds.
+    #[inline(always)]
     pub fn for_triangles(origin: [f32; 3], direction: [f32; 3], bounds: &Bounds) -> BoxRay {
-        let distance = [0, 1, 2].map(|axis| {
-            let [to_min, to_max] = [bounds.min[axis], bounds.max[axis]].map(|plane| (plane - origin[axis]).abs());
-            let distance = if to_min > to_max { to_min } else { to_max };
-            if distance < f32::MAX { distance } else { f32::MAX }
-        });
-        let max = distance.iter().fold(0.0, |max, &value| if value > max { value } else { max });
-        BoxRay::new(origin, direction, distance.map(|own| (own + max) * SHEAR_MARGIN))
+        let from = lanes(origin, 0.0);
+        let [to_min, to_max] = [bounds.min, bounds.max].map(|planes| (lanes(planes, 0.0) - from).abs());
+        let distance = to_min.max(to_max).min(F32x4::splat(f32::MAX));
+        let max = distance.to_array().into_iter().fold(0.0, |max, value| if value > max { value } else { max });
+        BoxRay::new(origin, direction, (distance + F32x4::splat(max)) * F32x4::splat(SHEAR_MARGIN))
     }
 
     /// Prepares a ray for a structure of instances.
     pub fn for_instances(origin: [f32; 3], direction: [f32; 3]) -> BoxRay {
         let max = origin.iter().fold(0.0, |max, value| if value.abs() > max { value.abs() } else { max });
-        BoxRay::new(origin, direction, [max * TRANSFORM_MARGIN; 3])
+        BoxRay::new(origin, direction, F32x4::splat(max * TRANSFORM_MARGIN))
     }
 
-    /// Returns 3 for each axis on which near planes are upper bounds, and 0 for the others.
+    /// Returns the offsets of the rows of near and far planes in a node, and the octant: bit `axis`
+    /// is set if near planes of the axis are upper bounds.
     #[inline(always)]
-    pub fn near_rows(&self) -> [usize; 3] {
-        let [x, y, z] = self.near_inverse;
-        let row = |inverse: f32| 3 * (inverse.to_bits() >> 31) as usize;
-        [row(x), row(y), row(z)]
+    pub fn rows_and_octant(&self) -> ([[u8; 4]; 2], u32) {
+        let [mut near, mut far] = [[0; 4]; 2];
+        let mut octant = 0;
+        for axis in 0..3 {
+            let is_down = (self.near_inverse[axis].to_bits() >> 31) as usize;
+            let [min, max] = [node_row::MIN + axis, node_row::MAX + axis];
+            near[axis] = (32 * (min + (max - min) * is_down)) as u8;
+            far[axis] = (32 * (max - (max - min) * is_down)) as u8;
+            octant |= (is_down as u32) << axis;
+        }
+        ([near, far], octant)
     }
 }
 
-/// Returns `from` moved by `by`, at least to the next number. The result is finite, because
-/// children that do not exist have infinite planes, of which no infinity may be subtracted.
-fn moved(from: f32, by: f32) -> f32 {
-    let to = (from + by).clamp(-f32::MAX, f32::MAX);
-    if to != from {
-        to
-    } else if by > 0.0 {
-        from.next_up().min(f32::MAX)
-    } else {
-        from.next_down().max(-f32::MAX)
-    }
+/// Returns three values and another one as lanes.
+#[inline(always)]
+fn lanes([x, y, z]: [f32; 3], w: f32) -> F32x4 {
+    F32x4::from_array([x, y, z, w])
 }
 
 /// A ray prepared for triangles: the coordinate system in which it is the third axis (Woop 2013).
@@ -126,24 +165,20 @@ pub struct Shear {
 
 impl Shear {
     /// Prepares a ray.
+    #[inline(always)]
     pub fn new(origin: [f32; 3], direction: [f32; 3]) -> Shear {
-        let size = direction.map(f32::abs);
-        let z = if size[0] > size[1] && size[0] > size[2] {
-            0
-        } else if size[1] > size[2] {
-            1
-        } else {
-            2
-        };
-        let (mut x, mut y) = ((z + 1) % 3, (z + 2) % 3);
+        // Without branches, because directions differ from ray to ray.
+        let [dx, dy, dz] = direction.map(f32::abs);
+        let is_x = dx > dy && dx > dz;
+        let z = 2 - 2 * usize::from(is_x) - usize::from(!is_x & (dy > dz));
+        let largest = direction[z];
         // The winding of triangles is kept.
-        if direction[z] < 0.0 {
-            (x, y) = (y, x);
-        }
-        Shear {
-            axes: [x as u32, y as u32, z as u32],
-            origin: [origin[x], origin[y], origin[z]],
-            factors: [direction[x] / direction[z], direction[y] / direction[z], 1.0 / direction[z]],
-        }
+        let [x, y] = AXES[z][usize::from(largest < 0.0)];
+        let factors = F32x4::from_array([direction[x], direction[y], 1.0, 0.0]) / F32x4::splat(largest);
+        let [fx, fy, fz, _] = factors.to_array();
+        Shear { axes: [x as u32, y as u32, z as u32], origin: [origin[x], origin[y], origin[z]], factors: [fx, fy, fz] }
     }
 }
+
+/// First two axes of a coordinate system, by the third one and by whether the ray goes down it.
+const AXES: [[[usize; 2]; 2]; 3] = [[[1, 2], [2, 1]], [[2, 0], [0, 2]], [[0, 1], [1, 0]]];

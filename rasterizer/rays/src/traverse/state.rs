@@ -2,12 +2,12 @@
 
 #![forbid(unsafe_code)]
 
-use super::hit::{Hit, HitKind, ray_flags};
+use super::hit::{Hit, HitKind, instance_flags, ray_flags};
 use super::ray::{BoxRay, Ray, Shear};
-use super::walk::{Entry, Stack};
+use super::walk::Walk;
 use crate::input::{transform_direction, transform_point};
 use crate::instance::{self, LiveStructures};
-use crate::layout::Contents;
+use crate::layout::{Contents, MAX_DEPTH};
 use crate::level::HostLevel;
 use crate::view::View;
 use base::mem::DeviceMemory;
@@ -24,36 +24,83 @@ pub struct Scene<'a> {
     pub level: HostLevel,
 }
 
-/// Mark of [`Traversal::bottom_base`]: the traversal is in the top-level structure.
-pub const IN_TOP: u32 = !0;
+/// What the flags of the ray and of the current instance mean for the lanes of a leaf. Each field
+/// has one bit per lane, and all bits are equal.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Rules {
+    /// Lanes whose geometry decides whether they are opaque.
+    pub by_geometry: u8,
+    /// Lanes that are opaque in any case.
+    pub opaque: u8,
+    /// Opaque lanes that are culled.
+    pub cull_opaque: u8,
+    /// Other lanes that are culled.
+    pub cull_no_opaque: u8,
+    /// Lanes whose facing is the opposite one.
+    pub flip: u8,
+    /// Lanes that are culled if the ray hits their front.
+    pub cull_front: u8,
+    /// Lanes that are culled if the ray hits their back.
+    pub cull_back: u8,
+    unused: u8,
+}
+
+impl Rules {
+    const NONE: Rules = Rules {
+        by_geometry: 0,
+        opaque: 0,
+        cull_opaque: 0,
+        cull_no_opaque: 0,
+        flip: 0,
+        cull_front: 0,
+        cull_back: 0,
+        unused: 0,
+    };
+
+    /// Makes the rules for flags of a ray and of an instance.
+    #[inline(always)]
+    pub fn new(ray: u32, instance: u32) -> Rules {
+        let lanes = |flag: bool| if flag { 0xf } else { 0 };
+        let of_ray = |flag: u32| lanes(ray & flag != 0);
+        let of_instance = |flag: u32| lanes(instance & flag != 0);
+        let forced_by_ray = of_ray(ray_flags::OPAQUE | ray_flags::NO_OPAQUE);
+        let forced = of_instance(instance_flags::FORCE_OPAQUE | instance_flags::FORCE_NO_OPAQUE);
+        let culls = !of_instance(instance_flags::TRIANGLE_FACING_CULL_DISABLE);
+        Rules {
+            by_geometry: !(forced_by_ray | forced) & 0xf,
+            opaque: of_ray(ray_flags::OPAQUE) | of_instance(instance_flags::FORCE_OPAQUE) & !forced_by_ray,
+            cull_opaque: of_ray(ray_flags::CULL_OPAQUE),
+            cull_no_opaque: of_ray(ray_flags::CULL_NO_OPAQUE),
+            flip: of_instance(instance_flags::TRIANGLE_FLIP_FACING),
+            cull_front: of_ray(ray_flags::CULL_FRONT_FACING_TRIANGLES) & culls,
+            cull_back: of_ray(ray_flags::CULL_BACK_FACING_TRIANGLES) & culls,
+            unused: 0,
+        }
+    }
+}
 
 /// The state of a ray's traversal.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub struct Traversal {
-    pub(super) stack: Stack,
+    pub(super) walk: Walk,
+    /// Distance of the closest committed hit, or the end of the ray's interval.
+    pub(super) t_max: f32,
+    /// 1 until the traversal ends.
+    pub(super) active: u32,
+    pub(super) rules: Rules,
+    pub(super) shear: Shear,
     pub(super) ray: Ray,
     /// Flags of the ray ([`ray_flags`]).
     pub(super) flags: u32,
     pub(super) cull_mask: u32,
-    /// Distance of the closest committed hit, or the end of the ray's interval.
-    pub(super) t_max: f32,
-    /// Distance of the current instance's box.
-    pub(super) floor: f32,
-    /// 1 until the traversal ends.
-    pub(super) active: u32,
-    /// Number of the stack's entries that belong to the top-level structure; [`IN_TOP`] if all do.
-    pub(super) bottom_base: u32,
     /// Leaf whose lanes are visited, and the lanes that remain.
     pub(super) pending_leaf: u32,
     pub(super) pending_lanes: u32,
-    pub(super) top_steps: u64,
-    pub(super) bottom_steps: u64,
     pub(super) top: View,
-    pub(super) bottom: View,
-    pub(super) world: BoxRay,
-    pub(super) object: BoxRay,
-    pub(super) shear: Shear,
+    /// Number of nodes and instances of the top-level structure that may still be visited.
+    pub(super) top_steps: u64,
     pub(super) object_origin: [f32; 3],
     pub(super) object_direction: [f32; 3],
     /// Index, custom index, and flags with shader binding table offset of the current instance.
@@ -66,35 +113,26 @@ pub struct Traversal {
 
 impl Traversal {
     /// The state of a ray query that is not initialized: it has ended and has found nothing.
-    pub const ENDED: Traversal = {
-        let boxes =
-            BoxRay { near_origin: [0.0; 3], far_origin: [0.0; 3], near_inverse: [0.0; 3], far_inverse: [0.0; 3] };
-        Traversal {
-            stack: Stack::EMPTY,
-            ray: Ray { origin: [0.0; 3], t_min: 0.0, direction: [0.0; 3], t_max: 0.0 },
-            flags: 0,
-            cull_mask: 0,
-            t_max: 0.0,
-            floor: 0.0,
-            active: 0,
-            bottom_base: IN_TOP,
-            pending_leaf: 0,
-            pending_lanes: 0,
-            top_steps: 0,
-            bottom_steps: 0,
-            top: View::EMPTY,
-            bottom: View::EMPTY,
-            world: boxes,
-            object: boxes,
-            shear: Shear { axes: [0; 3], origin: [0.0; 3], factors: [0.0; 3] },
-            object_origin: [0.0; 3],
-            object_direction: [0.0; 3],
-            instance: 0,
-            instance_custom_index: 0,
-            instance_sbt_and_flags: 0,
-            candidate: Hit::NONE,
-            committed: Hit::NONE,
-        }
+    pub const ENDED: Traversal = Traversal {
+        walk: Walk::NONE,
+        t_max: 0.0,
+        active: 0,
+        rules: Rules::NONE,
+        shear: Shear { axes: [0; 3], origin: [0.0; 3], factors: [0.0; 3] },
+        ray: Ray { origin: [0.0; 3], t_min: 0.0, direction: [0.0; 3], t_max: 0.0 },
+        flags: 0,
+        cull_mask: 0,
+        pending_leaf: 0,
+        pending_lanes: 0,
+        top: View::EMPTY,
+        top_steps: 0,
+        object_origin: [0.0; 3],
+        object_direction: [0.0; 3],
+        instance: 0,
+        instance_custom_index: 0,
+        instance_sbt_and_flags: 0,
+        candidate: Hit::NONE,
+        committed: Hit::NONE,
     };
 
     /// Begins the traversal of a top-level structure (`OpRayQueryInitializeKHR`). A ray with
@@ -105,17 +143,23 @@ impl Traversal {
         // A negative zero would not order as other distances do.
         self.ray.t_min = if ray.t_min > 0.0 { ray.t_min } else { 0.0 };
         (self.flags, self.cull_mask) = (flags, cull_mask & 0xff);
-        (self.t_max, self.floor) = (ray.t_max, self.ray.t_min);
-        (self.bottom_base, self.pending_lanes) = (IN_TOP, 0);
-        self.stack.truncate(0);
+        (self.t_max, self.pending_lanes) = (ray.t_max, 0);
         (self.candidate.kind, self.committed.kind) = (HitKind::None, HitKind::None);
-        (self.active, self.top, self.top_steps) = (0, View::EMPTY, 0);
+        (self.active, self.top) = (0, View::EMPTY);
+        self.walk.clear();
         let found = View::open(structure).filter(|(view, _)| view.contents() == Contents::Instances);
         if let Some((view, _)) = found.filter(|_| self.ray.is_valid() && !ray.t_min.is_nan()) {
-            (self.active, self.top, self.top_steps) = (1, view, view.steps());
-            self.world = BoxRay::for_instances(ray.origin, ray.direction);
-            self.stack.push(Entry::new(0, self.ray.t_min));
+            (self.active, self.top) = (1, view);
+            let boxes = BoxRay::for_instances(ray.origin, ray.direction);
+            self.walk.enter(view, boxes, self.ray.t_min, MAX_DEPTH + view.depth(), view.steps());
+            self.walk.push_root(self.ray.t_min);
         }
+    }
+
+    /// Returns from an instance to the top-level structure.
+    pub(super) fn leave_instance(&mut self) {
+        let boxes = BoxRay::for_instances(self.ray.origin, self.ray.direction);
+        self.walk.leave(self.top, boxes, self.ray.t_min, MAX_DEPTH + self.top.depth(), self.top_steps);
     }
 
     /// Ends the traversal (`OpRayQueryTerminateKHR`).

@@ -90,7 +90,8 @@ fn edge(ax: F32x4, ay: F32x4, bx: F32x4, by: F32x4) -> (F32x4, F32x4) {
 #[inline(always)]
 pub fn intersect(leaf: TriangleLeaf, lanes: u32, shear: &Shear, boxes: &BoxRay, interval: &Interval) -> TriangleHits {
     let frame = Frame {
-        axes: [shear.axes[0] as usize, shear.axes[1] as usize, shear.axes[2] as usize],
+        // The limits tell the compiler that the rows exist.
+        axes: shear.axes.map(|axis| axis.min(2) as usize),
         origin: splat(shear.origin),
         factors: splat(shear.factors),
     };

@@ -1,12 +1,13 @@
-//! The walk from node to node of one structure, up to the next leaf.
+//! The walk from node to node of one structure: the children that remain, and visits of nodes.
 
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over axes index several arrays")]
 
 use super::ray::BoxRay;
 use crate::layout::{INDEX, LEAF, node_row};
+use crate::pack::{Pack, Packed};
 use crate::view::{NodeRef, View};
-use base::host::{Floats, Host, Ints};
+use base::host::{Floats, Ints};
 
 /// Number of entries of the stack.
 pub const STACK: usize = 64;
@@ -15,221 +16,234 @@ pub const STACK: usize = 64;
 /// entries because there is no room for them.
 const GROUP: u32 = 1 << 30;
 
-/// Children that remain to be visited. An entry has a child's word below and the bits of the
-/// distance above, which order as the distances do. In a group the lowest 8 bits of the distance
-/// are the mask of the node's children that remain.
+/// Bits of a group's distance that are the mask of the node's children that remain.
+const GROUP_MASK: u32 = 0xff;
+
+/// The structure that is walked, the ray in its space, and the children that remain to be visited.
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub struct Stack {
-    entries: [u64; STACK],
+pub struct Walk {
+    /// Words of the children that remain.
+    children: [u32; STACK],
+    /// Bits of their distances, which are not negative. In a group the lowest 8 bits are the mask
+    /// of the node's children that remain.
+    distances: [u32; STACK],
+    /// Number of entries.
     length: u32,
+    /// Number of entries that belong to the structure above.
+    base: u32,
+    /// Number of entries up to which children have entries of their own. The others are left for
+    /// groups, one for each level of the tree below.
+    room: u32,
+    /// Beginning of the interval: of the ray's, or of that of the instance's box.
+    t_min: f32,
+    /// Offsets of the rows of near and far planes in a node, by axis.
+    rows: [[u8; 4]; 2],
+    /// Octant of the direction: bit `axis` is set if the ray goes down.
+    octant: u32,
+    /// The ray in the structure's space.
+    ray: BoxRay,
+    /// The structure.
+    view: View,
+    /// Number of nodes and leaves that may still be visited.
+    steps: u64,
 }
 
 /// A child to visit next.
 #[derive(Clone, Copy)]
-pub struct Entry(u64);
+pub struct Entry {
+    /// The child's word.
+    child: u32,
+    /// Bits of its distance.
+    distance: u32,
+}
 
 impl Entry {
-    /// Makes an entry of a child and its distance, which is not negative.
+    /// Returns the index of the leaf or instance; `None` if the child is a node.
     #[inline(always)]
-    pub fn new(child: u32, distance: f32) -> Entry {
-        Entry(u64::from(child) | u64::from(distance.to_bits()) << 32)
+    pub fn leaf(self) -> Option<u32> {
+        (self.child & LEAF != 0).then_some(self.child & INDEX)
     }
 
-    #[inline(always)]
-    fn from_bits(child: u32, distance: u32) -> Entry {
-        Entry(u64::from(child) | u64::from(distance) << 32)
-    }
-
-    #[inline(always)]
-    fn group(node: u32, mask: u32, distance: f32) -> Entry {
-        Entry(u64::from(node | GROUP) | u64::from(distance.to_bits() & !0xff | mask) << 32)
-    }
-
-    /// Returns the child's word.
-    #[inline(always)]
-    pub fn child(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// Returns the distance, or one that is not greater.
+    /// Returns the distance of a leaf.
     #[inline(always)]
     pub fn distance(self) -> f32 {
-        let mask = if self.child() & (LEAF | GROUP) == GROUP { !0xff } else { !0 };
-        f32::from_bits((self.0 >> 32) as u32 & mask)
+        f32::from_bits(self.distance)
     }
 
     #[inline(always)]
-    fn mask(self) -> u32 {
-        if self.child() & GROUP != 0 { (self.0 >> 32) as u32 & 0xff } else { 0xff }
+    fn is_group(self) -> bool {
+        self.child & (LEAF | GROUP) == GROUP
     }
 }
 
-impl Stack {
-    /// The empty stack.
-    pub const EMPTY: Stack = Stack { entries: [0; STACK], length: 0 };
+impl Walk {
+    /// The walk through no structure.
+    pub const NONE: Walk = Walk {
+        children: [0; STACK],
+        distances: [0; STACK],
+        length: 0,
+        base: 0,
+        room: 0,
+        t_min: 0.0,
+        rows: [[0; 4]; 2],
+        octant: 0,
+        ray: BoxRay::NONE,
+        view: View::EMPTY,
+        steps: 0,
+    };
 
-    /// Returns the number of entries.
-    #[inline(always)]
-    pub fn len(&self) -> u32 {
-        self.length
+    /// Forgets all entries.
+    pub fn clear(&mut self) {
+        (self.length, self.base) = (0, 0);
     }
 
-    /// Removes the entries above the first `length`.
+    /// Returns the structure.
     #[inline(always)]
-    pub fn truncate(&mut self, length: u32) {
-        self.length = self.length.min(length);
+    pub fn view(&self) -> &View {
+        &self.view
     }
 
-    /// Adds an entry. Trees of the builder leave room for it; an entry that does not fit is lost.
+    /// Returns the ray in the structure's space.
     #[inline(always)]
-    pub fn push(&mut self, entry: Entry) {
+    pub fn ray(&self) -> &BoxRay {
+        &self.ray
+    }
+
+    /// Returns the beginning of the interval.
+    #[inline(always)]
+    pub fn t_min(&self) -> f32 {
+        self.t_min
+    }
+
+    /// Returns the number of nodes and leaves that may still be visited.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Counts a leaf; returns false if there have been too many nodes and leaves.
+    #[inline(always)]
+    pub fn count_leaf(&mut self) -> bool {
+        let may = self.steps != 0;
+        self.steps = self.steps.saturating_sub(1);
+        may
+    }
+
+    /// Continues in a structure, of which no entry has been visited yet. `depth` is the number of
+    /// levels for which room is left for groups.
+    #[inline(always)]
+    pub fn enter(&mut self, view: View, ray: BoxRay, t_min: f32, depth: u32, steps: u64) {
+        (self.base, self.room) = (self.length, STACK as u32 - depth);
+        (self.rows, self.octant) = ray.rows_and_octant();
+        (self.view, self.ray, self.t_min, self.steps) = (view, ray, t_min, steps);
+    }
+
+    /// Adds the root as an entry. Trees of the builder leave room for it; an entry that does not
+    /// fit is lost.
+    #[inline(always)]
+    pub fn push_root(&mut self, distance: f32) {
+        self.push(Entry { child: 0, distance: distance.to_bits() });
+    }
+
+    /// Continues in the structure above with the entries that remain.
+    pub fn leave(&mut self, view: View, ray: BoxRay, t_min: f32, depth: u32, steps: u64) {
+        self.length = self.length.min(self.base);
+        self.enter(view, ray, t_min, depth, steps);
+        self.base = 0;
+    }
+
+    /// Returns true if neither this structure nor the one above has an entry.
+    pub fn is_empty(&self) -> bool {
+        self.length.min(self.base) == 0
+    }
+
+    #[inline(always)]
+    fn push(&mut self, entry: Entry) {
         let at = self.length as usize;
         if at < STACK {
-            self.entries[at] = entry.0;
+            (self.children[at], self.distances[at]) = (entry.child, entry.distance);
             self.length += 1;
         }
     }
 
+    /// Removes the next entry whose distance is at most `t_max`; `None` if the structure has no
+    /// further one.
     #[inline(always)]
-    fn pop(&mut self, base: u32) -> Option<Entry> {
-        if self.length <= base {
-            return None;
-        }
-        self.length -= 1;
-        Some(Entry(self.entries[self.length as usize % STACK]))
-    }
-}
-
-/// The structure that is walked, and how.
-#[derive(Clone, Copy)]
-pub struct Level<'a> {
-    /// The structure.
-    pub view: &'a View,
-    /// The ray in its space.
-    pub ray: &'a BoxRay,
-    /// Number of entries of the stack that belong to the structure above.
-    pub base: u32,
-    /// Number of entries up to which children have entries of their own. The others are left for
-    /// groups, one for each level of the tree below.
-    pub room: u32,
-    /// Beginning of the ray's interval.
-    pub t_min: f32,
-}
-
-/// Vectors of a ray.
-struct Lanes<H: Host> {
-    near_origin: [H::Floats; 3],
-    far_origin: [H::Floats; 3],
-    near_inverse: [H::Floats; 3],
-    far_inverse: [H::Floats; 3],
-    t_min: H::Floats,
-}
-
-#[inline(always)]
-fn splat<H: Host>([x, y, z]: [f32; 3]) -> [H::Floats; 3] {
-    [H::Floats::splat(x), H::Floats::splat(y), H::Floats::splat(z)]
-}
-
-/// Tests the children of a node; returns a mask of those that are hit, and all distances.
-#[inline(always)]
-fn test<H: Host>(node: NodeRef, lanes: &Lanes<H>, rows: [usize; 3], t_max: f32) -> (u32, H::Floats) {
-    let mut near = lanes.t_min;
-    let mut far = H::Floats::splat(t_max);
-    for axis in 0..3 {
-        let near_plane = node.row::<H>(node_row::MIN + axis + rows[axis]);
-        let far_plane = node.row::<H>(node_row::MAX + axis - rows[axis]);
-        near = ((near_plane - lanes.near_origin[axis]) * lanes.near_inverse[axis]).max(near);
-        far = ((far_plane - lanes.far_origin[axis]) * lanes.far_inverse[axis]).min(far);
-    }
-    (far.greater_or_equal(near).movemask(), near)
-}
-
-/// Visits nodes until a leaf is reached, and returns it with its distance; `None` if the structure
-/// has no further one. `t_max` is the distance behind which nothing matters; `steps` is the number
-/// of nodes that may still be visited.
-#[inline(always)]
-pub fn next_leaf<H: Host>(level: &Level, stack: &mut Stack, t_max: f32, steps: &mut u64) -> Option<Entry> {
-    let rows = level.ray.near_rows();
-    let lanes = Lanes::<H> {
-        near_origin: splat::<H>(level.ray.near_origin),
-        far_origin: splat::<H>(level.ray.far_origin),
-        near_inverse: splat::<H>(level.ray.near_inverse),
-        far_inverse: splat::<H>(level.ray.far_inverse),
-        t_min: H::Floats::splat(level.t_min),
-    };
-    let mut entry = stack.pop(level.base)?;
-    loop {
-        if entry.distance() > t_max {
-            entry = stack.pop(level.base)?;
-            continue;
-        }
-        if entry.child() & LEAF != 0 {
+    pub fn pop(&mut self, t_max: f32) -> Option<Entry> {
+        loop {
+            if self.length <= self.base {
+                return None;
+            }
+            self.length -= 1;
+            let at = self.length as usize % STACK;
+            let entry = Entry { child: self.children[at], distance: self.distances[at] };
+            let is_behind = f32::from_bits(entry.distance) > t_max;
+            if is_behind && !(entry.is_group() && f32::from_bits(entry.distance & !GROUP_MASK) <= t_max) {
+                continue;
+            }
             return Some(entry);
         }
-        *steps = steps.checked_sub(1)?;
-        let index = entry.child() & INDEX & !GROUP;
-        let Some(node) = level.view.node(index) else {
-            entry = stack.pop(level.base)?;
-            continue;
-        };
-        let (hit, near) = test::<H>(node, &lanes, rows, t_max);
-        let hit = hit & entry.mask();
-        if hit == 0 {
-            entry = stack.pop(level.base)?;
-            continue;
-        }
-        let distances = near.bits().to_array();
-        let at = |slot: u32| Entry::from_bits(node.child(slot as usize), distances[slot as usize & 7]);
-        let (first, rest) = (hit.trailing_zeros(), hit & (hit - 1));
-        if rest == 0 {
-            entry = at(first);
-            continue;
-        }
-        let (second, more) = (rest.trailing_zeros(), rest & (rest - 1));
-        if stack.length + hit.count_ones() > level.room {
-            entry = push_group(stack, index, hit, &distances, node);
-            continue;
-        }
-        let (a, b) = (at(first), at(second));
-        let (mut nearest, further) = if b.0 < a.0 { (b, a) } else { (a, b) };
-        if more == 0 {
-            stack.push(further);
-            entry = nearest;
-            continue;
-        }
-        // The entries are sorted by insertion, the nearest one last.
-        let base = stack.length as usize;
-        stack.push(further);
-        let mut more = more;
-        while more != 0 {
-            let mut new = at(more.trailing_zeros());
-            more &= more - 1;
-            if new.0 < nearest.0 {
-                (new, nearest) = (nearest, new);
-            }
-            let mut place = stack.length as usize;
-            stack.push(new);
-            while place > base && stack.entries[(place - 1) % STACK] < new.0 {
-                stack.entries[place % STACK] = stack.entries[(place - 1) % STACK];
-                place -= 1;
-            }
-            stack.entries[place % STACK] = new.0;
-        }
-        entry = nearest;
     }
-}
 
-/// Adds a group of all children that are hit but the nearest, which is returned.
-#[cold]
-fn push_group(stack: &mut Stack, index: u32, hit: u32, distances: &[u32; 8], node: NodeRef) -> Entry {
-    let mut nearest = hit.trailing_zeros() as usize & 7;
-    for slot in 0..8 {
-        if hit >> slot & 1 != 0 && distances[slot] < distances[nearest] {
-            nearest = slot;
+    /// Visits a node: its children that are hit become entries. Returns false if there have been
+    /// too many nodes.
+    #[inline(always)]
+    pub fn visit<H: Pack>(&mut self, entry: Entry, t_max: f32) -> bool {
+        let Some(steps) = self.steps.checked_sub(1) else { return false };
+        self.steps = steps;
+        let index = entry.child & INDEX & !GROUP;
+        let Some(node) = self.view.node(index) else { return true };
+        let (near, mut far) = self.test::<H>(node, t_max);
+        if entry.is_group() {
+            let members = H::Ints::from_mask(entry.distance & GROUP_MASK);
+            far = members.select(far.bits(), H::Ints::splat(f32::NEG_INFINITY.to_bits())).as_floats();
         }
+        let children = node.row::<H>(node_row::CHILD).bits();
+        let at = self.length as usize;
+        let room = self.room.min(STACK as u32) as usize;
+        if at + 8 > room {
+            let hit = far.greater_or_equal(near).movemask();
+            self.push_group(index, hit, node.order(self.octant), near.bits().to_array(), children.to_array());
+            return true;
+        }
+        let Packed { children, distances, count } = H::pack(near, far, children, node.order(self.octant));
+        if let Some(places) = self.children.get_mut(at..at + 8) {
+            places.copy_from_slice(&children);
+        }
+        if let Some(places) = self.distances.get_mut(at..at + 8) {
+            places.copy_from_slice(&distances);
+        }
+        self.length += count;
+        true
     }
-    let distance = distances[nearest];
-    stack.push(Entry::group(index, hit & !(1 << nearest), f32::from_bits(distance)));
-    Entry::from_bits(node.child(nearest), distance)
+
+    /// Tests the children of a node; returns near and far distances.
+    #[inline(always)]
+    fn test<H: Pack>(&self, node: NodeRef, t_max: f32) -> (H::Floats, H::Floats) {
+        let ray = &self.ray;
+        let mut near = H::Floats::splat(self.t_min);
+        let mut far = H::Floats::splat(t_max);
+        for axis in 0..3 {
+            let [near_plane, far_plane] = self.rows.map(|rows| node.row_at::<H>(rows[axis]));
+            let [near_origin, far_origin] = [ray.near_origin[axis], ray.far_origin[axis]].map(H::Floats::splat);
+            let [near_inverse, far_inverse] = [ray.near_inverse[axis], ray.far_inverse[axis]].map(H::Floats::splat);
+            near = ((near_plane - near_origin) * near_inverse).max(near);
+            far = ((far_plane - far_origin) * far_inverse).min(far);
+        }
+        (near, far)
+    }
+
+    /// Adds an entry for the child that comes first, and a group of all others that are hit.
+    #[cold]
+    fn push_group(&mut self, index: u32, hit: u32, order: u32, near: [u32; 8], children: [u32; 8]) {
+        let in_order = (0..8).rev().map(|place| (order >> (3 * place) & 7) as usize);
+        let Some(first) = in_order.into_iter().find(|&slot| hit >> slot & 1 != 0) else { return };
+        let rest = hit & !(1 << first);
+        if rest != 0 {
+            let nearest = (0..8).filter(|&slot| rest >> slot & 1 != 0).map(|slot| near[slot]).min();
+            let distance = nearest.unwrap_or(0) & !GROUP_MASK | rest;
+            self.push(Entry { child: index | GROUP, distance });
+        }
+        self.push(Entry { child: children[first], distance: near[first] });
+    }
 }

@@ -1,4 +1,4 @@
-//! What the scheduler sets of the inputs of a shader's invocations, found once for a launch.
+//! Inputs of a shader's invocations that the scheduler sets, found once for a launch.
 
 #![forbid(unsafe_code)]
 

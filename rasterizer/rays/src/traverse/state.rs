@@ -24,7 +24,7 @@ pub struct Scene<'a> {
     pub level: HostLevel,
 }
 
-/// What the flags of the ray and of the current instance mean for the lanes of a leaf. Each field
+/// Effect of the flags of the ray and of the current instance on the lanes of a leaf. Each field
 /// has one bit per lane, and all bits are equal.
 #[derive(Clone, Copy)]
 #[repr(C)]

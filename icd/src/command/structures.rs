@@ -306,7 +306,6 @@ impl<'a> StructureAccess<'a> {
                         _ => all(indices, 3 * index_bytes)?,
                     },
                     index_type,
-                    first_vertex: 0,
                     transform: match transform {
                         0 => None,
                         address => Some(self.transform(address.wrapping_add(range.transform_offset.into()))?),
@@ -323,7 +322,7 @@ impl<'a> StructureAccess<'a> {
                 GeometryData::Instances(Instances::Pointers(all(instances, 8)?, self))
             }
         };
-        Ok(Geometry { data, primitives: range.primitives, offset: 0, opaque: geometry.opaque })
+        Ok(Geometry { data, primitives: range.primitives, opaque: geometry.opaque })
     }
 
     fn transform(&self, address: u64) -> Outcome<[f32; 12]> {

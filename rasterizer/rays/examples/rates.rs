@@ -182,11 +182,10 @@ fn main() {
         format: Format::from_vk(106).expect("a format"),
         indices: indices.device(),
         index_type: IndexType::Uint32,
-        first_vertex: 0,
         transform: None,
     };
     let count = triangles.len();
-    let geometry = Geometry { data: GeometryData::Triangles(data), primitives: count as u32, offset: 0, opaque: true };
+    let geometry = Geometry { data: GeometryData::Triangles(data), primitives: count as u32, opaque: true };
     let (geometries, nothing) = ([geometry], Live(Vec::new()));
     let mut input = BuildInput {
         contents: Contents::Triangles,
@@ -228,7 +227,7 @@ fn rates(bottom: &Memory) {
     (instance[12], instance[14], instance[15]) = (0xff << 24, address as u32, (address >> 32) as u32);
     let instances = Memory::of_words(&instance);
     let data = GeometryData::Instances(Instances::Array(instances.device()));
-    let geometries = [Geometry { data, primitives: 1, offset: 0, opaque: false }];
+    let geometries = [Geometry { data, primitives: 1, opaque: false }];
     let input = BuildInput {
         contents: Contents::Instances,
         geometries: &geometries,

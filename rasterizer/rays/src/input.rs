@@ -25,7 +25,7 @@ pub enum IndexType {
 /// Triangles of a geometry (`VkAccelerationStructureGeometryTrianglesDataKHR`).
 #[derive(Clone, Copy, Debug)]
 pub struct Triangles {
-    /// Memory from the first vertex on.
+    /// Memory from the vertex with index 0 on.
     pub vertices: DeviceMemory,
     /// Number of bytes between vertices.
     pub stride: u64,
@@ -35,8 +35,6 @@ pub struct Triangles {
     pub indices: DeviceMemory,
     /// Type of the indices.
     pub index_type: IndexType,
-    /// Number that is added to indices, or the first vertex without indices.
-    pub first_vertex: u32,
     /// Transform of the vertices, by rows; `None` for the identity.
     pub transform: Option<[f32; 12]>,
 }
@@ -76,15 +74,14 @@ pub enum GeometryData<'a> {
     Instances(Instances<'a>),
 }
 
-/// A geometry with the range of its primitives (`VkAccelerationStructureBuildRangeInfoKHR`).
+/// A geometry with the range of its primitives (`VkAccelerationStructureBuildRangeInfoKHR`), whose
+/// offsets are part of the memory's beginning.
 #[derive(Clone, Copy)]
 pub struct Geometry<'a> {
     /// Memory of the primitives.
     pub data: GeometryData<'a>,
     /// Number of primitives.
     pub primitives: u32,
-    /// Offset of the first primitive: in the indices, or in the primitives themselves.
-    pub offset: u64,
     /// True if no shader decides about hits (`VK_GEOMETRY_OPAQUE_BIT_KHR`).
     pub opaque: bool,
 }
@@ -117,12 +114,12 @@ fn words<const N: usize, const BYTES: usize>(memory: DeviceMemory, offset: u64) 
 
 impl Instances<'_> {
     /// Returns an instance; `None` if it is not in memory.
-    pub fn read(&self, offset: u64, index: u32) -> Option<InstanceWords> {
+    pub fn read(&self, index: u32) -> Option<InstanceWords> {
         let index = u64::from(index);
         match *self {
-            Instances::Array(memory) => words::<16, 64>(memory, offset.checked_add(index * 64)?),
+            Instances::Array(memory) => words::<16, 64>(memory, index * 64),
             Instances::Pointers(memory, space) => {
-                let [low, high] = words::<2, 8>(memory, offset.checked_add(index * 8)?)?;
+                let [low, high] = words::<2, 8>(memory, index * 8)?;
                 words::<16, 64>(space.memory(u64::from(low) | u64::from(high) << 32, 64)?, 0)
             }
         }
@@ -132,8 +129,8 @@ impl Instances<'_> {
 impl Aabbs {
     /// Returns a box; `None` if it is inactive or not in memory.
     #[inline(always)]
-    pub fn read(&self, offset: u64, index: u32) -> Option<Bounds> {
-        let at = offset.checked_add(u64::from(index).checked_mul(self.stride)?)?;
+    pub fn read(&self, index: u32) -> Option<Bounds> {
+        let at = u64::from(index).checked_mul(self.stride)?;
         let [x, y, z, to_x, to_y, to_z] = words::<6, 24>(self.boxes, at)?.map(f32::from_bits);
         let bounds = Bounds { min: [x, y, z], max: [to_x, to_y, to_z] };
         (!bounds.min.iter().chain(&bounds.max).any(|value| value.is_nan())).then_some(bounds)
@@ -158,30 +155,19 @@ enum Decoder {
 #[derive(Clone, Copy)]
 pub struct TriangleReader {
     triangles: Triangles,
-    /// Memory of the first primitive's vertices, with the geometry's offset if there are no
-    /// indices.
-    vertices: DeviceMemory,
-    indices: DeviceMemory,
     decoder: Decoder,
 }
 
 impl TriangleReader {
-    /// Makes a reader of triangles with the geometry's offset.
-    pub fn new(triangles: &Triangles, offset: u64) -> TriangleReader {
+    /// Makes a reader of triangles.
+    pub fn new(triangles: &Triangles) -> TriangleReader {
         let decoder = match triangles.format.info().name {
             "R32G32B32_SFLOAT" | "R32G32B32A32_SFLOAT" => Decoder::Floats,
             "R64G64_SFLOAT" => Decoder::Doubles(2),
             "R64G64B64_SFLOAT" | "R64G64B64A64_SFLOAT" => Decoder::Doubles(3),
             _ => Decoder::Other(kernels(triangles.format)),
         };
-        let indexed = triangles.index_type != IndexType::None;
-        let (of_indices, of_vertices) = if indexed { (offset, 0) } else { (0, offset) };
-        TriangleReader {
-            triangles: *triangles,
-            vertices: triangles.vertices.slice(of_vertices, u64::MAX),
-            indices: triangles.indices.slice(of_indices, u64::MAX),
-            decoder,
-        }
+        TriangleReader { triangles: *triangles, decoder }
     }
 
     #[inline(always)]
@@ -189,29 +175,29 @@ impl TriangleReader {
         let first = 3 * u64::from(primitive);
         match self.triangles.index_type {
             IndexType::None => Some([0, 1, 2].map(|i| (first + i) as u32)),
-            IndexType::Uint32 => words::<3, 12>(self.indices, first * 4),
+            IndexType::Uint32 => words::<3, 12>(self.triangles.indices, first * 4),
             IndexType::Uint16 => {
                 let mut bytes = [0; 6];
-                let found = self.indices.read(first * 2, &mut bytes);
+                let found = self.triangles.indices.read(first * 2, &mut bytes);
                 found.then(|| [0, 1, 2].map(|i| u32::from(u16::from_le_bytes([bytes[2 * i], bytes[2 * i + 1]]))))
             }
             IndexType::Uint8 => {
                 let mut bytes = [0; 3];
-                self.indices.read(first, &mut bytes).then(|| bytes.map(u32::from))
+                self.triangles.indices.read(first, &mut bytes).then(|| bytes.map(u32::from))
             }
         }
     }
 
     #[inline(always)]
     fn vertex(&self, index: u32) -> Option<[f32; 3]> {
-        let number = u64::from(index.wrapping_add(self.triangles.first_vertex));
-        let at = number.checked_mul(self.triangles.stride)?;
+        let vertices = self.triangles.vertices;
+        let at = u64::from(index).checked_mul(self.triangles.stride)?;
         match self.decoder {
-            Decoder::Floats => Some(words::<3, 12>(self.vertices, at)?.map(f32::from_bits)),
+            Decoder::Floats => Some(words::<3, 12>(vertices, at)?.map(f32::from_bits)),
             Decoder::Doubles(count) => {
                 let mut vertex = [0.0; 3];
                 for (axis, coordinate) in vertex.iter_mut().enumerate().take(count) {
-                    let [low, high] = words::<2, 8>(self.vertices, at.checked_add(8 * axis as u64)?)?;
+                    let [low, high] = words::<2, 8>(vertices, at.checked_add(8 * axis as u64)?)?;
                     *coordinate = f64::from_bits(u64::from(low) | u64::from(high) << 32) as f32;
                 }
                 Some(vertex)
@@ -219,7 +205,7 @@ impl TriangleReader {
             Decoder::Other(kernels) => {
                 let mut block = [0; 16];
                 let bytes = block.get_mut(..kernels.bytes)?;
-                let known = !bytes.is_empty() && self.vertices.read(at, bytes);
+                let known = !bytes.is_empty() && vertices.read(at, bytes);
                 let [x, y, z, _] = (kernels.unpack_one)(&block);
                 known.then_some([x, y, z].map(f32::from_bits))
             }

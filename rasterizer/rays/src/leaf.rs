@@ -11,7 +11,7 @@ use base::alloc::OutOfMemory;
 #[derive(Clone, Copy)]
 enum Reader {
     Triangles(TriangleReader),
-    Aabbs(Aabbs, u64),
+    Aabbs(Aabbs),
     /// Instances are no primitives of leaves.
     None,
 }
@@ -46,10 +46,8 @@ impl Readers {
     pub fn new(geometries: &[Geometry]) -> Result<Readers, OutOfMemory> {
         base::alloc::collect(geometries.iter().enumerate().map(|(i, geometry)| {
             let reader = match &geometry.data {
-                GeometryData::Triangles(triangles) => {
-                    Reader::Triangles(TriangleReader::new(triangles, geometry.offset))
-                }
-                GeometryData::Aabbs(aabbs) => Reader::Aabbs(*aabbs, geometry.offset),
+                GeometryData::Triangles(triangles) => Reader::Triangles(TriangleReader::new(triangles)),
+                GeometryData::Aabbs(aabbs) => Reader::Aabbs(*aabbs),
                 GeometryData::Instances(_) => Reader::None,
             };
             (reader, geometry.word(i))
@@ -70,7 +68,7 @@ impl Readers {
     #[inline(always)]
     pub fn aabb(&self, primitive: Primitive) -> Option<Bounds> {
         match self.0.get(primitive.geometry as usize) {
-            Some((Reader::Aabbs(aabbs, offset), _)) => aabbs.read(*offset, primitive.index),
+            Some((Reader::Aabbs(aabbs), _)) => aabbs.read(primitive.index),
             _ => None,
         }
     }

@@ -57,10 +57,9 @@ fn triangles(vertices: &Guarded, count: usize) -> Geometry<'static> {
         format: Format::from_vk(106).expect("R32G32B32_SFLOAT"),
         indices: vertices.memory(),
         index_type: IndexType::None,
-        first_vertex: 0,
         transform: None,
     };
-    Geometry { data: GeometryData::Triangles(data), primitives: count as u32, offset: 0, opaque: true }
+    Geometry { data: GeometryData::Triangles(data), primitives: count as u32, opaque: true }
 }
 
 /// Builds a structure of triangles.
@@ -73,7 +72,7 @@ fn bottom(list: &[Triangle], quality: Quality) -> (Guarded, Header) {
 fn bottom_of_boxes(list: &[[f32; 6]], quality: Quality) -> (Guarded, Header) {
     let memory = Guarded::of(list, Side::Behind);
     let data = GeometryData::Aabbs(Aabbs { boxes: memory.memory(), stride: 24 });
-    let geometry = Geometry { data, primitives: list.len() as u32, offset: 0, opaque: true };
+    let geometry = Geometry { data, primitives: list.len() as u32, opaque: true };
     build(&input(&[geometry], quality, &Live::default()), None, HostLevel::detect())
 }
 
@@ -118,7 +117,7 @@ impl World {
         let words: Vec<[u32; 16]> = instances.iter().map(Instance::words).collect();
         let memory = Guarded::of(&words, Side::Behind);
         let data = GeometryData::Instances(Instances::Array(memory.memory()));
-        let geometry = Geometry { data, primitives: instances.len() as u32, offset: 0, opaque: false };
+        let geometry = Geometry { data, primitives: instances.len() as u32, opaque: false };
         let (top, header) = build(&input(&[geometry], quality, &live), None, HostLevel::detect());
         World { top, header, live, abort: AtomicU32::new(0) }
     }

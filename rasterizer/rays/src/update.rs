@@ -80,7 +80,7 @@ fn update_instances(
     map(threads, work, |(geometry, first, number, to)| {
         let GeometryData::Instances(instances) = &geometry.data else { return };
         for (i, bounds) in to.iter_mut().enumerate() {
-            let built = build_instance(instances.read(geometry.offset, first + i as u32), input.structures);
+            let built = build_instance(instances.read(first + i as u32), input.structures);
             let offset = HEADER_BYTES + u64::from(number + i as u32) * INSTANCE_BYTES;
             target.write(offset, &bytes_of::<32, 128>(&built.record));
             *bounds = built.bounds.unwrap_or(Bounds::EMPTY);

@@ -156,7 +156,7 @@ impl Chunk<'_, '_> {
             }
             GeometryData::Instances(instances) => {
                 for i in primitives {
-                    let built = build_instance(instances.read(geometry.offset, i), input.structures);
+                    let built = build_instance(instances.read(i), input.structures);
                     let point = position(&built.record);
                     target.write(HEADER_BYTES + u64::from(i) * INSTANCE_BYTES, &bytes_of::<32, 128>(&built.record));
                     if let Some(bounds) = built.bounds {

@@ -135,13 +135,12 @@ fn every_kind_of_input_is_read() {
                 vertices: vertices.memory(),
                 stride,
                 format: Format::from_vk(format).expect("a format"),
-                indices: indices.memory(),
+                indices: indices.memory().slice(*offset, u64::MAX),
                 index_type: *index_type,
-                first_vertex: 0,
                 transform: Some(transform),
             };
             let data = GeometryData::Triangles(data);
-            let geometry = Geometry { data, primitives: 2, offset: *offset, opaque: true };
+            let geometry = Geometry { data, primitives: 2, opaque: true };
             let live = Live::default();
             let (memory, header) = build(&input(&[geometry], Quality::FastTrace, &live), None, HostLevel::detect());
             assert_eq!(header.active, 2);
@@ -158,10 +157,9 @@ fn every_kind_of_input_is_read() {
         format: Format::from_vk(106).expect("a format"),
         indices: indices.memory(),
         index_type: *index_type,
-        first_vertex: 0,
         transform: None,
     };
-    let geometry = Geometry { data: GeometryData::Triangles(data), primitives: 1000, offset: 0, opaque: true };
+    let geometry = Geometry { data: GeometryData::Triangles(data), primitives: 1000, opaque: true };
     let live = Live::default();
     let (_, header) = build(&input(&[geometry], Quality::FastTrace, &live), None, HostLevel::detect());
     assert_eq!(header.active, 2);
@@ -192,7 +190,7 @@ fn arrays_of_pointers_are_arrays_of_instances() {
         addresses[7] = if missing { 0x1234 } else { addresses[7] };
         let list = Guarded::of(&addresses, Side::Behind);
         let data = GeometryData::Instances(Instances::Pointers(list.memory(), &space));
-        let geometry = [Geometry { data, primitives: 20, offset: 0, opaque: false }];
+        let geometry = [Geometry { data, primitives: 20, opaque: false }];
         let (top, header) = build(&input(&geometry, Quality::FastTrace, &live), None, HostLevel::detect());
         assert_eq!(header.active, if missing { 19 } else { 20 });
         assert_eq!(bytes(&top, header.size) == bytes(&world.top, world.header.size), !missing);

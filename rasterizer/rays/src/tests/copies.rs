@@ -49,7 +49,7 @@ fn updates_move_instances_and_boxes() {
     let words: Vec<[u32; 16]> = instances.iter().map(Instance::words).collect();
     let words = Guarded::of(&words, Side::Behind);
     let data = GeometryData::Instances(Instances::Array(words.memory()));
-    let geometries = [Geometry { data, primitives: 50, offset: 0, opaque: false }];
+    let geometries = [Geometry { data, primitives: 50, opaque: false }];
     update(world.top.memory(), world.top.memory(), &input(&geometries, Quality::FastTrace, &world.live), None)
         .expect("an update");
     for _ in 0..500 {
@@ -60,7 +60,7 @@ fn updates_move_instances_and_boxes() {
     let (structure, _) = bottom_of_boxes(&boxes, Quality::FastTrace);
     let moved = Guarded::of(&[[5.0f32, 0.0, 0.0, 6.0, 1.0, 1.0]], Side::Behind);
     let data = GeometryData::Aabbs(Aabbs { boxes: moved.memory(), stride: 24 });
-    let geometries = [Geometry { data, primitives: 1, offset: 0, opaque: true }];
+    let geometries = [Geometry { data, primitives: 1, opaque: true }];
     let live = Live::default();
     update(structure.memory(), structure.memory(), &input(&geometries, Quality::FastTrace, &live), None)
         .expect("an update");

@@ -1,8 +1,9 @@
 //! Ray queries, as generated code and the helpers that perform their operations share them.
 //!
-//! Generated code owns the memory of ray queries and knows nothing about its contents, except that
-//! bytes of 0 are a query that is not initialized. Helpers work on up to [`MAX_LANES`] lanes;
-//! arrays of results are `[component][lane]`.
+//! Generated code owns the memory of ray queries and knows nothing about its contents. It notes
+//! itself which queries are initialized, and passes only these to other helpers than
+//! `ray_query_initialize`. Helpers work on up to [`MAX_LANES`] lanes; arrays of results are
+//! `[component][lane]`.
 
 #![forbid(unsafe_code)]
 

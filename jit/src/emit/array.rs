@@ -132,7 +132,7 @@ impl Emitter<'_> {
     }
 
     /// Returns the byte offset (I64) of an element, with the index clamped to the array.
-    pub fn element(&mut self, index: C, len: u32, stride: u32) -> C {
+    fn element(&mut self, index: C, len: u32, stride: u32) -> C {
         let last = self.b.iconst(Type::I32, i64::from(len.max(1) - 1));
         let index = self.b.umin(index, last);
         let index = self.b.zext(Type::I64, index);

@@ -2,7 +2,7 @@
 //!
 //! Argument and result lists are written `(args) -> results` behind each operation.
 
-use super::{FloatFlags, Value, Var};
+use super::{FloatFlags, Ty, Value, Var};
 use base::abi::{AtomicOp, LodMode, RAY_QUERY_ALIGN, RAY_QUERY_BYTES, RayGetter, SampleOp, TexelKind};
 use smallvec::SmallVec;
 
@@ -77,6 +77,42 @@ impl RayQueryOp {
             RayQueryOp::Copy(source) => Some(source),
             _ => None,
         }
+    }
+
+    /// Returns the types of the operands behind the index of the query and `initialized`.
+    pub fn operands(self) -> &'static [Ty] {
+        const INITIALIZE: [Ty; 11] = {
+            let mut all = [Ty::F32; 11];
+            (all[0], all[1], all[2]) = (Ty::I64, Ty::I32, Ty::I32);
+            all
+        };
+        match self {
+            RayQueryOp::Initialize => &INITIALIZE,
+            RayQueryOp::Copy(_) => &[Ty::I32],
+            RayQueryOp::Generate => &[Ty::F32],
+            RayQueryOp::Proceed | RayQueryOp::Confirm | RayQueryOp::Terminate | RayQueryOp::Get { .. } => &[],
+        }
+    }
+
+    /// Returns the number of results, which are words.
+    pub fn results(self) -> usize {
+        match self {
+            RayQueryOp::Proceed => 1,
+            RayQueryOp::Get { getter, .. } => getter.components(),
+            RayQueryOp::Initialize | RayQueryOp::Copy(_) | RayQueryOp::Generate => 0,
+            RayQueryOp::Confirm | RayQueryOp::Terminate => 0,
+        }
+    }
+}
+
+impl Op {
+    /// Returns the variables of ray queries that the operation accesses.
+    pub fn query_variables(&self) -> impl Iterator<Item = Var> {
+        let variables = match *self {
+            Op::RayQuery(var, op) => [Some(var), op.source()],
+            _ => [None; 2],
+        };
+        variables.into_iter().flatten()
     }
 }
 

@@ -25,10 +25,7 @@ fn split(shader: &mut Shader, body: &Region) -> bool {
     let mut keep: SecondaryMap<Var, bool> = SecondaryMap::new();
     for_each_inst(body, &mut |inst| {
         let data = &shader.insts[inst];
-        if let Op::RayQuery(var, op) = data.op {
-            keep[var] = true;
-            op.source().into_iter().for_each(|source| keep[source] = true);
-        }
+        data.op.query_variables().for_each(|var| keep[var] = true);
         if let Op::VarLoad(var) | Op::VarStore(var) = data.op {
             used[var] = true;
             let len = shader.vars[var].len;

@@ -95,11 +95,9 @@ pub fn for_each_inst(region: &Region, f: &mut impl FnMut(Inst)) {
 pub fn query_variables(shader: &Shader) -> EntitySet<Var> {
     let mut found = EntitySet::with_capacity(shader.vars.len());
     for_each_inst(&shader.root.body, &mut |inst| {
-        if let Op::RayQuery(var, op) = shader.insts[inst].op {
-            [Some(var), op.source()].into_iter().flatten().for_each(|var| {
-                found.insert(var);
-            });
-        }
+        shader.insts[inst].op.query_variables().for_each(|var| {
+            found.insert(var);
+        });
     });
     found
 }

@@ -92,36 +92,19 @@ impl Translator<'_> {
         for i in operands {
             args.extend(self.operand(v, i)?);
         }
-        let count = match operation {
-            RayQueryOp::Proceed => 1,
-            RayQueryOp::Get { getter, .. } => getter.components(),
-            _ => 0,
-        };
-        if !self.are_ray_operands(operation, &args[first..]) {
+        if !operation.operands().iter().copied().eq(args[first..].iter().map(|&arg| self.b.ty(arg))) {
             return Err(Error::invalid("types of the operands"));
         }
-        let words = self.b.vals(Op::RayQuery(query.words, operation), &args, &vec![Ty::I32; count]);
+        let words = self.b.vals(Op::RayQuery(query.words, operation), &args, &vec![Ty::I32; operation.results()]);
         if operation == RayQueryOp::Initialize {
             let yes = self.b.konst(Ty::B1, 1);
             self.b.store_var(query.initialized, Some(query.index), yes);
         }
-        if count == 0 {
+        if words.is_empty() {
             return Ok(());
         }
         let flat = self.ray_result(v, &words)?;
         self.result(v, flat)
-    }
-
-    /// Returns true if operands behind the query have the types that the operation requires.
-    fn are_ray_operands(&self, operation: RayQueryOp, args: &[Value]) -> bool {
-        let types: &[Ty] = match operation {
-            RayQueryOp::Initialize => {
-                &[Ty::I64, Ty::I32, Ty::I32, Ty::F32, Ty::F32, Ty::F32, Ty::F32, Ty::F32, Ty::F32, Ty::F32, Ty::F32]
-            }
-            RayQueryOp::Generate => &[Ty::F32],
-            _ => &[],
-        };
-        types.iter().copied().eq(args.iter().map(|&x| self.b.ty(x)))
     }
 
     /// Returns the operation of a getter.
@@ -165,10 +148,7 @@ impl Translator<'_> {
         match parts[..] {
             [long] if self.b.ty(long) == Ty::I64 => Ok(parts),
             [low, high] if self.b.ty(low) == Ty::I32 && self.b.ty(high) == Ty::I32 => {
-                let [low, high] = [low, high].map(|word| self.b.cvt(Convert::UToU, word, Ty::I64));
-                let by = self.b.konst(Ty::I64, 32);
-                let high = self.b.bin(crate::ir::Binary::Shl, high, by);
-                Ok(Flat::from_slice(&[self.b.bin(crate::ir::Binary::Or, low, high)]))
+                Ok(Flat::from_slice(&[self.join(&parts, Ty::I64)]))
             }
             _ => Err(Error::invalid("operand is neither a 64-bit integer nor two words")),
         }

@@ -56,13 +56,8 @@ impl Queries {
     /// Appends an operation with results.
     pub fn op(self, b: &mut Builder<'_>, op: RayQueryOp, index: Value, operands: &[Value]) -> Vec<Value> {
         let mark = self.mark(b, index);
-        let results = match op {
-            RayQueryOp::Proceed => 1,
-            RayQueryOp::Get { getter, .. } => getter.components(),
-            _ => 0,
-        };
         let args = [&[index, mark], operands].concat();
-        let inst = b.inst(Op::RayQuery(self.words, op), &args, &vec![Ty::I32; results]);
+        let inst = b.inst(Op::RayQuery(self.words, op), &args, &vec![Ty::I32; op.results()]);
         b.shader.insts[inst].results().collect()
     }
 

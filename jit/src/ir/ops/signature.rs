@@ -321,24 +321,9 @@ pub(super) const RAY_QUERY: Signature = Signature::Payload(|shader, op, args, re
 
 /// Returns the types of the operands and results of an operation on a ray query.
 pub(super) fn ray_query_types(op: RayQueryOp) -> (Vec<Ty>, Vec<Ty>) {
-    let (operands, count): (&[Ty], usize) = match op {
-        RayQueryOp::Initialize => (&RAY_ARGUMENTS, 0),
-        RayQueryOp::Copy(_) => (&[Ty::I32], 0),
-        RayQueryOp::Proceed => (&[], 1),
-        RayQueryOp::Confirm | RayQueryOp::Terminate => (&[], 0),
-        RayQueryOp::Generate => (&[Ty::F32], 0),
-        RayQueryOp::Get { getter, .. } => (&[], getter.components()),
-    };
     let own: &[Ty] = if op == RayQueryOp::Initialize { &[Ty::I32] } else { &[Ty::I32, Ty::B1] };
-    ([own, operands].concat(), vec![Ty::I32; count])
+    ([own, op.operands()].concat(), vec![Ty::I32; op.results()])
 }
-
-/// Operands of [`RayQueryOp::Initialize`].
-const RAY_ARGUMENTS: [Ty; 11] = {
-    let mut all = [Ty::F32; 11];
-    (all[0], all[1], all[2]) = (Ty::I64, Ty::I32, Ty::I32);
-    all
-};
 
 pub(super) const SAMPLE: Signature = Signature::Payload(|_, op, args, results| {
     let Op::Sample(info) = op else { return false };

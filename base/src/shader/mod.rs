@@ -27,6 +27,8 @@ pub use layout::{
     BindingLayout, DescriptorKind, EmbeddedSampler, HeapIndex, HeapMapping, HeapPlace, MappingSource,
     PipelineLayoutInfo,
 };
-pub use ray::{ExecuteCallableOperand, RayStages, RayValue, RayWord, ReportIntersectionOperand, TraceRayOperand};
+pub use ray::{
+    ExecuteCallableOperand, RayStages, RayValue, RayWord, ReportIntersectionOperand, TraceRayOperand, matrix_columns,
+};
 pub use stage::{BuiltinFamily, ModeFamily, PipelineType, Stage, StageIoKind, StageRow};
 pub use suspension::{FrameInfo, FrameLayout, InvocationEnd, SuspendReason, SuspensionPoint};

@@ -193,6 +193,12 @@ operands! {
     }
 }
 
+/// Returns the 4 columns of 3 components, as shaders read them, of a transform that is given by
+/// rows.
+pub fn matrix_columns(rows: &[f32; 12]) -> [f32; 12] {
+    core::array::from_fn(|i| rows[i % 3 * 4 + i / 3])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -45,7 +45,14 @@ pub const SIZED_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
         | vk::ShaderStageFlags::MESH_EXT.as_raw(),
 );
 /// Stages of ray tracing pipelines, which can be in generated commands.
-const RAY_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(0x3f00);
+const RAY_STAGES: vk::ShaderStageFlags = vk::ShaderStageFlags::from_raw(
+    vk::ShaderStageFlags::RAYGEN_KHR.as_raw()
+        | vk::ShaderStageFlags::ANY_HIT_KHR.as_raw()
+        | vk::ShaderStageFlags::CLOSEST_HIT_KHR.as_raw()
+        | vk::ShaderStageFlags::MISS_KHR.as_raw()
+        | vk::ShaderStageFlags::INTERSECTION_KHR.as_raw()
+        | vk::ShaderStageFlags::CALLABLE_KHR.as_raw(),
+);
 /// All other stages, each of which has subgroup operations and can be in generated commands.
 const ALL_STAGES: vk::ShaderStageFlags =
     vk::ShaderStageFlags::from_raw(SIZED_STAGES.as_raw() | vk::ShaderStageFlags::ALL_GRAPHICS.as_raw());

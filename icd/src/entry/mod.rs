@@ -6,7 +6,7 @@
 //! application's memory if it gives an allocator (`ffi::handle`).
 
 pub mod acceleration_structure;
-mod calibration;
+pub mod calibration;
 pub mod cmd_address;
 pub mod cmd_draw;
 pub mod cmd_extended_state;

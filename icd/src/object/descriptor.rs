@@ -5,7 +5,6 @@
 //! and the range must not leave the buffer.
 
 use super::sampler::Sampler;
-use crate::caps::extensions::Extension;
 use crate::caps::properties::{MAX_INLINE_UNIFORM_BLOCK_SIZE, MAX_PER_SET_DESCRIPTORS};
 use crate::fallible;
 use ash::vk;
@@ -197,9 +196,7 @@ pub fn kind_of(ty: vk::DescriptorType) -> Option<DescriptorKind> {
         vk::DescriptorType::STORAGE_BUFFER_DYNAMIC => DescriptorKind::StorageBufferDynamic,
         vk::DescriptorType::INPUT_ATTACHMENT => DescriptorKind::InputAttachment,
         vk::DescriptorType::INLINE_UNIFORM_BLOCK => DescriptorKind::InlineUniformBlock,
-        vk::DescriptorType::ACCELERATION_STRUCTURE_KHR if Extension::VK_KHR_acceleration_structure.is_advertised() => {
-            DescriptorKind::AccelerationStructure
-        }
+        vk::DescriptorType::ACCELERATION_STRUCTURE_KHR => DescriptorKind::AccelerationStructure,
         vk::DescriptorType::MUTABLE_EXT => DescriptorKind::Mutable,
         _ => return None,
     })

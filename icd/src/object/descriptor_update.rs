@@ -89,7 +89,8 @@ fn write_one(set: &DescriptorSet, b: &Binding, element: u32, from: &impl Descrip
 
 /// Returns the words of the descriptor of an acceleration structure: its address, and nothing.
 pub fn structure_descriptor(address: u64) -> [u64; 2] {
-    [AccelerationStructureDescriptor { address }.address, 0]
+    const { assert!(size_of::<AccelerationStructureDescriptor>() == size_of::<u64>()) };
+    [address, 0]
 }
 
 /// Returns a buffer's descriptor, and the number of bytes that the buffer has from its address on.

@@ -73,15 +73,17 @@ struct Slots {
 
 /// Returns the slot, of `count`, where the search for a key begins.
 fn first_slot(key: u64, count: usize) -> usize {
-    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & (count - 1)
+    (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & count.wrapping_sub(1)
 }
 
-/// Returns the slot that has a key, or the free one that ends the search. `None` if all slots have
-/// other keys, which the table's bound on used slots excludes.
+/// Returns the slot that has a key, or the free one that ends the search. `None` if there are no
+/// slots, or all have other keys, which the table's bound on used slots excludes.
 fn slot_of(slots: &[Slot], key: u64) -> Option<&Slot> {
-    let first = first_slot(key, slots.len());
-    let (behind, before) = (slots[first..].iter(), slots[..first].iter());
-    behind.chain(before).find(|slot| matches!(slot.key.load(Ordering::Relaxed), found if found == key || found == FREE))
+    let (before, behind) = slots.split_at_checked(first_slot(key, slots.len()))?;
+    behind
+        .iter()
+        .chain(before)
+        .find(|slot| matches!(slot.key.load(Ordering::Relaxed), found if found == key || found == FREE))
 }
 
 impl Slots {
@@ -103,8 +105,13 @@ impl Slots {
         }
     }
 
+    /// Returns the slots that are used: none before the first structure.
+    fn current(&self) -> &[Slot] {
+        self.arrays.get(self.array.load(Ordering::Relaxed)).and_then(OnceLock::get).map_or(&[], |slots| slots)
+    }
+
     fn read(&self, key: u64) -> Option<(Place, &Slot)> {
-        let slot = slot_of(self.arrays.get(self.array.load(Ordering::Relaxed))?.get()?, key)?;
+        let slot = slot_of(self.current(), key)?;
         let place = Place { address: slot.address.load(Ordering::Relaxed), size: slot.size.load(Ordering::Relaxed) };
         (slot.key.load(Ordering::Relaxed) == key).then_some((place, slot))
     }
@@ -125,18 +132,26 @@ fn store(slot: &Slot, key: u64, place: Place) {
     slot.key.store(key, Ordering::Relaxed);
 }
 
+/// A structure in the table.
+#[derive(Clone, Copy)]
+struct Entered {
+    place: Place,
+    handle: u64,
+}
+
 /// Structures by reference and owner. Structures that share an address have the same key.
 #[derive(Default)]
 struct Owned {
-    places: BTreeMap<(u64, u64), Place>,
+    structures: BTreeMap<(u64, u64), Entered>,
     /// Number of slots that are not free, with those of destroyed structures.
     used: usize,
 }
 
 impl Owned {
     /// Returns the largest structure of a key.
-    fn largest(&self, key: u64) -> Option<Place> {
-        self.places.range((key, 0)..=(key, u64::MAX)).map(|(_, place)| *place).max_by_key(|place| place.size)
+    fn largest(&self, key: u64) -> Option<Entered> {
+        let all = self.structures.range((key, 0)..=(key, u64::MAX)).map(|(_, entered)| *entered);
+        all.max_by_key(|entered| entered.place.size)
     }
 }
 
@@ -170,8 +185,9 @@ impl LiveStructures {
             if structure.was_entered() {
                 return Ok(place.address);
             }
-            self.insert(&mut owned, (place.address, owner), place)?;
-            self.insert(&mut owned, (structure.handle(), owner), place)?;
+            let entered = Entered { place, handle: structure.handle() };
+            self.insert(&mut owned, (place.address, owner), entered)?;
+            self.insert(&mut owned, (entered.handle, owner), entered)?;
             structure.note_as_entered();
         }
         Ok(place.address)
@@ -182,32 +198,29 @@ impl LiveStructures {
         let owner = handle::raw(structure);
         let mut owned = self.owned.lock();
         structure.note_as_entered();
-        let Some(place) = owned.places.get(&(structure.handle(), owner)).copied() else { return };
-        for key in [place.address, structure.handle()] {
-            owned.places.remove(&(key, owner));
-            let Some(slots) = self.slots.arrays[self.slots.array.load(Ordering::Relaxed)].get() else { continue };
-            let Some(slot) = slot_of(slots, key).filter(|slot| slot.key.load(Ordering::Relaxed) == key) else {
-                continue;
-            };
+        let Some(entered) = owned.structures.get(&(structure.handle(), owner)).copied() else { return };
+        for key in [entered.place.address, entered.handle] {
+            owned.structures.remove(&(key, owner));
+            let found = slot_of(self.slots.current(), key);
+            let Some(slot) = found.filter(|slot| slot.key.load(Ordering::Relaxed) == key) else { continue };
             self.slots.write(|| match owned.largest(key) {
-                Some(place) => store(slot, key, place),
+                Some(other) => store(slot, key, other.place),
                 None => store(slot, REMOVED, Place::default()),
             });
         }
     }
 
-    fn insert(&self, owned: &mut Owned, key: (u64, u64), place: Place) -> Result<(), vk::Result> {
+    fn insert(&self, owned: &mut Owned, key: (u64, u64), entered: Entered) -> Result<(), vk::Result> {
         if key.0 == FREE || key.0 == REMOVED {
             return Ok(());
         }
         fallible::check()?;
-        owned.places.insert(key, place);
-        let room = self.slots.arrays[self.slots.array.load(Ordering::Relaxed)].get().map_or(0, |slots| slots.len() / 2);
-        if owned.used >= room {
+        owned.structures.insert(key, entered);
+        let slots = self.slots.current();
+        if owned.used >= slots.len() / 2 {
             return self.rebuild(owned);
         }
-        let Some(slots) = self.slots.arrays[self.slots.array.load(Ordering::Relaxed)].get() else { return Ok(()) };
-        if let (Some(slot), Some(place)) = (slot_of(slots, key.0), owned.largest(key.0)) {
+        if let (Some(slot), Some(Entered { place, .. })) = (slot_of(slots, key.0), owned.largest(key.0)) {
             owned.used += usize::from(slot.key.load(Ordering::Relaxed) == FREE);
             self.slots.write(|| store(slot, key.0, place));
         }
@@ -218,7 +231,7 @@ impl LiveStructures {
     /// current one, if it is large enough, or a larger one.
     fn rebuild(&self, owned: &mut Owned) -> Result<(), vk::Result> {
         let out = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
-        let fits = |number: &usize| owned.places.len() <= (FIRST_SLOTS << number) / 4;
+        let fits = |number: &usize| owned.structures.len() <= (FIRST_SLOTS << number) / 4;
         let current = self.slots.array.load(Ordering::Relaxed);
         let number = (current..ARRAYS).find(fits).ok_or(out)?;
         if self.slots.arrays[number].get().is_none() {
@@ -229,7 +242,7 @@ impl LiveStructures {
         self.slots.write(|| {
             slots.iter().for_each(|slot| store(slot, FREE, Place::default()));
             owned.used = 0;
-            for ((key, _), place) in &owned.places {
+            for ((key, _), Entered { place, .. }) in &owned.structures {
                 let Some(slot) = slot_of(slots, *key) else { continue };
                 let is_new = slot.key.load(Ordering::Relaxed) == FREE;
                 owned.used += usize::from(is_new);
@@ -244,10 +257,7 @@ impl LiveStructures {
 
     /// Returns the handle of a structure at an address, which serialization on the host writes.
     pub fn handle_at(&self, address: u64) -> Option<u64> {
-        let owned = self.owned.lock();
-        let (_, owner) = *owned.places.range((address, 0)..=(address, u64::MAX)).max_by_key(|(_, place)| place.size)?.0;
-        // The other key of the same owner is the handle.
-        owned.places.keys().find(|(key, other)| *other == owner && *key != address).map(|(key, _)| *key)
+        self.owned.lock().largest(address).map(|entered| entered.handle)
     }
 }
 
@@ -275,7 +285,8 @@ mod tests {
     }
 
     fn insert(table: &LiveStructures, key: u64, owner: u64, size: u64) {
-        table.insert(&mut table.owned.lock(), (key, owner), Place { address: key, size }).expect("memory");
+        let entered = Entered { place: Place { address: key, size }, handle: 0 };
+        table.insert(&mut table.owned.lock(), (key, owner), entered).expect("memory");
     }
 
     fn found(table: &LiveStructures, key: u64) -> Option<Place> {

@@ -429,7 +429,7 @@ impl Arena {
 
     fn set_live(&self, start: usize, granules: usize, live: u8) {
         self.live()[start..start + granules].iter().for_each(|g| g.store(live, Ordering::Release));
-        // Whoever reads the new number finds that the granules are not live.
+        // A thread that reads the new number finds that the granules are not live.
         if live == 0 {
             self.deaths.fetch_add(1, Ordering::Release);
         }

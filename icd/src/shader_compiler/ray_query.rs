@@ -4,6 +4,7 @@ use base::abi::{
     MAX_LANES, MAX_RAY_COMPONENTS, RAY_QUERY_ALIGN, RAY_QUERY_BYTES, RayArguments, RayGetter, ShaderContext,
 };
 use base::mem::{DeviceMemory, MemoryRange};
+use base::shader::matrix_columns;
 use core::ffi::c_void;
 use rays::{Hit, HitKind, HostLevel, LiveStructure, Ray, Scene, Traversal};
 
@@ -226,8 +227,8 @@ fn words(query: &Traversal, getter: RayGetter, committed: bool) -> [u32; MAX_RAY
         G::ObjectRayOrigin => floats(query.object_ray_origin(hit)),
         G::WorldRayDirection => floats(ray.direction),
         G::WorldRayOrigin => floats(ray.origin),
-        G::ObjectToWorld => floats(columns(&query.object_to_world(hit))),
-        G::WorldToObject => floats(columns(&query.world_to_object(hit))),
+        G::ObjectToWorld => floats(matrix_columns(&query.object_to_world(hit))),
+        G::WorldToObject => floats(matrix_columns(&query.world_to_object(hit))),
         G::TriangleVertexPositions => {
             let [a, b, c] = hit.vertices;
             let vertices: [f32; 9] = std::array::from_fn(|i| [a, b, c][i / 3][i % 3]);
@@ -244,11 +245,6 @@ fn kind_word(kind: HitKind, committed: bool) -> u32 {
         (HitKind::Triangle, true) | (HitKind::Aabb, false) => 1,
         (HitKind::Aabb, true) => 2,
     }
-}
-
-/// Returns 4 columns of 3 components of a transform that is given by rows.
-fn columns(rows: &[f32; 12]) -> [f32; 12] {
-    std::array::from_fn(|i| rows[i % 3 * 4 + i / 3])
 }
 
 fn first<const N: usize>(words: [u32; N]) -> [u32; MAX_RAY_COMPONENTS] {
@@ -270,6 +266,6 @@ mod tests {
         assert_eq!([HitKind::None, HitKind::Triangle, HitKind::Aabb].map(|kind| kind_word(kind, true)), [0, 1, 2]);
         assert_eq!([HitKind::Triangle, HitKind::Aabb].map(|kind| kind_word(kind, false)), [0, 1]);
         let rows = std::array::from_fn(|i| i as f32);
-        assert_eq!(columns(&rows), [0.0, 4.0, 8.0, 1.0, 5.0, 9.0, 2.0, 6.0, 10.0, 3.0, 7.0, 11.0]);
+        assert_eq!(matrix_columns(&rows), [0.0, 4.0, 8.0, 1.0, 5.0, 9.0, 2.0, 6.0, 10.0, 3.0, 7.0, 11.0]);
     }
 }

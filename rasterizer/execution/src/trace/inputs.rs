@@ -6,7 +6,7 @@ use super::launch::TraceError;
 use super::state::{Caller, Hit, Invocation, Trace};
 use super::tile::Tile;
 use super::traversal::{Intersection, Tracer};
-use base::shader::{RayValue, Stage};
+use base::shader::{RayValue, Stage, matrix_columns};
 
 impl<T: Tracer> Tile<'_, T> {
     /// Sets the inputs of an invocation that begins; `data` is the address of its record's data.
@@ -109,8 +109,8 @@ impl<T: Tracer> Source<'_, T> {
             RayValue::HitKind => words(&[*kind]),
             RayValue::HitAttribute => words(attribute),
             RayValue::HitTriangleVertexPositions => floats(at.vertices.as_flattened()),
-            RayValue::ObjectToWorld => floats(&columns(&self.tracer.object_to_world(&trace.traversal, at))),
-            RayValue::WorldToObject => floats(&columns(&self.to_object(trace, at))),
+            RayValue::ObjectToWorld => floats(&matrix_columns(&self.tracer.object_to_world(&trace.traversal, at))),
+            RayValue::WorldToObject => floats(&matrix_columns(&self.to_object(trace, at))),
             RayValue::ObjectRayOrigin => floats(&transform(&self.to_object(trace, at), trace.ray.origin, 1.0)),
             RayValue::ObjectRayDirection => floats(&transform(&self.to_object(trace, at), trace.ray.direction, 0.0)),
             RayValue::LaunchId | RayValue::LaunchSize | RayValue::ShaderRecord => [0; WORDS],
@@ -122,11 +122,6 @@ impl<T: Tracer> Source<'_, T> {
     fn to_object(&self, trace: &Trace<T::Traversal>, at: &Intersection) -> [f32; 12] {
         self.tracer.world_to_object(&trace.traversal, at)
     }
-}
-
-/// Returns a matrix of three rows by columns.
-fn columns(rows: &[f32; 12]) -> [f32; 12] {
-    core::array::from_fn(|i| rows[i % 3 * 4 + i / 3])
 }
 
 /// Returns a vector, with its fourth component, transformed by a matrix.

@@ -5,13 +5,13 @@
 //! results are compared with those of a test of each triangle here. The program writes all hits and
 //! the picture to the file that its argument names, and prints figures.
 
+mod wgpu_common;
+
 use std::error::Error;
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 use wgpu::*;
+use wgpu_common::{adapter, entry, read, wait};
 
 /// Number of squares of the ground along each side.
 const GROUND: u32 = 354;
@@ -36,11 +36,7 @@ const PLACES: [Place; 2] = [
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::args_os().nth(1).ok_or("usage: wgpu_rays FILE")?;
-    // The default flags of wgpu hide drivers that report no conformance version.
-    let descriptor =
-        InstanceDescriptor { backends: Backends::VULKAN, ..InstanceDescriptor::new_without_display_handle() };
-    let adapter = wait(Instance::new(descriptor).request_adapter(&RequestAdapterOptions::default()))?;
-    println!("{}", adapter.get_info().name);
+    let adapter = adapter()?;
     if !adapter.features().contains(Features::EXPERIMENTAL_RAY_QUERY) {
         return Err("the adapter lacks EXPERIMENTAL_RAY_QUERY".into());
     }
@@ -62,17 +58,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     bytes.extend(picture);
     std::fs::write(out, bytes)?;
     Ok(())
-}
-
-/// Polls a future to its end. The native futures of wgpu need no executor.
-fn wait<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return value;
-        }
-        std::thread::yield_now();
-    }
 }
 
 /// Returns a number in 0..1 that depends on `n` alone.
@@ -165,10 +150,6 @@ fn rays() -> Vec<Ray> {
         [4.0 * at(0), 3.0 + at(1), 4.0 * at(2), 0.0, at(3), at(4) - 0.8, at(5), 1000.0]
     };
     (0..RAYS).map(ray).collect()
-}
-
-fn entry(binding: u32, resource: BindingResource<'_>) -> BindGroupEntry<'_> {
-    BindGroupEntry { binding, resource }
 }
 
 fn words<const N: usize>(rows: &[[f32; N]]) -> Vec<u8> {
@@ -356,24 +337,6 @@ fn shortest(mut timed: impl FnMut() -> Result<Duration, PollError>) -> Result<Du
 
 fn print(what: &str, amount: usize, unit: &str, time: Duration) {
     println!("{what:6} {:9.3} ms {:9.3} {unit}", time.as_secs_f64() * 1e3, amount as f64 / time.as_secs_f64() / 1e6);
-}
-
-/// Copies data into a mappable buffer and reads it.
-fn read(
-    device: &Device,
-    queue: &Queue,
-    size: u64,
-    copy: impl FnOnce(&mut CommandEncoder, &Buffer),
-) -> Result<Vec<u8>, Box<dyn Error>> {
-    let usage = BufferUsages::MAP_READ | BufferUsages::COPY_DST;
-    let staging = device.create_buffer(&BufferDescriptor { label: None, size, usage, mapped_at_creation: false });
-    let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
-    copy(&mut encoder, &staging);
-    queue.submit([encoder.finish()]);
-    staging.map_async(MapMode::Read, 0..size, |_| ());
-    device.poll(PollType::wait_indefinitely())?;
-    let bytes = staging.get_mapped_range(0..size)?.to_vec();
-    Ok(bytes)
 }
 
 /// Compares some hits and pixels with those that are computed here.

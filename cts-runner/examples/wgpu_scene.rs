@@ -4,11 +4,11 @@
 //! It writes the compute results and then the picture (RGBA, 256×256) to the file that its argument
 //! names. `VK_ICD_FILENAMES` selects the driver.
 
+mod wgpu_common;
+
 use std::error::Error;
-use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 use wgpu::*;
+use wgpu_common::{adapter, entry, read, wait};
 
 const RESULTS: u32 = 4096;
 const SIZE: u32 = 256;
@@ -20,43 +20,21 @@ const DEPTH: TextureFormat = TextureFormat::Depth32Float;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::args_os().nth(1).ok_or("usage: wgpu_scene FILE")?;
-    // The default flags of wgpu hide drivers that report no conformance version.
-    let descriptor =
-        InstanceDescriptor { backends: Backends::VULKAN, ..InstanceDescriptor::new_without_display_handle() };
-    let adapter = wait(Instance::new(descriptor).request_adapter(&RequestAdapterOptions::default()))?;
-    println!("{}", adapter.get_info().name);
+    let adapter = adapter()?;
     let (device, queue) = wait(adapter.request_device(&DeviceDescriptor::default()))?;
     let module = device.create_shader_module(include_wgsl!("wgpu_scene.wgsl"));
     let results = compute(&device, &queue, &module);
     let texture = mipmapped_texture(&device, &queue, &module);
     let target = draw(&device, &queue, &module, &texture, &results);
-    let mut bytes = read(&device, &queue, |encoder, to| {
-        encoder.copy_buffer_to_buffer(&results, 0, to, 0, u64::from(RESULTS) * 4);
-        u64::from(RESULTS) * 4
-    })?;
-    bytes.extend(read(&device, &queue, |encoder, to| {
+    let size = u64::from(RESULTS) * 4;
+    let mut bytes = read(&device, &queue, size, |encoder, to| encoder.copy_buffer_to_buffer(&results, 0, to, 0, size))?;
+    bytes.extend(read(&device, &queue, u64::from(SIZE * SIZE) * 4, |encoder, to| {
         let layout = TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(SIZE * 4), rows_per_image: None };
         let to = TexelCopyBufferInfo { buffer: to, layout };
         encoder.copy_texture_to_buffer(target.as_image_copy(), to, target.size());
-        u64::from(SIZE * SIZE) * 4
     })?);
     std::fs::write(out, bytes)?;
     Ok(())
-}
-
-/// Polls a future to its end. The native futures of wgpu need no executor.
-fn wait<F: Future>(future: F) -> F::Output {
-    let mut future = pin!(future);
-    loop {
-        if let Poll::Ready(value) = future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            return value;
-        }
-        std::thread::yield_now();
-    }
-}
-
-fn entry(binding: u32, resource: BindingResource<'_>) -> BindGroupEntry<'_> {
-    BindGroupEntry { binding, resource }
 }
 
 fn buffer(device: &Device, size: u32, usage: BufferUsages) -> Buffer {
@@ -225,20 +203,4 @@ fn draw(device: &Device, queue: &Queue, module: &ShaderModule, texture_in: &Text
     }
     queue.submit([encoder.finish()]);
     target
-}
-
-/// Copies data into a mappable buffer and reads it. `copy` records the copy and returns its size.
-fn read(
-    device: &Device,
-    queue: &Queue,
-    copy: impl FnOnce(&mut CommandEncoder, &Buffer) -> u64,
-) -> Result<Vec<u8>, Box<dyn Error>> {
-    let staging = buffer(device, RESULTS.max(SIZE * SIZE) * 4, BufferUsages::MAP_READ | BufferUsages::COPY_DST);
-    let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
-    let size = copy(&mut encoder, &staging);
-    queue.submit([encoder.finish()]);
-    staging.map_async(MapMode::Read, 0..size, |_| ());
-    device.poll(PollType::wait_indefinitely())?;
-    let bytes = staging.get_mapped_range(0..size)?.to_vec();
-    Ok(bytes)
 }

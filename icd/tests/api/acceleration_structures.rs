@@ -71,23 +71,10 @@ impl Device {
 
     /// Makes a buffer of any usage with a device address.
     pub fn buffer(&self, size: u64) -> Buffer {
-        let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
-            | vk::BufferUsageFlags::ACCELERATION_STRUCTURE_STORAGE_KHR
+        let usage = vk::BufferUsageFlags::ACCELERATION_STRUCTURE_STORAGE_KHR
             | vk::BufferUsageFlags::ACCELERATION_STRUCTURE_BUILD_INPUT_READ_ONLY_KHR
             | vk::BufferUsageFlags::STORAGE_BUFFER;
-        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
-        let d = &self.c.device;
-        // SAFETY: valid usage.
-        unsafe {
-            let buffer = d.create_buffer(&info, None).expect("buffer");
-            let requirements = d.get_buffer_memory_requirements(buffer);
-            let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
-            let info = vk::MemoryAllocateInfo::default().allocation_size(requirements.size).push_next(&mut flags);
-            let memory = d.allocate_memory(&info, None).expect("memory");
-            let pointer = d.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).expect("map").cast();
-            d.bind_buffer_memory(buffer, memory, 0).expect("bind");
-            Buffer { buffer, memory, pointer, size }
-        }
+        self.c.addressed_buffer(size, usage)
     }
 
     pub fn buffer_of(&self, bytes: &[u8]) -> Buffer {
@@ -97,9 +84,7 @@ impl Device {
     }
 
     pub fn buffer_address(&self, buffer: &Buffer) -> u64 {
-        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer.buffer);
-        // SAFETY: valid usage.
-        unsafe { self.c.device.get_buffer_device_address(&info) }
+        self.c.address(buffer)
     }
 
     pub fn structure(&self, kind: Kind, size: u64) -> Structure {

@@ -183,23 +183,11 @@ fn accesses_that_end_behind_live_memory() {
 
 /// Creates a buffer that can be a descriptor buffer, and returns it with its address.
 fn descriptor_memory(c: &Context, size: u64) -> (Buffer, u64) {
-    let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
-        | vk::BufferUsageFlags::RESOURCE_DESCRIPTOR_BUFFER_EXT
+    let usage = vk::BufferUsageFlags::RESOURCE_DESCRIPTOR_BUFFER_EXT
         | vk::BufferUsageFlags::STORAGE_BUFFER
         | vk::BufferUsageFlags::UNIFORM_BUFFER
         | vk::BufferUsageFlags::TRANSFER_DST;
-    let info = vk::BufferCreateInfo::default().size(size).usage(usage);
-    // SAFETY: valid usage.
-    let buffer = unsafe {
-        let buffer = c.device.create_buffer(&info, None).expect("buffer");
-        let size = c.device.get_buffer_memory_requirements(buffer).size;
-        let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
-        let info = vk::MemoryAllocateInfo::default().allocation_size(size).push_next(&mut flags);
-        let memory = c.device.allocate_memory(&info, None).expect("memory");
-        let pointer = c.device.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).expect("map");
-        c.device.bind_buffer_memory(buffer, memory, 0).expect("bind");
-        Buffer { buffer, memory, pointer: pointer.cast(), size: info.allocation_size }
-    };
+    let buffer = c.addressed_buffer(size, usage);
     let at = address(c, &buffer);
     (buffer, at)
 }

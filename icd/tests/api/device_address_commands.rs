@@ -85,9 +85,7 @@ impl Commands {
     }
 
     fn address(&self, buffer: &Buffer) -> u64 {
-        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer.buffer);
-        // SAFETY: valid usage.
-        unsafe { self.c.device.get_buffer_device_address(&info) }
+        self.c.address(buffer)
     }
 
     fn copy(&self, b: vk::CommandBuffer, from: u64, to: u64, size: u64) {

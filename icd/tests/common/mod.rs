@@ -104,6 +104,31 @@ impl Context {
         }
     }
 
+    /// Makes a buffer with its own mapped memory, whose usage has a device address.
+    pub fn addressed_buffer(&self, size: u64, usage: vk::BufferUsageFlags) -> Buffer {
+        let usage = usage | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+        let info = vk::BufferCreateInfo::default().size(size).usage(usage);
+        let d = &self.device;
+        // SAFETY: valid usage.
+        unsafe {
+            let buffer = d.create_buffer(&info, None).expect("buffer");
+            let requirements = d.get_buffer_memory_requirements(buffer);
+            let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
+            let info = vk::MemoryAllocateInfo::default().allocation_size(requirements.size).push_next(&mut flags);
+            let memory = d.allocate_memory(&info, None).expect("memory");
+            let pointer = d.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).expect("map").cast();
+            d.bind_buffer_memory(buffer, memory, 0).expect("bind");
+            Buffer { buffer, memory, pointer, size }
+        }
+    }
+
+    /// Returns the device address of a buffer.
+    pub fn address(&self, buffer: &Buffer) -> u64 {
+        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer.buffer);
+        // SAFETY: valid usage.
+        unsafe { self.device.get_buffer_device_address(&info) }
+    }
+
     pub fn free(&self, buffer: Buffer) {
         // SAFETY: valid usage.
         unsafe {

@@ -77,31 +77,16 @@ impl Device {
     }
 
     pub fn buffer(&self, bytes: &[u8]) -> Buffer {
-        let usage = vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS
-            | vk::BufferUsageFlags::ACCELERATION_STRUCTURE_STORAGE_KHR
+        let usage = vk::BufferUsageFlags::ACCELERATION_STRUCTURE_STORAGE_KHR
             | vk::BufferUsageFlags::SHADER_BINDING_TABLE_KHR
             | vk::BufferUsageFlags::INDIRECT_BUFFER;
-        let info = vk::BufferCreateInfo::default().size(bytes.len().max(4) as u64).usage(usage);
-        let d = &self.c.device;
-        // SAFETY: valid usage.
-        unsafe {
-            let buffer = d.create_buffer(&info, None).expect("buffer");
-            let requirements = d.get_buffer_memory_requirements(buffer);
-            let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
-            let info = vk::MemoryAllocateInfo::default().allocation_size(requirements.size).push_next(&mut flags);
-            let memory = d.allocate_memory(&info, None).expect("memory");
-            let pointer = d.map_memory(memory, 0, vk::WHOLE_SIZE, vk::MemoryMapFlags::empty()).expect("map").cast();
-            d.bind_buffer_memory(buffer, memory, 0).expect("bind");
-            let mut buffer = Buffer { buffer, memory, pointer, size: bytes.len().max(4) as u64 };
-            buffer.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
-            buffer
-        }
+        let mut buffer = self.c.addressed_buffer(bytes.len().max(4) as u64, usage);
+        buffer.bytes_mut()[..bytes.len()].copy_from_slice(bytes);
+        buffer
     }
 
     pub fn address(&self, buffer: &Buffer) -> u64 {
-        let info = vk::BufferDeviceAddressInfo::default().buffer(buffer.buffer);
-        // SAFETY: valid usage.
-        unsafe { self.c.device.get_buffer_device_address(&info) }
+        self.c.address(buffer)
     }
 
     /// Builds a structure of geometries on the host.

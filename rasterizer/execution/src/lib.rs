@@ -13,6 +13,8 @@ pub mod work_sharing;
 
 mod compute;
 mod mem;
+#[cfg(test)]
+mod only_stages;
 mod stage;
 mod worker_pool;
 

@@ -1,26 +1,11 @@
 //! Dispatches: ids, memory, abort.
 
 use super::*;
+use crate::only_stages::OnlyStages;
 use base::abi::{BatchHeader, StageFn};
 use base::shader::{StageCode, StageInterface, StageSpecificInfo};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use test_support::stage::{context, context_with, stage};
-
-/// State that a worker keeps.
-#[derive(Default)]
-struct OnlyStages(StageMemory);
-
-impl WorkerScratch for OnlyStages {
-    fn trim(&mut self, bytes: usize) {
-        self.0.trim(bytes);
-    }
-}
-
-impl AsMut<StageMemory> for OnlyStages {
-    fn as_mut(&mut self) -> &mut StageMemory {
-        &mut self.0
-    }
-}
 
 static SUM: AtomicU64 = AtomicU64::new(0);
 

@@ -1,30 +1,14 @@
 //! Launches of shaders written in Rust, with a traversal that has a list of candidates.
 
 use super::*;
-use crate::stage::StageMemory;
-use crate::worker_pool::{RunningCommand, WorkerPool, WorkerScratch};
+use crate::only_stages::OnlyStages;
+use crate::worker_pool::{RunningCommand, WorkerPool};
 use base::abi::{BatchHeader, InvocationBatch, ShaderContext};
 use base::shader::*;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::sync::Arc;
 use test_support::stage::context;
-
-/// State that a worker keeps.
-#[derive(Default)]
-struct OnlyStages(StageMemory);
-
-impl WorkerScratch for OnlyStages {
-    fn trim(&mut self, bytes: usize) {
-        self.0.trim(bytes);
-    }
-}
-
-impl AsMut<StageMemory> for OnlyStages {
-    fn as_mut(&mut self) -> &mut StageMemory {
-        &mut self.0
-    }
-}
 
 /// The words of an invocation's frame.
 struct Frame {

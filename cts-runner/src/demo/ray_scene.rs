@@ -7,7 +7,8 @@
 
 use super::meshes::{FLOATS_PER_VERTEX, Mesh, Meshes, Random};
 use crate::vk::{
-    Buffer, Error, Geometry, Gpu, HitGroup, RayProgram, RayProgramDesc, Resource, Result, Structure, StructureDesc,
+    Buffer, Error, Geometry, Gpu, HitGroup, Instance, RayProgram, RayProgramDesc, Resource, Result, Structure,
+    StructureDesc,
 };
 use ash::vk;
 use std::time::{Duration, Instant};
@@ -302,16 +303,12 @@ fn build(gpu: &Gpu, contents: &Contents) -> Result<(Structure, Duration)> {
     let geometry =
         Geometry::Boxes { boxes: gpu.buffer_with(&boxes, Gpu::INPUT)?.handle, count: contents.balls.len() as u32 };
     parts.push(gpu.structure(&StructureDesc { geometries: &[geometry], flags })?);
-    let instance = |(o, number): (&Object, u32)| {
-        let address = parts[o.structure].address;
-        let rest = [number | 0xff << 24, o.group as u32, address as u32, (address >> 32) as u32];
-        o.place.map(f32::to_bits).into_iter().chain(rest)
+    let instance = |(o, custom_index): (&Object, u32)| {
+        let &Object { structure, place, group, .. } = o;
+        Instance { structure: &parts[structure], place, custom_index, group: group as u32 }
     };
-    let instances: Vec<u32> = contents.objects.iter().zip(0..).flat_map(instance).collect();
-    let geometry = Geometry::Instances {
-        instances: gpu.buffer_with(&instances, Gpu::INPUT)?.handle,
-        count: contents.objects.len() as u32,
-    };
+    let instances: Vec<Instance<'_>> = contents.objects.iter().zip(0..).map(instance).collect();
+    let geometry = gpu.instances(&instances)?;
     let top = gpu.structure(&StructureDesc { geometries: &[geometry], flags })?;
     let start = Instant::now();
     gpu.once(|r| {

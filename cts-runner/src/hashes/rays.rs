@@ -8,8 +8,8 @@ use super::shader::Random;
 use crate::fnv::fnv1a;
 use crate::vk::raw as vk;
 use crate::vk::{
-    Api, Attachment, Geometry, Gpu, GpuOptions, HitGroup, ImageDesc, ProgramDesc, RayProgramDesc, Resource, Result,
-    ShaderStage, Structure, StructureDesc,
+    Api, Attachment, Geometry, Gpu, GpuOptions, HitGroup, ImageDesc, Instance, ProgramDesc, RayProgramDesc, Resource,
+    Result, ShaderStage, Structure, StructureDesc,
 };
 
 /// Width and height of the scenes in rays.
@@ -116,19 +116,14 @@ impl Parts {
         };
         let words: Vec<u32> = (0..64).flat_map(ball).collect();
         let boxes = Geometry::Boxes { boxes: gpu.buffer_with(&words, Gpu::INPUT)?.handle, count: 64 };
-        let built = |geometry| -> Result<Structure> {
-            let structure = gpu.structure(&StructureDesc { geometries: &[geometry], flags })?;
-            gpu.once(|r| r.build(&structure))?;
-            Ok(structure)
-        };
+        let built =
+            |geometry| -> Result<Structure> { gpu.built_structure(&StructureDesc { geometries: &[geometry], flags }) };
         let ground = geometry(gpu, &ground(0x4752_4f55))?;
         Ok(Self { ground, loose: built(geometry(gpu, &loose())?)?, balls: built(boxes)? })
     }
 
     fn ground(&self, gpu: &Gpu, flags: vk::BuildAccelerationStructureFlagsKHR) -> Result<Structure> {
-        let structure = gpu.structure(&StructureDesc { geometries: &[self.ground], flags })?;
-        gpu.once(|r| r.build(&structure))?;
-        Ok(structure)
+        gpu.built_structure(&StructureDesc { geometries: &[self.ground], flags })
     }
 
     /// Makes and builds the scene: the ground, loose triangles twice, and balls twice.
@@ -141,18 +136,7 @@ impl Parts {
             (&self.balls, 1, [0.6, 0.0, -0.8, 1.0, 0.0, 0.75, 0.0, 0.5, 0.8, 0.0, 0.6, -1.5]),
             (&self.balls, 1, [0.25, 0.0, 0.0, -2.5, 0.0, 0.25, 0.0, 2.0, 0.0, 0.0, 0.25, 2.0]),
         ];
-        let instance = |(structure, group, place): (&Structure, u32, [f32; 12])| {
-            let address = structure.address;
-            let rest = [0xff << 24, group, address as u32, (address >> 32) as u32];
-            place.map(f32::to_bits).into_iter().chain(rest)
-        };
-        let words: Vec<u32> = objects.into_iter().flat_map(instance).collect();
-        let instances = gpu.buffer_with(&words, Gpu::INPUT)?.handle;
-        let geometries = [Geometry::Instances { instances, count: objects.len() as u32 }];
-        let flags = vk::BuildAccelerationStructureFlagsKHR::PREFER_FAST_TRACE;
-        let scene = gpu.structure(&StructureDesc { geometries: &geometries, flags })?;
-        gpu.once(|r| r.build(&scene))?;
-        Ok(scene)
+        gpu.scene(&objects.map(|(structure, group, place)| Instance { structure, place, custom_index: 0, group }))
     }
 }
 

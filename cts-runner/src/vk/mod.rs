@@ -50,5 +50,5 @@ pub use rays::Rays;
 pub use record::Recorded;
 pub use recorder::Recorder;
 pub use shader_object::{DrawState, ObjectCode, ObjectDesc, ShaderBinary};
-pub use structure::{Geometry, Structure, StructureDesc};
+pub use structure::{Geometry, Instance, Structure, StructureDesc};
 pub use submit::{image_barrier, memory_barrier};

@@ -5,7 +5,6 @@
 
 use super::error::{Context, Error, Result};
 use super::gpu::{Gpu, Owned};
-use super::memory::Buffer;
 use super::pipeline::Resource;
 use super::recorder::Recorder;
 use ash::{khr, vk};
@@ -54,6 +53,28 @@ pub struct StructureDesc<'a> {
     pub geometries: &'a [Geometry],
     /// Flags of builds and updates.
     pub flags: vk::BuildAccelerationStructureFlagsKHR,
+}
+
+/// An instance of a structure, which all rays can hit.
+#[derive(Clone, Copy)]
+pub struct Instance<'a> {
+    /// The structure.
+    pub structure: &'a Structure,
+    /// Transform from the structure to the world, by rows.
+    pub place: [f32; 12],
+    /// Custom index, of 24 bits.
+    pub custom_index: u32,
+    /// Offset of the instance's records in the shader binding table.
+    pub group: u32,
+}
+
+impl Instance<'_> {
+    /// Returns the words of a `VkAccelerationStructureInstanceKHR`.
+    fn words(&self) -> [u32; 16] {
+        let address = self.structure.address;
+        let rest = [0xff << 24 | self.custom_index, self.group, address as u32, (address >> 32) as u32];
+        std::array::from_fn(|i| if i < 12 { self.place[i].to_bits() } else { rest[i - 12] })
+    }
 }
 
 /// An acceleration structure with scratch memory for its builds and updates.
@@ -178,25 +199,24 @@ impl Gpu {
         Ok(self.address(self.unmapped_buffer(&info)?).next_multiple_of(align))
     }
 
-    /// Makes a buffer with one instance of each structure, at the place that a matrix of three rows
-    /// gives. The instances have their number as custom index.
-    pub fn instances(&self, placed: &[(&Structure, [f32; 12])]) -> Result<Buffer> {
-        let words = placed.iter().zip(0u32..).flat_map(|((structure, matrix), number)| {
-            let address = structure.address;
-            let rest = [number | 0xff00_0000, 0, address as u32, (address >> 32) as u32];
-            matrix.map(f32::to_bits).into_iter().chain(rest)
-        });
-        self.buffer_with(&words.collect::<Vec<_>>(), Self::INPUT)
+    /// Makes and builds a structure.
+    pub fn built_structure(&self, desc: &StructureDesc<'_>) -> Result<Structure> {
+        let structure = self.structure(desc)?;
+        self.once(|r| r.build(&structure))?;
+        Ok(structure)
+    }
+
+    /// Makes a geometry of instances.
+    pub fn instances(&self, instances: &[Instance<'_>]) -> Result<Geometry> {
+        let words: Vec<u32> = instances.iter().flat_map(Instance::words).collect();
+        let buffer = self.buffer_with(&words, Self::INPUT)?.handle;
+        Ok(Geometry::Instances { instances: buffer, count: instances.len() as u32 })
     }
 
     /// Makes and builds a top-level structure with these instances.
-    pub fn scene(&self, placed: &[(&Structure, [f32; 12])]) -> Result<Structure> {
-        let geometries =
-            [Geometry::Instances { instances: self.instances(placed)?.handle, count: placed.len() as u32 }];
+    pub fn scene(&self, instances: &[Instance<'_>]) -> Result<Structure> {
         let flags = vk::BuildAccelerationStructureFlagsKHR::PREFER_FAST_TRACE;
-        let scene = self.structure(&StructureDesc { geometries: &geometries, flags })?;
-        self.once(|r| r.build(&scene))?;
-        Ok(scene)
+        self.built_structure(&StructureDesc { geometries: &[self.instances(instances)?], flags })
     }
 
     /// Returns the number of bytes that a compact copy of a built structure needs.

@@ -2,7 +2,7 @@
 
 use super::mesh::Mesh;
 use super::reference::{self, Ray, check_hits, checked};
-use super::world::{HERE, bottom, closest_hits, geometry};
+use super::world::{alone, bottom, closest_hits, geometry};
 use crate::bench::figure::{Amount, CheckError, SetupError, Unit};
 use crate::bench::recording::{Recording, SetupResult};
 use crate::vk::{Error, Gpu, Recorder, Structure};
@@ -16,7 +16,7 @@ fn making(gpu: &Gpu, mesh: Mesh, made: Structure, record: impl FnOnce(Recorder<'
     let rays: Vec<Ray> = checked(all.len()).map(|i| all[i]).collect();
     let amount = Amount::new(mesh.triangles.len() as f64, Unit::Triangle);
     Recording::make(gpu, amount, record, move |gpu| {
-        let scene = gpu.scene(&[(&made, HERE)])?;
+        let scene = alone(gpu, &made)?;
         let hits = closest_hits(gpu, &scene, &rays).map_err(|error| match error {
             SetupError::Unsupported(what) => CheckError::Failed(Error::Missing(what)),
             SetupError::Failed(error) => CheckError::Failed(error),

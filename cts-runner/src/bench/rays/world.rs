@@ -6,13 +6,13 @@ use crate::bench::figure::SetupError;
 use crate::bench::kernel::{Kernel, storage, storage_of_floats};
 use crate::bench::recording::need;
 use crate::bench::workload::spirv;
-use crate::vk::{Buffer, Error, Geometry, Gpu, Resource, Structure, StructureDesc, memory_barrier};
+use crate::vk::{Buffer, Error, Geometry, Gpu, Instance, Resource, Structure, StructureDesc, memory_barrier};
 use ash::vk;
 
 /// Number of rays of a workgroup.
 const GROUP: usize = 64;
 /// Place of the only instance of a scene.
-pub const HERE: [f32; 12] = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+const HERE: [f32; 12] = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
 
 /// Returns a mesh as a geometry of triangles.
 pub fn geometry(gpu: &Gpu, mesh: &Mesh, opaque: bool) -> Result<Geometry, Error> {
@@ -44,9 +44,13 @@ pub fn need_structures(gpu: &Gpu) -> Result<(), SetupError> {
 /// Makes and builds the structures of a geometry with one instance.
 pub fn scene_of(gpu: &Gpu, geometry: Geometry) -> Result<Structure, SetupError> {
     let flags = vk::BuildAccelerationStructureFlagsKHR::PREFER_FAST_TRACE;
-    let bottom = gpu.structure(&StructureDesc { geometries: &[geometry], flags })?;
-    gpu.once(|r| r.build(&bottom))?;
-    Ok(gpu.scene(&[(&bottom, HERE)])?)
+    let bottom = gpu.built_structure(&StructureDesc { geometries: &[geometry], flags })?;
+    Ok(alone(gpu, &bottom)?)
+}
+
+/// Makes and builds a scene with one instance of a structure.
+pub fn alone(gpu: &Gpu, structure: &Structure) -> Result<Structure, Error> {
+    gpu.scene(&[Instance { structure, place: HERE, custom_index: 0, group: 0 }])
 }
 
 /// Returns rays in a storage buffer.

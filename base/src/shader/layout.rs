@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+use crate::limits::MAX_DESCRIPTOR_SETS;
+
 /// Descriptor type of a binding, as far as shader code can distinguish types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DescriptorKind {
@@ -178,9 +180,25 @@ pub enum HeapIndex {
 }
 
 impl PipelineLayoutInfo {
-    /// Returns the binding, if the layout has it.
+    /// Returns the binding, if the layout has it. Sets beyond [`MAX_DESCRIPTOR_SETS`] are not found,
+    /// because contexts of shaders have no pointers to them.
     pub fn find(&self, set: u32, binding: u32) -> Option<&BindingLayout> {
-        let bindings = self.sets.get(set as usize)?;
+        let bindings = self.sets.get(set as usize).filter(|_| (set as usize) < MAX_DESCRIPTOR_SETS)?;
         bindings.binary_search_by_key(&binding, |b| b.binding).ok().map(|i| &bindings[i])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_without_a_pointer_in_the_context_are_not_found() {
+        let kind = DescriptorKind::StorageBuffer;
+        let one = vec![BindingLayout { binding: 3, kind, offset: 0, count: 1, variable: false, dynamic_index: 0 }];
+        let layout = PipelineLayoutInfo { sets: vec![one; MAX_DESCRIPTOR_SETS + 1], heap: None };
+        let last = MAX_DESCRIPTOR_SETS as u32 - 1;
+        assert!(layout.find(last, 3).is_some());
+        assert!(layout.find(last, 2).is_none() && layout.find(last + 1, 3).is_none());
     }
 }

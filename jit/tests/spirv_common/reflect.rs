@@ -15,7 +15,7 @@ pub fn layout_of(words: &[u32]) -> PipelineLayoutInfo {
             (71, [_, id, 34, v]) => _ = set.insert(*id, *v),
             (71, [_, id, 33, v]) => _ = binding.insert(*id, *v),
             (71, [_, id, 3]) => _ = block.insert(*id, ()),
-            (25..=32, [_, id, ..]) => _ = types.insert(*id, w.to_vec()),
+            (25..=32 | 5341, [_, id, ..]) => _ = types.insert(*id, w.to_vec()),
             (59, [_, ty, id, class, ..]) => vars.push((*ty, *id, *class)),
             _ => {}
         }
@@ -51,6 +51,7 @@ pub fn layout_of(words: &[u32]) -> PipelineLayoutInfo {
             },
             30 if class == 12 || block.contains_key(&t) => K::StorageBuffer,
             30 => K::UniformBuffer,
+            5341 => K::AccelerationStructure,
             _ => continue,
         };
         let b = BindingLayout { binding, kind, offset: 0, count: 16, variable: false, dynamic_index: 0 };

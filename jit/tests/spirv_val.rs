@@ -79,7 +79,7 @@ fn kind_of(message: &str) -> String {
 const HARNESS: [&str; 2] = ["pipeline layout", "workgroup of no invocations"];
 
 /// Messages about errors that SPIRV-Tools 2023.1 does not notice.
-const UNNOTICED: [&str; 4] = [
+const UNNOTICED: [&str; 5] = [
     // An entry point has one rounding mode and one treatment of denormals per width.
     "contradictory float execution modes of one width",
     // Pointers of the logical addressing model are operands of few instructions (2.16.1), which do
@@ -90,6 +90,9 @@ const UNNOTICED: [&str; 4] = [
     // Inputs of stages with several vertices are arrays of them, except for some built-in
     // variables.
     "input of a primitive's vertices is no array",
+    // Outputs of a tessellation control stage are arrays of the patch's vertices, except for those
+    // with Patch.
+    "output of a patch's vertices is no array",
 ];
 
 /// Messages of a validator about modules that are newer than it; they decide nothing.

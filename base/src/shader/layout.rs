@@ -180,8 +180,8 @@ pub enum HeapIndex {
 }
 
 impl PipelineLayoutInfo {
-    /// Returns the binding, if the layout has it. Sets beyond [`MAX_DESCRIPTOR_SETS`] are not found,
-    /// because contexts of shaders have no pointers to them.
+    /// Returns the binding, if the layout has it. Sets beyond [`MAX_DESCRIPTOR_SETS`] are not
+    /// found, because contexts of shaders have no pointers to them.
     pub fn find(&self, set: u32, binding: u32) -> Option<&BindingLayout> {
         let bindings = self.sets.get(set as usize).filter(|_| (set as usize) < MAX_DESCRIPTOR_SETS)?;
         bindings.binary_search_by_key(&binding, |b| b.binding).ok().map(|i| &bindings[i])

@@ -11,7 +11,7 @@ use crate::ffi::handle::{self, dispatchable, get};
 use crate::ffi::pointer::{bytes, find, slice, slice_mut};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Requirement, ext, row};
-use crate::object::pipeline::{Pipeline, PipelineBuilder, PipelineError, StageCreateInfo};
+use crate::object::pipeline::{Pipeline, PipelineBuilder, PipelineError, RayTracingCreateInfo, StageCreateInfo};
 use crate::object::pipeline_binary::{Key, PipelineBinary};
 use crate::object::pipeline_key::{global_key, pipeline_key};
 use crate::object::pipeline_layout::PipelineLayout;
@@ -61,6 +61,12 @@ unsafe fn stages_of(
             let flags = pipeline_info::create_flags(info.flags, info.p_next);
             let (stage, layout) = pipeline_info::compute(info, flags, heaps, sources)?;
             return Ok(Stages { own: vec![Some(stage)], layout, libraries: Vec::new() });
+        }
+        if let Some(info) = find::<vk::RayTracingPipelineCreateInfoKHR<'_>>(info.p_next) {
+            let flags = pipeline_info::create_flags(info.flags, info.p_next);
+            let RayTracingCreateInfo { stages, groups: _, layout, libraries } =
+                pipeline_info::ray_tracing(info, flags, heaps, sources)?;
+            return Ok(Stages { own: stages.into_iter().map(Some).collect(), layout, libraries });
         }
     }
     Err(PipelineError::unsupported("pipeline", "a create info of this type has no binaries"))

@@ -1,6 +1,7 @@
 //! Tests of ray tracing pipelines (VK_KHR_ray_tracing_pipeline): groups, handles, records, the loop
 //! of a ray, callable shaders, recursion, libraries, and shader binding tables that are wrong.
 
+use crate::binaries;
 use crate::rays::{Device, Group, NONE, NULL, Pipeline, Primitives, Region, Stages, UNUSED, general, push, triangles};
 use ash::vk;
 
@@ -278,6 +279,62 @@ fn libraries_bring_shaders_and_groups() {
     tables.into_iter().for_each(|table| d.c.free(table));
     d.free_pipeline(pipeline);
     d.free_scene(scene);
+    d.destroy();
+}
+
+/// The launch of [`rays`] in two cells with opaque triangles and one without, and its results.
+fn opaque_hits_and_a_miss(d: &mut Device, pipeline: &Pipeline) {
+    let scene = d.scene(&[Primitives::Triangles { cells: 2, layers: 1, flags: OPAQUE }]);
+    let handles = &pipeline.handles;
+    let tables = [d.table(&[(handles[0], 0)]), d.table(&[(handles[1], 50)]), d.table(&[(handles[2], 60)])];
+    let [generation, miss, hit] = [0, 1, 2].map(|i| d.region(&tables[i]));
+    let results = d.trace(pipeline, push(&scene, 0, 0), [generation, miss, hit, NONE], [3, 1]);
+    assert_eq!(results, [[0x100, 0, 16, 60], [0x101, 1, 16, 60], [0x8000, 2, 0, 50]]);
+    tables.into_iter().for_each(|table| d.c.free(table));
+    d.free_scene(scene);
+}
+
+#[test]
+fn pipelines_are_made_of_binaries() {
+    let mut d = Device::with(&[c"VK_KHR_pipeline_binary"], &mut [&mut binaries::enabled()]);
+    let commands = binaries::Commands::new(&d.c);
+    let groups = [general(0), general(1), triangles(2, UNUSED), triangles(2, 3)];
+    let none = vk::PipelineCreateFlags::empty();
+    let captured = d.describe(&RAYS, &groups, none, &[], |info| {
+        let mut flags = vk::PipelineCreateFlags2CreateInfoKHR::default().flags(binaries::CAPTURE_DATA);
+        let pipeline = d.create(&info.push_next(&mut flags)).expect("pipeline");
+        assert_ne!(commands.key(&info), commands.global_key());
+        let cached = commands.take(commands.of_info(&info).expect("binaries of the internal cache"));
+        let made = commands.take(commands.of_pipeline(pipeline).expect("binaries"));
+        let keys = |binaries: &[(binaries::Key, Vec<u8>)]| {
+            let mut keys: Vec<_> = binaries.iter().map(|(key, _)| key.bytes).collect();
+            keys.sort_unstable();
+            keys
+        };
+        assert_eq!(keys(&cached), keys(&made));
+        let handles = d.handles(pipeline, groups.len());
+        // SAFETY: the pipeline is not in use.
+        unsafe { d.c.device.destroy_pipeline(pipeline, None) };
+        (made, handles)
+    });
+    let (stored, handles) = captured;
+    assert_eq!(stored.len(), RAYS.len(), "a binary for each stage");
+    let data: Vec<_> = stored.iter().map(|(key, data)| (*key, &data[..])).collect();
+    let (result, made) = commands.of_data(&data);
+    assert_eq!(result, vk::Result::SUCCESS);
+    let pipeline = d.describe(&RAYS, &groups, none, &[], |mut info| {
+        let mut binaries = binaries::Info::new(&made);
+        // SAFETY: `info` has this number of stages.
+        let stages = unsafe { core::slice::from_raw_parts(info.p_stages, info.stage_count as usize) };
+        let stages: Vec<_> = stages.iter().map(|stage| stage.module(vk::ShaderModule::null())).collect();
+        info.p_stages = stages.as_ptr();
+        d.create(&info.push_next(&mut binaries)).expect("pipeline of binaries")
+    });
+    made.into_iter().for_each(|binary| commands.destroy(binary));
+    let pipeline = Pipeline { pipeline, handles: d.handles(pipeline, groups.len()) };
+    assert_eq!(pipeline.handles, handles, "handles depend on the stages");
+    opaque_hits_and_a_miss(&mut d, &pipeline);
+    d.free_pipeline(pipeline);
     d.destroy();
 }
 

@@ -71,6 +71,8 @@ impl Info {
 unsafe impl vk::ExtendsGraphicsPipelineCreateInfo for Info {}
 // SAFETY: it has the tag and the layout of the structure.
 unsafe impl vk::ExtendsComputePipelineCreateInfo for Info {}
+// SAFETY: it has the tag and the layout of the structure.
+unsafe impl vk::ExtendsRayTracingPipelineCreateInfoKHR for Info {}
 
 #[repr(C)]
 struct Handles {

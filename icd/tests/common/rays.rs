@@ -2,9 +2,10 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use super::common::{Buffer, Context, spirv};
+use super::common::{Buffer, Chain, Context, spirv};
 use super::pipeline::{Messenger, Set, module};
 use ash::vk;
+use std::ffi::CStr;
 
 type Structures = ash::khr::acceleration_structure::Device;
 type Pipelines = ash::khr::ray_tracing_pipeline::Device;
@@ -50,6 +51,11 @@ pub enum Primitives {
 
 impl Device {
     pub fn new() -> Device {
+        Device::with(&[], &mut [])
+    }
+
+    /// Creates a device with further extensions and features.
+    pub fn with(names: &[&CStr], features: &mut [&mut dyn Chain]) -> Device {
         let mut structures = vk::PhysicalDeviceAccelerationStructureFeaturesKHR::default()
             .acceleration_structure(true)
             .acceleration_structure_host_commands(true);
@@ -59,9 +65,12 @@ impl Device {
             .ray_tracing_pipeline_shader_group_handle_capture_replay(true)
             .ray_traversal_primitive_culling(true);
         let mut v12 = vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
-        let extensions =
-            [c"VK_KHR_acceleration_structure", c"VK_KHR_deferred_host_operations", c"VK_KHR_ray_tracing_pipeline"];
-        let c = Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut [&mut structures, &mut rays, &mut v12]);
+        let mut extensions =
+            vec![c"VK_KHR_acceleration_structure", c"VK_KHR_deferred_host_operations", c"VK_KHR_ray_tracing_pipeline"];
+        extensions.extend(names);
+        let mut all: Vec<&mut dyn Chain> = vec![&mut structures, &mut rays, &mut v12];
+        all.extend(features.iter_mut().map(|feature| &mut **feature as &mut dyn Chain));
+        let c = Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut all);
         let messenger = Messenger::new(&c);
         let (structures, pipelines) = (Structures::new(&c.instance, &c.device), Pipelines::new(&c.instance, &c.device));
         let set = Set::new(&c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);
@@ -156,13 +165,15 @@ impl Device {
         scene.buffers.into_iter().for_each(|buffer| self.c.free(buffer));
     }
 
-    pub fn try_pipeline(
+    /// Calls a function with the create info of a pipeline, whose modules it may use.
+    pub fn describe<T>(
         &self,
         stages: &[(Stages, &[u8])],
         groups: &[Group],
         flags: vk::PipelineCreateFlags,
         libraries: &[vk::Pipeline],
-    ) -> Result<vk::Pipeline, vk::Result> {
+        call: impl FnOnce(vk::RayTracingPipelineCreateInfoKHR<'_>) -> T,
+    ) -> T {
         let modules: Vec<_> = stages.iter().map(|(_, bytes)| module(&self.c, &spirv(bytes))).collect();
         let stages: Vec<_> = stages
             .iter()
@@ -184,13 +195,35 @@ impl Device {
         if !libraries.is_empty() || flags.contains(vk::PipelineCreateFlags::LIBRARY_KHR) {
             info = info.library_info(&library).library_interface(&interface);
         }
+        let result = call(info);
+        // SAFETY: no call uses the modules any more.
+        modules.into_iter().for_each(|module| unsafe { self.c.device.destroy_shader_module(module, None) });
+        result
+    }
+
+    /// Creates a pipeline.
+    pub fn create(&self, info: &vk::RayTracingPipelineCreateInfoKHR<'_>) -> Result<vk::Pipeline, vk::Result> {
+        let none = vk::DeferredOperationKHR::null();
         // SAFETY: valid usage, or errors that the driver finds.
-        unsafe {
-            let none = vk::DeferredOperationKHR::null();
-            let made = self.pipelines.create_ray_tracing_pipelines(none, vk::PipelineCache::null(), &[info], None);
-            modules.into_iter().for_each(|module| self.c.device.destroy_shader_module(module, None));
-            made.map(|all| all[0]).map_err(|(_, error)| error)
-        }
+        let made = unsafe {
+            self.pipelines.create_ray_tracing_pipelines(
+                none,
+                vk::PipelineCache::null(),
+                core::slice::from_ref(info),
+                None,
+            )
+        };
+        made.map(|all| all[0]).map_err(|(_, error)| error)
+    }
+
+    pub fn try_pipeline(
+        &self,
+        stages: &[(Stages, &[u8])],
+        groups: &[Group],
+        flags: vk::PipelineCreateFlags,
+        libraries: &[vk::Pipeline],
+    ) -> Result<vk::Pipeline, vk::Result> {
+        self.describe(stages, groups, flags, libraries, |info| self.create(&info))
     }
 
     pub fn pipeline(&self, stages: &[(Stages, &[u8])], groups: &[Group]) -> Pipeline {

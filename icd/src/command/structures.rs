@@ -310,6 +310,7 @@ impl<'a> StructureAccess<'a> {
                         0 => None,
                         address => Some(self.transform(address.wrapping_add(range.transform_offset.into()))?),
                     },
+                    micromap: None,
                 })
             }
             GeometryAddresses::Aabbs { boxes, stride } => {

@@ -183,6 +183,7 @@ fn main() {
         indices: indices.device(),
         index_type: IndexType::Uint32,
         transform: None,
+        micromap: None,
     };
     let count = triangles.len();
     let geometry = Geometry { data: GeometryData::Triangles(data), primitives: count as u32, opaque: true };

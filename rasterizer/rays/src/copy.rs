@@ -4,7 +4,7 @@
 
 use crate::build::BuildError;
 use crate::instance::{LiveStructures, REFERENCE};
-use crate::layout::{Contents, HEADER_BYTES, Header, INSTANCE_BYTES};
+use crate::layout::{Contents, HEADER_BYTES, Header, INSTANCE_BYTES, MICROMAP_ADDRESS_BYTES};
 use base::mem::DeviceMemory;
 
 /// Returns the header of a structure, if it lies inside of its memory.
@@ -63,6 +63,13 @@ impl Version {
 /// Number of bytes of serialized data before the handles: two UUIDs, the size of the data, the size
 /// of the structure, and the number of handles.
 const SERIAL_HEADER: u64 = 56;
+/// Number of bytes of the header of a block: its type, 0, and its number of addresses.
+const BLOCK_HEADER: u64 = 16;
+/// Value in place of the number of handles, if one block with the addresses of micromaps follows
+/// (`VK_ACCELERATION_STRUCTURE_SERIALIZED_BLOCK_TYPE_OPACITY_MICROMAP_KHR`).
+const ONE_BLOCK: u64 = 0xffff_ffff << 32 | 1;
+/// Number of bytes from which [`Prefix::read`] reads.
+pub const PREFIX_BYTES: u64 = SERIAL_HEADER + BLOCK_HEADER;
 
 /// Sizes of serialized data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,12 +81,58 @@ pub struct SerializedSizes {
     pub handles: u64,
 }
 
-/// Returns the references of a structure's active instances, with their offsets.
+/// The references that serialized data has in front of the structure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prefix {
+    /// Offset of the first reference.
+    first: u64,
+    /// Number of references.
+    count: u64,
+}
+
+impl Prefix {
+    /// Returns the prefix of a structure's serialized data.
+    fn of(structure: DeviceMemory, header: &Header) -> Prefix {
+        let block = if header.micromaps == 0 { 0 } else { BLOCK_HEADER };
+        Prefix { first: SERIAL_HEADER + block, count: references(structure, header).count() as u64 }
+    }
+
+    /// Reads the prefix of serialized data from its first [`PREFIX_BYTES`] bytes; `None` if there are
+    /// other blocks than those of this driver.
+    pub fn read(source: DeviceMemory) -> Option<Prefix> {
+        match read_u64(source, SERIAL_HEADER - 8)? {
+            ONE_BLOCK => {
+                let is_known = read_u64(source, SERIAL_HEADER)? == 0;
+                let count = read_u64(source, SERIAL_HEADER + 8)?;
+                is_known.then_some(Prefix { first: SERIAL_HEADER + BLOCK_HEADER, count })
+            }
+            count => Some(Prefix { first: SERIAL_HEADER, count }),
+        }
+    }
+
+    /// Returns the offset of the structure; `None` if there is none, because of the number of
+    /// references.
+    pub fn end(&self) -> Option<u64> {
+        self.count.checked_mul(8)?.checked_add(self.first)
+    }
+
+    /// Returns the words behind the version and the sizes.
+    fn words(&self) -> [u64; 3] {
+        if self.first == SERIAL_HEADER { [self.count, 0, 0] } else { [ONE_BLOCK, 0, self.count] }
+    }
+}
+
+/// Returns the references of a structure's active instances, or of its geometries to micromaps, with
+/// their offsets.
 fn references(structure: DeviceMemory, header: &Header) -> impl Iterator<Item = (u64, u64)> + use<> {
-    let instances = if header.contents == Contents::Instances { header.leaves } else { 0 };
-    let first = header.leaves_offset + REFERENCE as u64 * 4;
-    (0..instances).filter_map(move |i| {
-        let offset = first + u64::from(i) * INSTANCE_BYTES;
+    let (count, first, stride) = match header.contents {
+        Contents::Instances => (header.leaves, header.leaves_offset + REFERENCE as u64 * 4, INSTANCE_BYTES),
+        Contents::Triangles | Contents::Aabbs | Contents::Micromap => {
+            (header.micromaps, header.leaves_end(), MICROMAP_ADDRESS_BYTES)
+        }
+    };
+    (0..count).filter_map(move |i| {
+        let offset = first + u64::from(i) * stride;
         let reference = read_u64(structure, offset)?;
         (reference != 0).then_some((offset, reference))
     })
@@ -93,8 +146,9 @@ fn read_u64(memory: DeviceMemory, offset: u64) -> Option<u64> {
 /// Returns the sizes of a structure's serialized data; 0 if it is none.
 pub fn serialized_sizes(structure: DeviceMemory) -> SerializedSizes {
     let Some(header) = header(structure) else { return SerializedSizes { size: 0, handles: 0 } };
-    let handles = references(structure, &header).count() as u64;
-    SerializedSizes { size: SERIAL_HEADER + handles * 8 + header.size, handles }
+    let prefix = Prefix::of(structure, &header);
+    let handles = if header.contents == Contents::Instances { prefix.count } else { 0 };
+    SerializedSizes { size: prefix.end().unwrap_or(0) + header.size, handles }
 }
 
 /// Serializes a structure.
@@ -103,21 +157,23 @@ pub fn serialized_sizes(structure: DeviceMemory) -> SerializedSizes {
 /// The source is no structure of this version, or the target is smaller.
 pub fn serialize(target: DeviceMemory, source: DeviceMemory, version: &Version) -> Result<(), BuildError> {
     let header = header(source).ok_or(BuildError::InvalidSource)?;
-    let mut handles = 0;
+    let mut prefix = Prefix { count: 0, ..Prefix::of(source, &header) };
     for (_, reference) in references(source, &header) {
-        if !target.write(SERIAL_HEADER + handles * 8, &reference.to_le_bytes()) {
+        if !target.write(prefix.first + prefix.count * 8, &reference.to_le_bytes()) {
             return Err(BuildError::TargetTooSmall);
         }
-        handles += 1;
+        prefix.count += 1;
     }
-    let data = SERIAL_HEADER + handles * 8;
-    let mut bytes = [0; SERIAL_HEADER as usize];
+    let data = prefix.first + prefix.count * 8;
+    let mut bytes = [0; PREFIX_BYTES as usize];
     bytes[..16].copy_from_slice(&version.driver);
     bytes[16..32].copy_from_slice(&version.format);
     bytes[32..40].copy_from_slice(&(data + header.size).to_le_bytes());
     bytes[40..48].copy_from_slice(&header.size.to_le_bytes());
-    bytes[48..].copy_from_slice(&handles.to_le_bytes());
-    let written = target.write(0, &bytes)
+    for (to, word) in bytes[48..].as_chunks_mut::<8>().0.iter_mut().zip(prefix.words()) {
+        *to = word.to_le_bytes();
+    }
+    let written = target.write(0, &bytes[..prefix.first as usize])
         && target.copy_from(data, source, 0, header.size)
         && target.write(data, &header.encode());
     if written { Ok(()) } else { Err(BuildError::TargetTooSmall) }
@@ -141,15 +197,14 @@ pub fn deserialize(
         return Err(BuildError::InvalidSource);
     }
     version_data.copy_from_slice(&bytes[..32]);
-    let handles = read_u64(source, 48).unwrap_or(u64::MAX);
-    let data = handles.checked_mul(8).and_then(|bytes| bytes.checked_add(SERIAL_HEADER));
-    let Some(data) = data.filter(|_| version.is_compatible(&version_data)) else {
-        return Err(BuildError::InvalidSource);
-    };
+    let prefix = Prefix::read(source).filter(|_| version.is_compatible(&version_data));
+    let prefix = prefix.ok_or(BuildError::InvalidSource)?;
+    let data = prefix.end().ok_or(BuildError::InvalidSource)?;
     let structure = source.slice(data, u64::MAX);
     let header = copy_structure(target, structure)?;
     for (number, (offset, _)) in references(target, &header).enumerate() {
-        let handle = read_u64(source, SERIAL_HEADER + number as u64 * 8).filter(|_| (number as u64) < handles);
+        let number = number as u64;
+        let handle = read_u64(source, prefix.first + number * 8).filter(|_| number < prefix.count);
         let found = handle.and_then(|handle| structures.find(handle));
         target.write(offset, &found.map_or(0, |found| found.address).to_le_bytes());
     }

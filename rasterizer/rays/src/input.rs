@@ -37,6 +37,60 @@ pub struct Triangles {
     pub index_type: IndexType,
     /// Transform of the vertices, by rows; `None` for the identity.
     pub transform: Option<[f32; 12]>,
+    /// Micromap of the triangles; `None` if the geometry decides whether they are opaque.
+    pub micromap: Option<TrianglesMicromap>,
+}
+
+/// The micromap of a geometry's triangles (`VkAccelerationStructureTrianglesOpacityMicromapEXT`).
+#[derive(Clone, Copy, Debug)]
+pub struct TrianglesMicromap {
+    /// Address by which the structure refers to the micromap; 0 if there are special indices only.
+    pub address: u64,
+    /// Memory from the index of the first triangle on; not read without indices.
+    pub indices: DeviceMemory,
+    /// Type of the indices.
+    pub index_type: IndexType,
+    /// Number of bytes between indices.
+    pub stride: u64,
+    /// Number that is added to indices, except special ones.
+    pub base: u32,
+}
+
+/// Unsigned number of the lowest special index (`VkOpacityMicromapSpecialIndexEXT`); higher numbers
+/// are the others.
+pub const FIRST_SPECIAL_INDEX: u32 = (-4i32) as u32;
+
+impl TrianglesMicromap {
+    /// Returns the micromap word of a triangle ([`crate::layout::triangle_row::MICROMAP`]); 0 if its
+    /// index is not in memory, or too large.
+    pub fn word(&self, primitive: u32) -> u32 {
+        let index = match self.index_type {
+            IndexType::None => Some(primitive.into()),
+            IndexType::Uint8 => self.index::<1>(primitive),
+            IndexType::Uint16 => self.index::<2>(primitive),
+            IndexType::Uint32 => self.index::<4>(primitive),
+        };
+        match index {
+            Some(special) if special < 0 => special as u32,
+            Some(index) => {
+                let word = index + i64::from(self.base) + 1;
+                if word < i64::from(FIRST_SPECIAL_INDEX) { word as u32 } else { 0 }
+            }
+            None => 0,
+        }
+    }
+
+    /// Reads an index of a number of bytes. Special indices are negative.
+    fn index<const BYTES: usize>(&self, primitive: u32) -> Option<i64> {
+        let mut bytes = [0; 8];
+        let at = u64::from(primitive).checked_mul(self.stride)?;
+        if !self.indices.read(at, bytes.get_mut(..BYTES)?) {
+            return None;
+        }
+        let index = i64::from_le_bytes(bytes);
+        let signed = index - (1 << (8 * BYTES));
+        Some(if signed as u32 >= FIRST_SPECIAL_INDEX { signed } else { index })
+    }
 }
 
 /// Boxes of a geometry (`VkAccelerationStructureGeometryAabbsDataKHR`).
@@ -93,6 +147,14 @@ impl Geometry<'_> {
             GeometryData::Triangles(_) => Contents::Triangles,
             GeometryData::Aabbs(_) => Contents::Aabbs,
             GeometryData::Instances(_) => Contents::Instances,
+        }
+    }
+
+    /// Returns the micromap of its triangles.
+    pub fn micromap(&self) -> Option<&TrianglesMicromap> {
+        match &self.data {
+            GeometryData::Triangles(triangles) => triangles.micromap.as_ref(),
+            _ => None,
         }
     }
 
@@ -168,6 +230,12 @@ impl TriangleReader {
             _ => Decoder::Other(kernels(triangles.format)),
         };
         TriangleReader { triangles: *triangles, decoder }
+    }
+
+    /// Returns the micromap word of a triangle.
+    #[inline(always)]
+    pub fn micromap_word(&self, primitive: u32) -> u32 {
+        self.triangles.micromap.as_ref().map_or(0, |micromap| micromap.word(primitive))
     }
 
     #[inline(always)]

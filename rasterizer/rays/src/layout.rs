@@ -8,7 +8,9 @@
 //! header    128 bytes
 //! nodes     256 bytes each, in depth-first order; node 0 is the root
 //! leaves    triangles: 192 bytes for up to four; AABBs: 128 bytes for up to four;
-//!           instances: 128 bytes each, in the order of the input, and before the nodes
+//!           instances: 128 bytes each, in the order of the input, and before the nodes;
+//!           micromaps: 8 bytes for each triangle, with the states behind all of them
+//! micromaps 8 bytes for each geometry, if one of them has a micromap: its address, or 0
 //! ```
 //!
 //! Applications can write to this memory at any time. What is read of it is therefore checked
@@ -17,7 +19,7 @@
 #![forbid(unsafe_code)]
 
 /// Version of the format; it changes with the meaning of any byte.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 /// Number of children of a node.
 pub const WIDTH: usize = 8;
 /// Largest number of triangles or AABBs of a leaf.
@@ -30,6 +32,10 @@ pub const HEADER_BYTES: u64 = 128;
 pub const NODE_BYTES: u64 = 256;
 /// Number of bytes of an instance.
 pub const INSTANCE_BYTES: u64 = 128;
+/// Number of bytes of a triangle of a micromap, without its states.
+pub const MICROMAP_TRIANGLE_BYTES: u64 = 8;
+/// Number of bytes of a geometry in the list of micromaps.
+pub const MICROMAP_ADDRESS_BYTES: u64 = 8;
 
 /// Bit of a child that marks a leaf.
 pub const LEAF: u32 = 1 << 31;
@@ -67,7 +73,10 @@ pub mod triangle_row {
     pub const PRIMITIVE: usize = 9;
     /// Row of the geometry words.
     pub const GEOMETRY: usize = 10;
-    /// Number of rows; the last one is reserved for references of micromaps.
+    /// Row of the micromap words: 0 for none, the unsigned number of a special index, or 1 more than
+    /// the index of the micromap's triangle.
+    pub const MICROMAP: usize = 11;
+    /// Number of rows.
     pub const COUNT: usize = 12;
 }
 
@@ -95,6 +104,8 @@ pub enum Contents {
     Aabbs,
     /// Instances of a top-level structure.
     Instances,
+    /// Triangles of a micromap, with their states.
+    Micromap,
 }
 
 impl Contents {
@@ -104,20 +115,23 @@ impl Contents {
         const TRIANGLES: u32 = Contents::Triangles as u32;
         const AABBS: u32 = Contents::Aabbs as u32;
         const INSTANCES: u32 = Contents::Instances as u32;
+        const MICROMAP: u32 = Contents::Micromap as u32;
         match word {
             TRIANGLES => Some(Contents::Triangles),
             AABBS => Some(Contents::Aabbs),
             INSTANCES => Some(Contents::Instances),
+            MICROMAP => Some(Contents::Micromap),
             _ => None,
         }
     }
 
-    /// Returns the number of bytes of a leaf, or of an instance.
+    /// Returns the number of bytes of a leaf, of an instance, or of a micromap's triangle.
     pub const fn leaf_bytes(self) -> u64 {
         match self {
             Contents::Triangles => triangle_row::COUNT as u64 * 16,
             Contents::Aabbs => aabb_row::COUNT as u64 * 16,
             Contents::Instances => INSTANCE_BYTES,
+            Contents::Micromap => MICROMAP_TRIANGLE_BYTES,
         }
     }
 }
@@ -175,8 +189,11 @@ pub struct Header {
     pub active: u32,
     /// Number of nodes; 0 if there is no active primitive.
     pub nodes: u32,
-    /// Number of leaves, or of instances with inactive ones.
+    /// Number of leaves, of instances with inactive ones, or of triangles of a micromap.
     pub leaves: u32,
+    /// Number of geometries in the list of micromaps, which lies behind the leaves; 0 if no geometry
+    /// has a micromap.
+    pub micromaps: u32,
     /// Offset of the nodes.
     pub nodes_offset: u64,
     /// Offset of the leaves.
@@ -198,7 +215,7 @@ impl Header {
         words[6..10].copy_from_slice(&[self.primitives, self.active, self.nodes, self.leaves]);
         words[10..12].copy_from_slice(&[self.nodes_offset as u32, (self.nodes_offset >> 32) as u32]);
         words[12..14].copy_from_slice(&[self.leaves_offset as u32, (self.leaves_offset >> 32) as u32]);
-        words[14] = self.depth;
+        (words[14], words[15]) = (self.depth, self.micromaps);
         words[16..19].copy_from_slice(&self.bounds.min.map(f32::to_bits));
         words[19..22].copy_from_slice(&self.bounds.max.map(f32::to_bits));
         bytes_of(&words)
@@ -222,11 +239,17 @@ impl Header {
             active: word(7),
             nodes: word(8),
             leaves: word(9),
+            micromaps: word(15),
             nodes_offset: long(10),
             leaves_offset: long(12),
             depth: word(14),
             bounds: Bounds { min: floats(16), max: floats(19) },
         })
+    }
+
+    /// Returns the offset of the list of micromaps, which is also that of a micromap's states.
+    pub fn leaves_end(&self) -> u64 {
+        self.leaves_offset.saturating_add(u64::from(self.leaves) * self.contents.leaf_bytes())
     }
 
     /// Returns true if all that the header describes lies inside of `size` bytes.
@@ -240,6 +263,7 @@ impl Header {
         self.depth <= MAX_DEPTH
             && lies_inside(self.nodes_offset, self.nodes, NODE_BYTES)
             && lies_inside(self.leaves_offset, self.leaves, self.contents.leaf_bytes())
+            && self.leaves_end().saturating_add(u64::from(self.micromaps) * MICROMAP_ADDRESS_BYTES) <= size
     }
 }
 

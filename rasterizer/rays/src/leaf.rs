@@ -89,7 +89,9 @@ impl Readers {
                 continue;
             }
             let mut word = self.word(primitive.geometry);
-            let vertices = self.triangles(primitive.geometry).and_then(|reader| reader.read(primitive.index));
+            let reader = self.triangles(primitive.geometry);
+            let vertices = reader.and_then(|reader| reader.read(primitive.index));
+            words[triangle_row::MICROMAP * 4 + lane] = reader.map_or(0, |reader| reader.micromap_word(primitive.index));
             let finite = vertices.filter(|v| v.as_flattened().iter().all(|value| value.is_finite()));
             if let Some(vertices) = finite {
                 for (row, value) in vertices.as_flattened().iter().enumerate() {

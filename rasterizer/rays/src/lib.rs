@@ -7,7 +7,7 @@
 //!   order of visits, work over threads;
 //! - `view`: structures in memory that may contain anything;
 //! - `input`, `instance`, `leaf`: what a structure is built from, and how it is read;
-//! - `build`, `copy`, `update`: what makes structures;
+//! - `build`, `copy`, `micromap`, `update`: what makes structures;
 //! - `traverse`: rays.
 //!
 //! Nothing here knows Vulkan handles or generated code. Structures are [`DeviceMemory`], and
@@ -22,6 +22,7 @@ mod instance;
 mod layout;
 mod leaf;
 mod level;
+mod micromap;
 mod pack;
 mod parallel;
 mod sizes;
@@ -35,12 +36,16 @@ mod tests;
 
 pub use build::{BuildError, BuildInput, Builder, Quality};
 pub use copy::{
-    SerializedSizes, Version, compacted_size, copy_structure, deserialize, header, serialize, serialized_sizes,
+    PREFIX_BYTES, Prefix, SerializedSizes, Version, compacted_size, copy_structure, deserialize, header, serialize,
+    serialized_sizes,
 };
-pub use input::{Aabbs, AddressSpace, Geometry, GeometryData, IndexType, Instances, Triangles};
+pub use input::{Aabbs, AddressSpace, Geometry, GeometryData, IndexType, Instances, Triangles, TrianglesMicromap};
 pub use instance::{LiveStructure, LiveStructures};
-pub use layout::{Bounds, Contents, FORMAT_VERSION, HEADER_BYTES, Header};
+pub use layout::{Bounds, Contents, FORMAT_VERSION, HEADER_BYTES, Header, MICROMAP_ADDRESS_BYTES};
 pub use level::HostLevel;
+pub use micromap::{
+    MAX_MICROMAP_TRIANGLES, MAX_SUBDIVISION_LEVEL, MicromapInput, MicromapUsage, build_micromap, micromap_size,
+};
 pub use parallel::HelperThreads;
 pub use sizes::{BuildSizes, build_sizes};
 pub use traverse::{Hit, HitKind, Ray, Scene, Traversal, instance_flags, ray_flags};

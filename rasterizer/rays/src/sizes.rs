@@ -31,7 +31,7 @@ const SCRATCH: u64 = 64;
 pub fn max_leaves(contents: Contents, primitives: u32) -> u32 {
     match contents {
         Contents::Triangles | Contents::Aabbs => primitives.div_ceil(2),
-        Contents::Instances => primitives,
+        Contents::Instances | Contents::Micromap => primitives,
     }
 }
 

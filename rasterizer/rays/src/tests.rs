@@ -5,6 +5,7 @@
 mod builds;
 mod copies;
 mod flags;
+mod micromaps;
 mod robustness;
 mod traversal;
 
@@ -37,10 +38,11 @@ fn input<'a>(geometries: &'a [Geometry<'a>], quality: Quality, structures: &'a L
 
 /// Builds a structure in memory of exactly the size that is required.
 fn build(input: &BuildInput, threads: HelperThreads, level: HostLevel) -> (Guarded, Header) {
-    let sizes = build_sizes(input.contents, input.primitives());
-    let memory = Guarded::new(sizes.structure as usize, Side::Behind);
+    let size = build_sizes(input.contents, input.primitives()).structure;
+    let size = size + u64::from(input.micromaps()) * MICROMAP_ADDRESS_BYTES;
+    let memory = Guarded::new(size as usize, Side::Behind);
     let header = Builder::new(level).build(memory.memory(), input, threads).expect("a structure");
-    assert!(header.size <= sizes.structure);
+    assert!(header.size <= size);
     (memory, header)
 }
 
@@ -58,6 +60,7 @@ fn triangles(vertices: &Guarded, count: usize) -> Geometry<'static> {
         indices: vertices.memory(),
         index_type: IndexType::None,
         transform: None,
+        micromap: None,
     };
     Geometry { data: GeometryData::Triangles(data), primitives: count as u32, opaque: true }
 }

@@ -57,6 +57,7 @@ pub fn update(
         bounds[node as usize] = tree.update_node(node, &bounds);
     }
     header.bounds = bounds.first().copied().unwrap_or(Bounds::EMPTY);
+    input.write_micromaps(target, &header);
     target.write(0, &header.encode());
     Ok(header)
 }
@@ -134,6 +135,7 @@ impl Tree<'_> {
         };
         let lanes = match contents {
             Contents::Instances => return self.instances.get(index as usize).copied().unwrap_or(Bounds::EMPTY),
+            Contents::Micromap => return Bounds::EMPTY,
             Contents::Triangles => leaf::lanes(row(triangle_row::PRIMITIVE), row(triangle_row::GEOMETRY)),
             Contents::Aabbs => leaf::lanes(row(aabb_row::PRIMITIVE), row(aabb_row::GEOMETRY)),
         };

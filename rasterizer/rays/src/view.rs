@@ -4,7 +4,10 @@
 //! and leaves lie inside the memory, and gives a reference only to those. Words are copied out, and
 //! no Rust reference to the memory is made. Hosts are little-endian, as the bytes are.
 
-use crate::layout::{Contents, HEADER_BYTES, Header, INSTANCE_BYTES, NODE_BYTES, aabb_row, node_row, triangle_row};
+use crate::layout::{
+    Contents, HEADER_BYTES, Header, INSTANCE_BYTES, MICROMAP_ADDRESS_BYTES, NODE_BYTES, aabb_row, node_row,
+    triangle_row,
+};
 use crate::vec4::F32x4;
 use base::host::{Host, Ints};
 use base::mem::DeviceMemory;
@@ -20,6 +23,8 @@ pub struct View {
     leaves: u64,
     node_count: u32,
     leaf_count: u32,
+    /// Number of geometries in the list of micromaps.
+    micromap_count: u32,
     /// The structure's contents, with its depth in the upper half.
     contents_and_depth: u32,
 }
@@ -39,7 +44,8 @@ pub type AabbLeaf = LeafRef<{ aabb_row::COUNT }>;
 
 impl View {
     /// The view of no structure.
-    pub const EMPTY: View = View { nodes: 0, leaves: 0, node_count: 0, leaf_count: 0, contents_and_depth: 0 };
+    pub const EMPTY: View =
+        View { nodes: 0, leaves: 0, node_count: 0, leaf_count: 0, micromap_count: 0, contents_and_depth: 0 };
 
     /// Reads the header in front of `memory`; `None` if it does not describe a structure that lies
     /// inside the memory.
@@ -55,6 +61,7 @@ impl View {
             leaves: memory.address() + header.leaves_offset,
             node_count: header.nodes,
             leaf_count: header.leaves,
+            micromap_count: header.micromaps,
             contents_and_depth: header.contents as u32 | header.depth << 16,
         };
         Some((view, header))
@@ -102,6 +109,24 @@ impl View {
         let bytes = ROWS as u64 * 16;
         let inside = index < self.leaf_count && self.contents() == contents && bytes == contents.leaf_bytes();
         inside.then_some(LeafRef((self.leaves + u64::from(index) * bytes) as *const u8))
+    }
+
+    /// Returns true if a geometry has a micromap.
+    #[inline(always)]
+    pub fn has_micromaps(&self) -> bool {
+        self.micromap_count != 0
+    }
+
+    /// Returns the address of the micromap of a geometry; 0 for none.
+    pub fn micromap(&self, geometry: u32) -> u64 {
+        if geometry >= self.micromap_count {
+            return 0;
+        }
+        let list = self.leaves + u64::from(self.leaf_count) * self.contents().leaf_bytes();
+        let at = (list + u64::from(geometry) * MICROMAP_ADDRESS_BYTES) as *const u64;
+        // SAFETY: the address lies inside the view's memory, because the geometry's index is below
+        // the length of the list that `open` has checked.
+        unsafe { at.read_unaligned() }
     }
 
     /// Returns the words of an instance of a top-level structure.

@@ -7,7 +7,7 @@ use super::references::{self, PrimitiveRef};
 use super::request::{BuildError, BuildInput, Quality, ensure};
 use super::tree::Top;
 use super::{morton, sah};
-use crate::layout::{Contents, Header, LEAF_SIZE};
+use crate::layout::{Contents, Header, LEAF_SIZE, MICROMAP_ADDRESS_BYTES};
 use crate::leaf::Readers;
 use crate::level::HostLevel;
 use crate::parallel::HelperThreads;
@@ -51,7 +51,8 @@ impl Builder {
         threads: HelperThreads,
     ) -> Result<Header, BuildError> {
         let primitives = input.primitives();
-        if target.len() < build_sizes(input.contents, primitives).structure {
+        let list = u64::from(input.micromaps()) * MICROMAP_ADDRESS_BYTES;
+        if target.len() < build_sizes(input.contents, primitives).structure + list {
             return Err(BuildError::TargetTooSmall);
         }
         let readers = Readers::new(input.geometries)?;
@@ -59,7 +60,8 @@ impl Builder {
         let leaf_size = if input.contents == Contents::Instances { 1 } else { LEAF_SIZE };
         let count = active.count as u32;
         let header = match input.quality {
-            _ if count == 0 => {
+            // No geometry has triangles of micromaps.
+            _ if count == 0 || input.contents == Contents::Micromap => {
                 let reference = |_, _| PrimitiveRef::default();
                 Emitter { target, input, readers: &readers, reference, threads }.write(&Top::default(), &[], 0)
             }

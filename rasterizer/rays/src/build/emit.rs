@@ -6,7 +6,8 @@ use super::references::PrimitiveRef;
 use super::request::BuildInput;
 use super::tree::{LeafRange, Subtree, Top, TopChild};
 use crate::layout::{
-    Bounds, Contents, HEADER_BYTES, Header, INSTANCE_BYTES, LEAF, NODE_BYTES, WIDTH, bytes_of, node_row,
+    Bounds, Contents, HEADER_BYTES, Header, INSTANCE_BYTES, LEAF, MICROMAP_ADDRESS_BYTES, NODE_BYTES, WIDTH, bytes_of,
+    node_row,
 };
 use crate::leaf::{Lanes, Primitive, Readers};
 use crate::parallel::{HelperThreads, map};
@@ -165,13 +166,15 @@ impl<R: Fn(usize, usize) -> PrimitiveRef + Sync> Emitter<'_, R> {
         let primitives = self.input.primitives();
         let contents = self.input.contents;
         let nodes = numbering.end.node;
+        let micromaps = self.input.micromaps();
         let (nodes_offset, leaves, leaves_offset, size) = if contents == Contents::Instances {
             let nodes_offset = HEADER_BYTES + u64::from(primitives) * INSTANCE_BYTES;
             (nodes_offset, primitives, HEADER_BYTES, nodes_offset + u64::from(nodes) * NODE_BYTES)
         } else {
             let leaves_offset = HEADER_BYTES + u64::from(nodes) * NODE_BYTES;
             let leaves = numbering.end.leaf;
-            (HEADER_BYTES, leaves, leaves_offset, leaves_offset + u64::from(leaves) * contents.leaf_bytes())
+            let leaves_end = leaves_offset + u64::from(leaves) * contents.leaf_bytes();
+            (HEADER_BYTES, leaves, leaves_offset, leaves_end + u64::from(micromaps) * MICROMAP_ADDRESS_BYTES)
         };
         let mut header = Header {
             contents,
@@ -181,6 +184,7 @@ impl<R: Fn(usize, usize) -> PrimitiveRef + Sync> Emitter<'_, R> {
             active,
             nodes,
             leaves,
+            micromaps,
             nodes_offset,
             leaves_offset,
             depth: subtrees.iter().map(|subtree| subtree.depth).max().unwrap_or(0),
@@ -192,6 +196,7 @@ impl<R: Fn(usize, usize) -> PrimitiveRef + Sync> Emitter<'_, R> {
             true => tasks.first().copied().unwrap_or(Bounds::EMPTY),
             false => self.write_top(&numbering, &tasks, &header),
         };
+        self.input.write_micromaps(self.target, &header);
         self.target.write(0, &header.encode());
         header
     }

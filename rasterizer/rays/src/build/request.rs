@@ -4,8 +4,9 @@
 
 use crate::input::Geometry;
 use crate::instance::LiveStructures;
-use crate::layout::Contents;
+use crate::layout::{Contents, Header, MICROMAP_ADDRESS_BYTES};
 use base::alloc::OutOfMemory;
+use base::mem::DeviceMemory;
 
 /// The reason why a build, an update or a copy fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,6 +54,21 @@ impl BuildInput<'_> {
     pub fn primitives(&self) -> u32 {
         let all: u64 = self.geometries.iter().map(|geometry| u64::from(geometry.primitives)).sum();
         all.min(u64::from(u32::MAX)) as u32
+    }
+
+    /// Returns the number of geometries in the list of micromaps: all of them, or none if no geometry
+    /// has a micromap.
+    pub fn micromaps(&self) -> u32 {
+        let has_one = self.geometries.iter().any(|geometry| geometry.micromap().is_some());
+        if has_one { self.geometries.len() as u32 } else { 0 }
+    }
+
+    /// Writes the list of micromaps of a structure, as far as it has one.
+    pub fn write_micromaps(&self, target: DeviceMemory, header: &Header) {
+        for (geometry, number) in self.geometries.iter().zip(0..header.micromaps) {
+            let address = geometry.micromap().map_or(0, |micromap| micromap.address);
+            target.write(header.leaves_end() + u64::from(number) * MICROMAP_ADDRESS_BYTES, &address.to_le_bytes());
+        }
     }
 }
 

@@ -15,6 +15,7 @@ pub mod ray_flags {
     pub const CULL_NO_OPAQUE: u32 = 0x80;
     pub const SKIP_TRIANGLES: u32 = 0x100;
     pub const SKIP_AABBS: u32 = 0x200;
+    pub const FORCE_OPACITY_MICROMAP_2_STATE: u32 = 0x400;
 }
 
 /// Flags of an instance (`VkGeometryInstanceFlagBitsKHR`).
@@ -24,6 +25,8 @@ pub mod instance_flags {
     pub const TRIANGLE_FLIP_FACING: u32 = 0x2;
     pub const FORCE_OPAQUE: u32 = 0x4;
     pub const FORCE_NO_OPAQUE: u32 = 0x8;
+    pub const FORCE_OPACITY_MICROMAP_2_STATE: u32 = 0x10;
+    pub const DISABLE_OPACITY_MICROMAPS: u32 = 0x20;
 }
 
 /// Kind of an intersection.

@@ -5,6 +5,7 @@
 //! intersection shaders calls the same function.
 
 mod hit;
+mod micromap;
 mod proceed;
 mod ray;
 mod state;

@@ -1,6 +1,7 @@
 //! The loop of a traversal, compiled for each processor level ([`base::multiversion!`]).
 
 use super::hit::{Hit, HitKind, ray_flags};
+use super::micromap;
 use super::ray::{BoxRay, Shear, are_finite};
 use super::state::{Rules, Scene, Traversal};
 use super::triangle::{self, Interval};
@@ -67,7 +68,7 @@ fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
         let step = match state.pending_lanes {
             _ if state.active == 0 => Step::End,
             0 => Step::Continue,
-            _ => leaf(state),
+            _ => leaf(state, scene),
         };
         found |= u32::from(step == Step::Candidate) << i;
         if step == Step::Continue {
@@ -121,7 +122,7 @@ fn step<H: Pack>(state: &mut Traversal, scene: &Scene) -> Step {
         return Step::Continue;
     }
     (state.pending_leaf, state.pending_lanes) = (index, 0xf);
-    leaf(state)
+    leaf(state, scene)
 }
 
 /// Leaves a structure whose steps are used up: it is not a tree.
@@ -151,8 +152,8 @@ fn enter_instance(state: &mut Traversal, scene: &Scene, index: u32, distance: f3
     let skipped = match view.contents() {
         Contents::Triangles => ray_flags::SKIP_TRIANGLES,
         Contents::Aabbs => ray_flags::SKIP_AABBS,
-        // A reference to a top-level structure is an overwritten one.
-        Contents::Instances => !0,
+        // A reference to a top-level structure or a micromap is an overwritten one.
+        Contents::Instances | Contents::Micromap => !0,
     };
     if skipped == !0 || state.flags & skipped != 0 {
         return;
@@ -174,6 +175,9 @@ fn enter_instance(state: &mut Traversal, scene: &Scene, index: u32, distance: f3
     state.instance_custom_index = record[CUSTOM_INDEX_AND_MASK] & 0xff_ffff;
     state.instance_sbt_and_flags = record[SBT_OFFSET_AND_FLAGS];
     state.rules = Rules::new(state.flags, state.instance_sbt_and_flags >> 24);
+    if view.has_micromaps() {
+        state.rules = state.rules.with_micromaps(state.instance_sbt_and_flags >> 24);
+    }
     state.top_steps = state.walk.steps();
     state.walk.enter(view, boxes, distance, view.depth(), view.steps());
     state.walk.push_root(distance);
@@ -181,14 +185,14 @@ fn enter_instance(state: &mut Traversal, scene: &Scene, index: u32, distance: f3
 
 /// Visits the remaining lanes of the current leaf.
 #[inline(always)]
-fn leaf(state: &mut Traversal) -> Step {
+fn leaf(state: &mut Traversal, scene: &Scene) -> Step {
     let lanes = core::mem::take(&mut state.pending_lanes);
     if !state.walk.count_leaf() {
         return Step::Continue;
     }
     let view = state.walk.view();
     if let Some(leaf) = view.triangle_leaf(state.pending_leaf) {
-        triangles(state, leaf, lanes)
+        triangles(state, scene, leaf, lanes)
     } else if let Some(leaf) = view.aabb_leaf(state.pending_leaf) {
         aabbs(state, leaf, lanes)
     } else {
@@ -216,13 +220,17 @@ fn opacity(rules: &Rules, words: [u32; 4], lanes: u32) -> Opacity {
 }
 
 #[inline(always)]
-fn triangles(state: &mut Traversal, leaf: TriangleLeaf, lanes: u32) -> Step {
+fn triangles(state: &mut Traversal, scene: &Scene, leaf: TriangleLeaf, lanes: u32) -> Step {
     let words = leaf.words(triangle_row::GEOMETRY);
-    let opacity = opacity(&state.rules, words, lanes);
+    let mut opacity = opacity(&state.rules, words, lanes);
     let interval = Interval { min: state.ray.t_min, max: state.t_max, floor: state.walk.t_min() };
-    let hits = triangle::intersect(leaf, opacity.lanes, &state.shear, state.walk.ray(), &interval);
+    let mut hits = triangle::intersect(leaf, opacity.lanes, &state.shear, state.walk.ray(), &interval);
     if hits.lanes == 0 {
         return Step::Continue;
+    }
+    if state.rules.micromaps != 0 {
+        let lanes = micromap::decide(state, scene, leaf, &hits);
+        (hits.lanes, opacity.opaque) = (lanes.hit, lanes.opaque);
     }
     let front = hits.front ^ u32::from(state.rules.flip);
     let culled = front & u32::from(state.rules.cull_front) | !front & u32::from(state.rules.cull_back);

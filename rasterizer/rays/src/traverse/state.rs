@@ -43,7 +43,9 @@ pub struct Rules {
     pub cull_front: u8,
     /// Lanes that are culled if the ray hits their back.
     pub cull_back: u8,
-    unused: u8,
+    /// 1 if micromaps decide about triangles. Lanes are then culled by their opacity after the hit
+    /// only.
+    pub micromaps: u8,
 }
 
 impl Rules {
@@ -55,7 +57,7 @@ impl Rules {
         flip: 0,
         cull_front: 0,
         cull_back: 0,
-        unused: 0,
+        micromaps: 0,
     };
 
     /// Makes the rules for flags of a ray and of an instance.
@@ -75,7 +77,15 @@ impl Rules {
             flip: of_instance(instance_flags::TRIANGLE_FLIP_FACING),
             cull_front: of_ray(ray_flags::CULL_FRONT_FACING_TRIANGLES) & culls,
             cull_back: of_ray(ray_flags::CULL_BACK_FACING_TRIANGLES) & culls,
-            unused: 0,
+            micromaps: 0,
+        }
+    }
+
+    /// Returns the rules for a structure with micromaps, unless the instance disables them.
+    pub fn with_micromaps(self, instance: u32) -> Rules {
+        match instance & instance_flags::DISABLE_OPACITY_MICROMAPS {
+            0 => Rules { cull_opaque: 0, cull_no_opaque: 0, micromaps: 1, ..self },
+            _ => self,
         }
     }
 }

@@ -73,11 +73,13 @@ impl DeviceMemory {
     }
 
     /// Returns the number of bytes.
+    #[inline]
     pub fn len(self) -> u64 {
         self.0.size
     }
 
     /// Returns the first byte's address as a number.
+    #[inline]
     pub fn address(self) -> u64 {
         self.0.address as u64
     }

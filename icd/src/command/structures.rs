@@ -17,8 +17,8 @@ use base::format::Format;
 use base::mem::{DeviceMemory, MemoryRange};
 use execution::work_sharing::{HelperPolicy, Items};
 use rays::{
-    Aabbs, AddressSpace, BuildError, BuildInput, Builder, Contents, Geometry, GeometryData, HelperThreads, IndexType,
-    Instances, Quality, Triangles, Version,
+    Aabbs, AddressSpace, BuildError, BuildInput, Builder, Contents, Geometry, GeometryData, IndexType, Instances,
+    Quality, Triangles, Version, Workers,
 };
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -194,6 +194,7 @@ impl fmt::Display for StructureError {
             StructureError::Build(BuildError::TargetTooSmall) => {
                 f.write_str("the target has fewer bytes than the result requires")
             }
+            StructureError::Build(BuildError::Aborted) => f.write_str("the device is lost"),
             StructureError::Build(BuildError::InvalidSource) => {
                 f.write_str("the source is not a structure of this driver, or does not match the geometries")
             }
@@ -206,6 +207,7 @@ impl StructureError {
     pub fn result(self) -> vk::Result {
         match self {
             StructureError::Build(BuildError::OutOfMemory) => vk::Result::ERROR_OUT_OF_HOST_MEMORY,
+            StructureError::Build(BuildError::Aborted) => vk::Result::ERROR_DEVICE_LOST,
             _ => vk::Result::ERROR_UNKNOWN,
         }
     }
@@ -264,9 +266,10 @@ impl<'a> StructureAccess<'a> {
         Some(unsafe { DeviceMemory::new(range) }).filter(|memory| !memory.is_empty()).ok_or(StructureError::NoMemory)
     }
 
-    fn threads(&self, primitives: u32) -> HelperThreads<'a> {
+    fn workers(&self, primitives: u32) -> Workers<'a> {
         let pool = self.device.engine.pool();
-        (primitives >= MIN_PARALLEL_PRIMITIVES && pool.threads() > 1).then(|| pool.work_sharing())
+        let threads = (primitives >= MIN_PARALLEL_PRIMITIVES && pool.threads() > 1).then(|| pool.work_sharing());
+        Workers { threads, abort: &self.device.abort, ..Workers::default() }
     }
 
     /// Returns the memory of primitives; none if there are no primitives.
@@ -407,10 +410,10 @@ impl<'a> StructureAccess<'a> {
             flags: build.flags.as_raw(),
             structures: &self.live,
         };
-        let threads = self.threads(input.primitives());
+        let workers = self.workers(input.primitives());
         match &build.source {
-            Some(source) => rays::update(target, self.structure(source)?, &input, threads)?,
-            None => builder.build(target, &input, threads)?,
+            Some(source) => rays::update(target, self.structure(source)?, &input, &workers)?,
+            None => builder.build(target, &input, &workers)?,
         };
         Ok(())
     }

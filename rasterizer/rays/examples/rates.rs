@@ -1,7 +1,7 @@
 //! Prints rates of builds and rays for a generated scene of 262,144 triangles, on one thread.
 //!
 //! `cargo run --release -p grus-rays --example rates` (`GRUS_CPU=v3` and `v2` select lower
-//! processor levels).
+//! processor levels). With the argument `builds` no rays are traced.
 
 use base::format::Format;
 use base::mem::{DeviceMemory, MemoryRange};
@@ -105,6 +105,29 @@ fn fastest(mut run: impl FnMut()) -> Duration {
     (0..REPETITIONS).map(time).min().unwrap_or_default()
 }
 
+/// Prints the time of builds of a few of the triangles.
+fn small_builds(input: &BuildInput, bottom: &Memory, data: Triangles) {
+    const BUILDS: usize = 100;
+    let (mut builder, workers) = (Builder::default(), Workers::default());
+    for count in [1, 10, 100, 1000] {
+        let geometries = [Geometry { data: GeometryData::Triangles(data), primitives: count, opaque: true }];
+        for quality in [Quality::FastBuild, Quality::FastTrace] {
+            let input = BuildInput { geometries: &geometries, quality, ..*input };
+            let time = fastest(|| {
+                (0..BUILDS).for_each(|_| _ = builder.build(bottom.device(), &input, &workers).expect("a structure"));
+            });
+            println!("{count:5} triangles, {quality:?}: {:.2} us", time.as_secs_f64() * 1e6 / BUILDS as f64);
+        }
+    }
+}
+
+/// Returns a number that depends on the bytes of a structure.
+fn hash(memory: DeviceMemory, size: u64) -> u64 {
+    let mut bytes = vec![0; size as usize];
+    assert!(memory.read(0, &mut bytes));
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+}
+
 fn report(name: &str, count: usize, time: Duration, unit: &str) {
     println!("{name:12} {:8.2} {unit} ({:.2} ms)", count as f64 / time.as_secs_f64() / 1e6, time.as_secs_f64() * 1e3);
 }
@@ -196,26 +219,34 @@ fn main() {
         structures: &nothing,
     };
     let bottom = Memory::new(build_sizes(Contents::Triangles, count as u32).structure as usize);
-    let mut builder = Builder::default();
+    let (mut builder, workers) = (Builder::default(), Workers::default());
+    let with_rays = std::env::args().all(|argument| argument != "builds");
     println!("{count} triangles, {:?}", HostLevel::detect());
     for (name, quality) in [("fast build", Quality::FastBuild), ("build", Quality::FastTrace)] {
         input.quality = quality;
         let mut header = None;
-        let time = fastest(|| header = builder.build(bottom.device(), &input, None).ok());
+        let time = fastest(|| header = builder.build(bottom.device(), &input, &workers).ok());
         report(name, count, time, "Mtri/s");
         let header = header.expect("a structure");
         println!(
-            "             {} nodes, {} leaves, depth {}, {} bytes of {}",
+            "             {} nodes, {} leaves, depth {}, {} bytes of {}, hash {:016x}",
             header.nodes,
             header.leaves,
             header.depth,
             header.size,
-            build_sizes(Contents::Triangles, count as u32).structure
+            build_sizes(Contents::Triangles, count as u32).structure,
+            hash(bottom.device(), header.size)
         );
-        rates(&bottom);
+        if with_rays {
+            rates(&bottom);
+        }
     }
-    let time = fastest(|| _ = update(bottom.device(), bottom.device(), &input, None).expect("a structure"));
+    let time = fastest(|| _ = update(bottom.device(), bottom.device(), &input, &workers).expect("a structure"));
     report("refit", count, time, "Mtri/s");
+    let other = Memory::new(bottom.0.len() * 256);
+    let time = fastest(|| _ = copy_structure(other.device(), bottom.device()).expect("a structure"));
+    report("compaction", count, time, "Mtri/s");
+    small_builds(&input, &bottom, data);
 }
 
 fn rates(bottom: &Memory) {
@@ -237,7 +268,7 @@ fn rates(bottom: &Memory) {
         structures: &live,
     };
     let top = Memory::new(build_sizes(Contents::Instances, 1).structure as usize);
-    Builder::default().build(top.device(), &input, None).expect("a structure");
+    Builder::default().build(top.device(), &input, &Workers::default()).expect("a structure");
     let abort = AtomicU32::new(0);
     let scene = Scene { structures: &live, abort: &abort, level: HostLevel::detect() };
     let measure = |name: &str, flags: u32, rays: &[Ray]| {

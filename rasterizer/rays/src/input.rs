@@ -6,7 +6,9 @@
 #![forbid(unsafe_code)]
 
 use crate::layout::{ACTIVE, Bounds, Contents, GEOMETRY_INDEX, OPAQUE};
+use crate::vec4::F32x4;
 use base::format::{Format, TexelKernels, kernels};
+use base::host::prefetch;
 use base::mem::DeviceMemory;
 
 /// Type of indices (`VkIndexType`).
@@ -199,8 +201,8 @@ impl Aabbs {
     }
 }
 
-/// A triangle's vertices.
-pub type Vertices = [[f32; 3]; 3];
+/// A triangle's vertices; the fourth lanes have no meaning.
+pub type Vertices = [F32x4; 3];
 
 /// The way in which coordinates are decoded.
 #[derive(Clone, Copy)]
@@ -257,9 +259,21 @@ impl TriangleReader {
     }
 
     #[inline(always)]
-    fn vertex(&self, index: u32) -> Option<[f32; 3]> {
+    fn vertex(&self, index: u32) -> Option<F32x4> {
         let vertices = self.triangles.vertices;
         let at = u64::from(index).checked_mul(self.triangles.stride)?;
+        if let Decoder::Floats = self.decoder {
+            // Where the memory ends with the vertex, there are no bytes for a fourth lane.
+            return words::<4, 16>(vertices, at).map(F32x4::from_bits).or_else(|| {
+                let [x, y, z] = words::<3, 12>(vertices, at)?;
+                Some(F32x4::from_bits([x, y, z, 0]))
+            });
+        }
+        let [x, y, z] = self.decode(vertices, at)?;
+        Some(F32x4::from_array([x, y, z, 0.0]))
+    }
+
+    fn decode(&self, vertices: DeviceMemory, at: u64) -> Option<[f32; 3]> {
         match self.decoder {
             Decoder::Floats => Some(words::<3, 12>(vertices, at)?.map(f32::from_bits)),
             Decoder::Doubles(count) => {
@@ -284,14 +298,40 @@ impl TriangleReader {
     #[inline(always)]
     pub fn read(&self, primitive: u32) -> Option<Vertices> {
         let [a, b, c] = self.indices(primitive)?;
-        let mut vertices = [self.vertex(a)?, self.vertex(b)?, self.vertex(c)?];
-        if vertices.as_flattened().iter().any(|value| value.is_nan()) {
+        let vertices = [self.vertex(a)?, self.vertex(b)?, self.vertex(c)?];
+        let [a, b, c] = vertices.map(|vertex| vertex.greater_or_equal(vertex));
+        if a.and(b).and(c).bits() & 0b111 != 0b111 {
             return None;
         }
-        if let Some(transform) = &self.triangles.transform {
-            vertices = vertices.map(|vertex| transform_point(transform, vertex));
+        Some(match &self.triangles.transform {
+            None => vertices,
+            Some(transform) => vertices.map(|vertex| {
+                let [x, y, z, _] = vertex.to_array();
+                let [x, y, z] = transform_point(transform, [x, y, z]);
+                F32x4::from_array([x, y, z, 0.0])
+            }),
+        })
+    }
+
+    /// Prefetches a triangle's indices.
+    #[inline(always)]
+    pub fn prefetch_indices(&self, primitive: u32) {
+        let bytes = match self.triangles.index_type {
+            IndexType::None => return,
+            IndexType::Uint8 => 3,
+            IndexType::Uint16 => 6,
+            IndexType::Uint32 => 12,
+        };
+        prefetch(self.triangles.indices.address().wrapping_add(u64::from(primitive) * bytes) as *const u8);
+    }
+
+    /// Prefetches a triangle's vertices, whose indices are read for that.
+    #[inline(always)]
+    pub fn prefetch_vertices(&self, primitive: u32) {
+        for index in self.indices(primitive).into_iter().flatten() {
+            let offset = u64::from(index).wrapping_mul(self.triangles.stride);
+            prefetch(self.triangles.vertices.address().wrapping_add(offset) as *const u8);
         }
-        Some(vertices)
     }
 }
 

@@ -46,7 +46,7 @@ pub use level::HostLevel;
 pub use micromap::{
     MAX_MICROMAP_TRIANGLES, MAX_SUBDIVISION_LEVEL, MicromapInput, MicromapUsage, build_micromap, micromap_size,
 };
-pub use parallel::HelperThreads;
+pub use parallel::{HelperThreads, Workers};
 pub use sizes::{BuildSizes, build_sizes};
 pub use traverse::{Hit, HitKind, Ray, Scene, Traversal, instance_flags, ray_flags};
 pub use update::update;

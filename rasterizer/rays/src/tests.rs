@@ -41,7 +41,8 @@ fn build(input: &BuildInput, threads: HelperThreads, level: HostLevel) -> (Guard
     let size = build_sizes(input.contents, input.primitives()).structure;
     let size = size + u64::from(input.micromaps()) * MICROMAP_ADDRESS_BYTES;
     let memory = Guarded::new(size as usize, Side::Behind);
-    let header = Builder::new(level).build(memory.memory(), input, threads).expect("a structure");
+    let workers = Workers { threads, level, ..Workers::default() };
+    let header = Builder::default().build(memory.memory(), input, &workers).expect("a structure");
     assert!(header.size <= size);
     (memory, header)
 }

@@ -1,12 +1,14 @@
 //! Updates: new vertices, boxes and instances in the tree of an earlier build.
 //!
-//! Leaves are read again from the input, in parallel, and nodes get new bounds from the last to the
-//! first, because children have higher numbers than their parents. The tree is read from memory
-//! that may contain anything: what does not lie inside of the structure is left out.
+//! Leaves are read again from the input, and nodes get new bounds from the last to the first,
+//! because children have higher numbers than their parents. Both are done in parallel: a part of
+//! the nodes leaves out those that have a node of another part below them, and they are written at
+//! the end. The tree is read from memory that may contain anything: what does not lie inside of the
+//! structure is left out.
 
 #![forbid(unsafe_code)]
 
-use crate::build::{BuildError, BuildInput, Child, write_leaf, write_node};
+use crate::build::{BuildError, BuildInput, Child, Kernel, run, write_node};
 use crate::copy::copy_structure;
 use crate::input::GeometryData;
 use crate::instance::build_instance;
@@ -14,49 +16,46 @@ use crate::layout::{
     Bounds, Contents, HEADER_BYTES, Header, INDEX, INSTANCE_BYTES, LEAF, NODE_BYTES, WIDTH, aabb_row, bytes_of,
     node_row, triangle_row, words_of,
 };
-use crate::leaf::{self, Readers};
-use crate::parallel::{HelperThreads, map};
+use crate::leaf::{self, Lanes, Primitive, Readers, VectorBounds};
+use crate::parallel::{WorkError, Workers};
+use base::host::{Host, prefetch};
 use base::mem::DeviceMemory;
 
-/// Number of nodes whose leaves one item of work reads.
-const CHUNK: u32 = 256;
+/// Number of leaves that one item of work reads.
+const LEAVES: usize = 1024;
+/// Number of nodes that one item of work writes.
+const NODES: usize = 512;
 /// Number of instances that one item of work reads.
 const INSTANCES: u32 = 1024;
+/// Number of leaves between that which is written and those whose data are prefetched: of which
+/// the vertices, the indices, and the words.
+const AHEAD: [u32; 3] = [3, 7, 12];
 
 /// Updates `source` into `target`, which may be the same structure, and returns the header. The
 /// input has as many primitives as that of the build, of which the same ones are active.
 ///
 /// # Errors
 /// The source is no structure of this version, or does not match the input; the target is smaller;
-/// or there is no memory.
+/// there is no memory; or the work was aborted. The target then has arbitrary contents.
 pub fn update(
     target: DeviceMemory,
     source: DeviceMemory,
     input: &BuildInput,
-    threads: HelperThreads,
+    workers: &Workers,
 ) -> Result<Header, BuildError> {
     let mut header = copy_structure(target, source)?;
     if header.contents != input.contents || header.primitives != input.primitives() {
         return Err(BuildError::InvalidSource);
     }
     let readers = Readers::new(input.geometries)?;
-    let mut instances = Vec::new();
-    if header.contents == Contents::Instances {
-        instances = update_instances(target, input, threads)?;
-    }
-    let mut first_nodes = base::alloc::filled(0, header.nodes.div_ceil(CHUNK) as usize)?;
-    for (i, first) in first_nodes.iter_mut().enumerate() {
-        *first = i as u32 * CHUNK;
-    }
-    let tree = Tree { target, header: &header, readers: &readers, instances: &instances };
-    map(threads, first_nodes, |first| {
-        (first..header.nodes.min(first + CHUNK)).for_each(|node| tree.update_leaves(node))
-    });
-    let mut bounds = base::alloc::filled(Bounds::EMPTY, header.nodes as usize)?;
-    for node in (0..header.nodes).rev() {
-        bounds[node as usize] = tree.update_node(node, &bounds);
-    }
-    header.bounds = bounds.first().copied().unwrap_or(Bounds::EMPTY);
+    let tree = Tree { target, header: &header, readers: &readers };
+    let leaves = match header.contents {
+        Contents::Instances => update_instances(target, input, workers)?,
+        Contents::Triangles | Contents::Aabbs => tree.update_leaves(workers)?,
+        Contents::Micromap => Vec::new(),
+    };
+    let bounds = tree.update_nodes(&leaves, workers)?;
+    header.bounds = bounds.map_or(Bounds::EMPTY, VectorBounds::to_bounds);
     input.write_micromaps(target, &header);
     target.write(0, &header.encode());
     Ok(header)
@@ -66,27 +65,28 @@ pub fn update(
 fn update_instances(
     target: DeviceMemory,
     input: &BuildInput,
-    threads: HelperThreads,
-) -> Result<Vec<Bounds>, BuildError> {
-    let mut all = base::alloc::filled(Bounds::EMPTY, input.primitives() as usize)?;
+    workers: &Workers,
+) -> Result<Vec<VectorBounds>, WorkError> {
+    let mut all = base::alloc::filled(VectorBounds::empty(), input.primitives() as usize)?;
     let (mut work, mut rest, mut number) = (Vec::new(), &mut all[..], 0);
     for geometry in input.geometries {
         let (own, behind) = rest.split_at_mut((geometry.primitives as usize).min(rest.len()));
         rest = behind;
         for (i, to) in own.chunks_mut(INSTANCES as usize).enumerate() {
-            work.push((geometry, i as u32 * INSTANCES, number + i as u32 * INSTANCES, to));
+            base::alloc::push(&mut work, (geometry, i as u32 * INSTANCES, number + i as u32 * INSTANCES, to))?;
         }
         number += geometry.primitives;
     }
-    map(threads, work, |(geometry, first, number, to)| {
-        let GeometryData::Instances(instances) = &geometry.data else { return };
+    workers.map(work, |(geometry, first, number, to)| {
+        let GeometryData::Instances(instances) = &geometry.data else { return Ok(()) };
         for (i, bounds) in to.iter_mut().enumerate() {
             let built = build_instance(instances.read(first + i as u32), input.structures);
             let offset = HEADER_BYTES + u64::from(number + i as u32) * INSTANCE_BYTES;
             target.write(offset, &bytes_of::<32, 128>(&built.record));
-            *bounds = built.bounds.unwrap_or(Bounds::EMPTY);
+            *bounds = built.bounds.unwrap_or(Bounds::EMPTY).into();
         }
-    });
+        Ok(())
+    })?;
     Ok(all)
 }
 
@@ -95,65 +95,135 @@ struct Tree<'a> {
     target: DeviceMemory,
     header: &'a Header,
     readers: &'a Readers,
-    instances: &'a [Bounds],
+}
+
+/// A part of the leaves, and where their bounds are to be written.
+struct UpdateLeaves<'a> {
+    tree: &'a Tree<'a>,
+    first: u32,
+    bounds: &'a mut [VectorBounds],
+}
+
+/// Bounds of a node; `None` until they are known.
+type NodeBounds = Option<VectorBounds>;
+
+/// A part of the nodes, and where their bounds are to be written.
+struct UpdateNodes<'a> {
+    tree: &'a Tree<'a>,
+    leaves: &'a [VectorBounds],
+    first: u32,
+    bounds: &'a mut [NodeBounds],
 }
 
 impl Tree<'_> {
-    fn node_offset(&self, node: u32) -> u64 {
-        self.header.nodes_offset + u64::from(node) * NODE_BYTES
+    /// Writes all leaves again, and returns their bounds.
+    fn update_leaves(&self, workers: &Workers) -> Result<Vec<VectorBounds>, WorkError> {
+        let mut all = base::alloc::filled(VectorBounds::empty(), self.header.leaves as usize)?;
+        let parts = base::alloc::collect(all.chunks_mut(LEAVES).enumerate())?;
+        workers.map(parts, |(i, bounds)| {
+            run(workers.level, UpdateLeaves { tree: self, first: (i * LEAVES) as u32, bounds });
+            Ok(())
+        })?;
+        Ok(all)
     }
 
-    /// Reads a node's words; none of its children exist if it is not in memory.
-    fn node(&self, node: u32) -> [u32; NODE_BYTES as usize / 4] {
-        let mut bytes = [0; NODE_BYTES as usize];
-        self.target.read(self.node_offset(node), &mut bytes);
-        words_of(&bytes)
+    /// Writes all nodes again, and returns the bounds of the first one.
+    fn update_nodes(&self, leaves: &[VectorBounds], workers: &Workers) -> Result<NodeBounds, WorkError> {
+        let mut all: Vec<NodeBounds> = base::alloc::filled(None, self.header.nodes as usize)?;
+        let parts = base::alloc::collect(all.chunks_mut(NODES).enumerate())?;
+        workers.map(parts, |(i, bounds)| {
+            run(workers.level, UpdateNodes { tree: self, leaves, first: (i * NODES) as u32, bounds });
+            Ok(())
+        })?;
+        workers.check()?;
+        run(workers.level, UpdateNodes { tree: self, leaves, first: 0, bounds: &mut all });
+        Ok(all.first().copied().flatten())
     }
 
-    /// Writes the leaves of a node again, and their bounds into the node.
-    fn update_leaves(&self, node: u32) {
-        let words = self.node(node);
-        let mut children = [Child::NONE; WIDTH];
-        for (slot, child) in children.iter_mut().enumerate() {
-            let word = words[node_row::CHILD * WIDTH + slot];
-            let bounds = if word & LEAF != 0 { self.leaf(word & INDEX) } else { Bounds::EMPTY };
-            *child = Child { word, bounds };
+    fn leaf_offset(&self, leaf: u32) -> u64 {
+        self.header.leaves_offset + u64::from(leaf) * self.header.contents.leaf_bytes()
+    }
+
+    /// Returns the row of primitive indices of leaves, which that of the geometry words follows.
+    #[inline(always)]
+    fn primitive_row(&self) -> u64 {
+        const { assert!(triangle_row::GEOMETRY == triangle_row::PRIMITIVE + 1) };
+        const { assert!(aabb_row::GEOMETRY == aabb_row::PRIMITIVE + 1) };
+        match self.header.contents {
+            Contents::Triangles => triangle_row::PRIMITIVE as u64 * 16,
+            _ => aabb_row::PRIMITIVE as u64 * 16,
         }
-        write_node(self.target, self.node_offset(node), &children);
     }
 
-    fn leaf(&self, index: u32) -> Bounds {
-        let contents = self.header.contents;
-        if index >= self.header.leaves {
-            return Bounds::EMPTY;
+    /// Returns the primitives of a leaf; none if it is not in memory.
+    #[inline(always)]
+    fn lanes(&self, leaf: u32) -> Lanes {
+        let mut bytes = [0; 32];
+        if leaf >= self.header.leaves || !self.target.read(self.leaf_offset(leaf) + self.primitive_row(), &mut bytes) {
+            return [Primitive::NONE; 4];
         }
-        let offset = self.header.leaves_offset + u64::from(index) * contents.leaf_bytes();
-        let row = |row: usize| {
-            let mut bytes = [0; 16];
-            self.target.read(offset + row as u64 * 16, &mut bytes);
-            words_of::<16, 4>(&bytes)
-        };
-        let lanes = match contents {
-            Contents::Instances => return self.instances.get(index as usize).copied().unwrap_or(Bounds::EMPTY),
-            Contents::Micromap => return Bounds::EMPTY,
-            Contents::Triangles => leaf::lanes(row(triangle_row::PRIMITIVE), row(triangle_row::GEOMETRY)),
-            Contents::Aabbs => leaf::lanes(row(aabb_row::PRIMITIVE), row(aabb_row::GEOMETRY)),
-        };
-        write_leaf(self.target, offset, self.readers, contents, &lanes)
+        let [a, b, c, d, e, f, g, h] = words_of(&bytes);
+        leaf::lanes([a, b, c, d], [e, f, g, h])
     }
+}
 
-    /// Gives the inner children of a node the bounds of their nodes, and returns those of the node.
-    fn update_node(&self, node: u32, bounds: &[Bounds]) -> Bounds {
-        let words = self.node(node);
-        let mut children = [Child::NONE; WIDTH];
-        for (slot, child) in children.iter_mut().enumerate() {
-            let word = words[node_row::CHILD * WIDTH + slot];
-            let lanes = |row: usize| [0, 1, 2].map(|axis| f32::from_bits(words[(row + axis) * WIDTH + slot]));
-            let own = Bounds { min: lanes(node_row::MIN), max: lanes(node_row::MAX) };
-            let is_inner = word != 0 && word & LEAF == 0;
-            let below = bounds.get((word & INDEX) as usize).copied().unwrap_or(Bounds::EMPTY);
-            *child = Child { word, bounds: if is_inner { below } else { own } };
+impl Kernel for UpdateLeaves<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<H: Host>(self) {
+        let UpdateLeaves { tree, first, bounds } = self;
+        let [vertices, indices, words] = AHEAD;
+        for (leaf, bounds) in (first..).zip(bounds) {
+            let rows = tree.leaf_offset(leaf + words) + tree.primitive_row();
+            prefetch(tree.target.address().wrapping_add(rows) as *const u8);
+            for primitive in tree.lanes(leaf + indices) {
+                tree.readers.prefetch_indices(primitive);
+            }
+            for primitive in tree.lanes(leaf + vertices) {
+                tree.readers.prefetch_vertices(primitive);
+            }
+            let offset = tree.leaf_offset(leaf);
+            *bounds = tree.readers.write_leaf(tree.target, offset, tree.header.contents, &tree.lanes(leaf));
         }
-        write_node(self.target, self.node_offset(node), &children)
+    }
+}
+
+impl Kernel for UpdateNodes<'_> {
+    type Output = ();
+
+    /// Writes the nodes whose bounds are not known and can be computed.
+    #[inline(always)]
+    fn run<H: Host>(self) {
+        let UpdateNodes { tree, leaves, first, bounds } = self;
+        for i in (0..bounds.len()).rev() {
+            if bounds[i].is_some() {
+                continue;
+            }
+            let node = first + i as u32;
+            let offset = tree.header.nodes_offset + u64::from(node) * NODE_BYTES;
+            let mut bytes = [0; WIDTH * 4];
+            // No child exists if the node is not in memory.
+            tree.target.read(offset + (node_row::CHILD * WIDTH * 4) as u64, &mut bytes);
+            let words: [u32; WIDTH] = words_of(&bytes);
+            let mut children = [Child::none(); WIDTH];
+            let mut are_known = true;
+            for (child, word) in children.iter_mut().zip(words) {
+                let index = word & INDEX;
+                let below = if word & LEAF != 0 {
+                    leaves.get(index as usize).copied()
+                } else if index > node && index < tree.header.nodes {
+                    let below = bounds.get((index - first) as usize).copied().flatten();
+                    are_known &= below.is_some();
+                    below
+                } else {
+                    None
+                };
+                *child = Child { word, bounds: below.unwrap_or(VectorBounds::empty()) };
+            }
+            if are_known {
+                bounds[i] = Some(write_node::<H>(tree.target, offset, &children));
+            }
+        }
     }
 }

@@ -88,6 +88,11 @@ impl F32x4 {
     pub fn greater_or_equal(self, other: F32x4) -> Mask4 {
         Mask4(lanes::greater_or_equal(self, other))
     }
+    /// Returns the vectors of the lanes of the same number.
+    #[inline(always)]
+    pub fn transpose(rows: [F32x4; 4]) -> [F32x4; 4] {
+        lanes::transpose(rows)
+    }
     /// Returns the uppermost bits of the lanes.
     #[inline(always)]
     pub fn sign_bits(self) -> u32 {

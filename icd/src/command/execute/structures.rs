@@ -21,6 +21,8 @@ impl Executor<'_> {
         match result {
             Ok(()) => {}
             Err(StructureError::Build(BuildError::OutOfMemory)) => or_unwind(Err(OutOfMemory)),
+            // The loss of the device has been reported.
+            Err(StructureError::Build(BuildError::Aborted)) => {}
             Err(error) => self.device.report_invalid_usage(&format!("{command}: {error}")),
         }
     }

@@ -2,15 +2,18 @@
 
 #![forbid(unsafe_code)]
 
+use super::kernels::{self, Kernel};
+use super::node::{Child, write_node};
 use super::references::PrimitiveRef;
 use super::request::BuildInput;
 use super::tree::{LeafRange, Subtree, Top, TopChild};
 use crate::layout::{
-    Bounds, Contents, HEADER_BYTES, Header, INSTANCE_BYTES, LEAF, MICROMAP_ADDRESS_BYTES, NODE_BYTES, WIDTH, bytes_of,
-    node_row,
+    Bounds, Contents, HEADER_BYTES, Header, INSTANCE_BYTES, LEAF, MICROMAP_ADDRESS_BYTES, NODE_BYTES, WIDTH,
 };
-use crate::leaf::{Lanes, Primitive, Readers};
-use crate::parallel::{HelperThreads, map};
+use crate::leaf::{Lanes, Primitive, Readers, VectorBounds};
+use crate::parallel::{WorkError, Workers};
+use base::alloc::OutOfMemory;
+use base::host::Host;
 use base::mem::DeviceMemory;
 
 /// First numbers of a subtree, or of the parts of a tree that are numbered next.
@@ -38,10 +41,10 @@ enum TopWord {
 }
 
 impl Numbering {
-    fn new(top: &Top, subtrees: &[Subtree]) -> Numbering {
+    fn new(top: &Top, subtrees: &[Subtree]) -> Result<Numbering, OutOfMemory> {
         let mut numbering = Numbering {
-            top: vec![(0, [TopWord::None; WIDTH]); top.nodes.len()],
-            tasks: vec![Numbers::default(); subtrees.len()],
+            top: base::alloc::filled((0, [TopWord::None; WIDTH]), top.nodes.len())?,
+            tasks: base::alloc::filled(Numbers::default(), subtrees.len())?,
             end: Numbers::default(),
         };
         if top.nodes.is_empty() {
@@ -49,7 +52,7 @@ impl Numbering {
         } else {
             numbering.node(0, top, subtrees);
         }
-        numbering
+        Ok(numbering)
     }
 
     fn task(&mut self, task: usize, subtrees: &[Subtree]) {
@@ -81,88 +84,38 @@ impl Numbering {
     }
 }
 
-/// A child of a node that is written.
-#[derive(Clone, Copy)]
-pub struct Child {
-    /// The child's word in the node; 0 for none.
-    pub word: u32,
-    /// Bounds of the child.
-    pub bounds: Bounds,
-}
-
-impl Child {
-    /// No child.
-    pub const NONE: Child = Child { word: 0, bounds: Bounds::EMPTY };
-}
-
-/// Returns the row of orders of a node: for each octant, the slots by descending distance of the
-/// boxes' centres along the octant's diagonal.
-fn visiting_orders(children: &[Child; WIDTH]) -> [u32; WIDTH] {
-    let mut orders = [0; WIDTH];
-    for octant in 0..4 {
-        // Keys are different from each other, and order as the distances do.
-        let keys = children.each_ref().map(|Child { bounds, .. }| {
-            let [x, y, z] = [0, 1, 2].map(|axis| {
-                let sum = bounds.min[axis] + bounds.max[axis];
-                if octant >> axis & 1 != 0 { -sum } else { sum }
-            });
-            // Not-a-number has different bits on different processors.
-            let distance = x + y + z;
-            let distance = if distance.is_nan() { f32::NEG_INFINITY } else { distance };
-            let bits = distance.to_bits() as i32;
-            bits ^ (bits >> 31 & i32::MAX)
-        });
-        let mut places = [0u32; WIDTH];
-        for other in 0..WIDTH {
-            for slot in 0..WIDTH {
-                let is_behind = keys[other] > keys[slot] || keys[other] == keys[slot] && other < slot;
-                places[slot] += u32::from(is_behind);
-            }
-        }
-        for (slot, place) in places.into_iter().enumerate() {
-            orders[octant] |= (slot as u32) << (3 * place);
-            orders[7 - octant] |= (slot as u32) << (3 * (7 - place));
-        }
-    }
-    orders
-}
-
-/// Writes a node, and returns the bounds of its children.
-pub fn write_node(target: DeviceMemory, offset: u64, children: &[Child; WIDTH]) -> Bounds {
-    let mut words = [0; NODE_BYTES as usize / 4];
-    let mut union = Bounds::EMPTY;
-    for (slot, child) in children.iter().enumerate() {
-        for axis in 0..3 {
-            words[(node_row::MIN + axis) * WIDTH + slot] = child.bounds.min[axis].to_bits();
-            words[(node_row::MAX + axis) * WIDTH + slot] = child.bounds.max[axis].to_bits();
-        }
-        words[node_row::CHILD * WIDTH + slot] = child.word;
-        union = union.union(child.bounds);
-    }
-    let orders = &mut words[node_row::ORDER * WIDTH..];
-    orders.copy_from_slice(&visiting_orders(children));
-    target.write(offset, &bytes_of::<64, 256>(&words));
-    union
+/// References in the order of leaves.
+pub trait Order: Sync {
+    /// Returns the primitive at a position of one of the two lists.
+    fn primitive(&self, side: usize, at: usize) -> Primitive;
+    /// Returns the reference at a position of one of the two lists.
+    fn reference(&self, side: usize, at: usize) -> PrimitiveRef;
+    /// Prefetches what [`Order::primitive`] reads.
+    fn prefetch(&self, side: usize, at: usize);
 }
 
 /// Writes the tree of a build.
-pub struct Emitter<'a, R> {
+pub struct Emitter<'a, O> {
     /// Memory of the structure.
     pub target: DeviceMemory,
     /// Input of the build.
     pub input: &'a BuildInput<'a>,
     /// Readers of the input's geometries.
     pub readers: &'a Readers,
-    /// Returns the reference at a position of one of the two lists.
-    pub reference: R,
-    /// The threads that may help.
-    pub threads: HelperThreads<'a>,
+    /// The references.
+    pub order: O,
+    /// The means of the build.
+    pub workers: &'a Workers<'a>,
 }
 
-impl<R: Fn(usize, usize) -> PrimitiveRef + Sync> Emitter<'_, R> {
+/// Number of leaves between that which is written and those whose data are prefetched: of which
+/// the vertices, the indices, and the references.
+const AHEAD: [usize; 3] = [3, 7, 12];
+
+impl<O: Order> Emitter<'_, O> {
     /// Writes header, nodes and leaves, and returns the header.
-    pub fn write(&self, top: &Top, subtrees: &[Subtree], active: u32) -> Header {
-        let numbering = Numbering::new(top, subtrees);
+    pub fn write(&self, top: &Top, subtrees: &[Subtree], active: u32) -> Result<Header, WorkError> {
+        let numbering = Numbering::new(top, subtrees)?;
         let primitives = self.input.primitives();
         let contents = self.input.contents;
         let nodes = numbering.end.node;
@@ -190,79 +143,144 @@ impl<R: Fn(usize, usize) -> PrimitiveRef + Sync> Emitter<'_, R> {
             depth: subtrees.iter().map(|subtree| subtree.depth).max().unwrap_or(0),
             bounds: Bounds::EMPTY,
         };
-        let work: Vec<_> = subtrees.iter().zip(&numbering.tasks).collect();
-        let tasks = map(self.threads, work, |(subtree, numbers)| self.write_subtree(subtree, *numbers, &header));
+        let work = base::alloc::collect(subtrees.iter().zip(&numbering.tasks))?;
+        let level = self.workers.level;
+        let tasks = self.workers.map(work, |(subtree, &first)| {
+            kernels::run(level, WriteSubtree { emitter: self, subtree, first, header: &header })
+        })?;
         header.bounds = match top.nodes.is_empty() {
-            true => tasks.first().copied().unwrap_or(Bounds::EMPTY),
-            false => self.write_top(&numbering, &tasks, &header),
+            true => tasks.first().map_or(Bounds::EMPTY, |bounds| bounds.to_bounds()),
+            false => {
+                let bounds = base::alloc::filled(VectorBounds::empty(), numbering.top.len())?;
+                let kernel = WriteTop { emitter: self, numbering: &numbering, tasks: &tasks, header: &header, bounds };
+                kernels::run(level, kernel).to_bounds()
+            }
         };
         self.input.write_micromaps(self.target, &header);
         self.target.write(0, &header.encode());
-        header
+        Ok(header)
     }
 
-    fn write_top(&self, numbering: &Numbering, tasks: &[Bounds], header: &Header) -> Bounds {
-        let mut bounds = vec![Bounds::EMPTY; numbering.top.len()];
-        // Nodes have higher numbers than those above them.
-        for (node, (number, words)) in numbering.top.iter().enumerate().rev() {
-            let children = words.map(|word| match word {
-                TopWord::None => Child::NONE,
-                TopWord::Node(child) => Child { word: numbering.top[child as usize].0, bounds: bounds[child as usize] },
-                TopWord::Task(task) => {
-                    Child { word: numbering.tasks[task as usize].node, bounds: tasks[task as usize] }
-                }
-                TopWord::Leaf(number, range) => self.write_leaf(range, number, header),
-            });
-            bounds[node] = write_node(self.target, header.nodes_offset + u64::from(*number) * NODE_BYTES, &children);
-        }
-        bounds[0]
-    }
-
-    fn write_subtree(&self, subtree: &Subtree, first: Numbers, header: &Header) -> Bounds {
-        let mut bounds = vec![Bounds::EMPTY; subtree.nodes.len()];
-        for (node, words) in subtree.nodes.iter().enumerate().rev() {
-            let children = words.map(|word| match word {
-                0 => Child::NONE,
-                _ if word & LEAF != 0 => {
-                    let leaf = word & !LEAF;
-                    self.write_leaf(subtree.leaves[leaf as usize], first.leaf + leaf, header)
-                }
-                _ => Child { word: first.node + word, bounds: bounds[word as usize] },
-            });
-            let number = u64::from(first.node) + node as u64;
-            bounds[node] = write_node(self.target, header.nodes_offset + number * NODE_BYTES, &children);
-        }
-        bounds.first().copied().unwrap_or(Bounds::EMPTY)
+    /// Returns the only reference of a leaf of a top-level structure as a child.
+    #[inline(always)]
+    fn instance(&self, range: LeafRange) -> Child {
+        let reference = self.order.reference(range.side as usize, range.first as usize);
+        let bounds =
+            Bounds { min: [0, 1, 2].map(|axis| reference.min(axis)), max: [0, 1, 2].map(|a| reference.max(a)) };
+        Child { word: LEAF | reference.primitive().index, bounds: bounds.into() }
     }
 
     #[inline(always)]
-    fn write_leaf(&self, range: LeafRange, number: u32, header: &Header) -> Child {
-        let reference = |i: usize| (self.reference)(range.side as usize, range.first as usize + i);
-        if header.contents == Contents::Instances {
-            let reference = reference(0);
-            let bounds =
-                Bounds { min: [0, 1, 2].map(|axis| reference.min(axis)), max: [0, 1, 2].map(|a| reference.max(a)) };
-            return Child { word: LEAF | reference.primitive().index, bounds: Bounds::EMPTY.union(bounds) };
-        }
+    fn write_leaf(&self, range: LeafRange, number: u32, header: &Header) -> VectorBounds {
         let mut lanes: Lanes = [Primitive::NONE; 4];
         for (i, lane) in lanes[..range.count as usize].iter_mut().enumerate() {
-            *lane = reference(i).primitive();
+            *lane = self.order.primitive(range.side as usize, range.first as usize + i);
         }
         let offset = header.leaves_offset + u64::from(number) * header.contents.leaf_bytes();
-        Child { word: LEAF | number, bounds: write_leaf(self.target, offset, self.readers, header.contents, &lanes) }
+        self.readers.write_leaf(self.target, offset, header.contents, &lanes)
+    }
+
+    /// Writes leaves, and returns their bounds.
+    #[inline(always)]
+    fn write_leaves(&self, leaves: &[LeafRange], first: u32, header: &Header) -> Result<Vec<VectorBounds>, WorkError> {
+        let mut bounds = Vec::new();
+        base::alloc::reserve(&mut bounds, leaves.len())?;
+        let [vertices, indices, references] = AHEAD;
+        for (i, &range) in leaves.iter().enumerate() {
+            if let Some(leaf) = leaves.get(i + references) {
+                for at in leaf.positions() {
+                    self.order.prefetch(leaf.side as usize, at);
+                }
+            }
+            if let Some(leaf) = leaves.get(i + indices) {
+                for at in leaf.positions() {
+                    self.readers.prefetch_indices(self.order.primitive(leaf.side as usize, at));
+                }
+            }
+            if let Some(leaf) = leaves.get(i + vertices) {
+                for at in leaf.positions() {
+                    self.readers.prefetch_vertices(self.order.primitive(leaf.side as usize, at));
+                }
+            }
+            bounds.push(self.write_leaf(range, first + i as u32, header));
+        }
+        Ok(bounds)
     }
 }
 
-/// Writes a leaf of triangles or AABBs, and returns its bounds.
-#[inline(always)]
-pub fn write_leaf(target: DeviceMemory, offset: u64, readers: &Readers, contents: Contents, lanes: &Lanes) -> Bounds {
-    if contents == Contents::Triangles {
-        let (words, bounds) = readers.triangle_leaf(lanes);
-        target.write(offset, &bytes_of::<48, 192>(&words));
-        bounds
-    } else {
-        let (words, bounds) = readers.aabb_leaf(lanes);
-        target.write(offset, &bytes_of::<32, 128>(&words));
-        bounds
+/// Writes a subtree.
+struct WriteSubtree<'a, 'e, O> {
+    emitter: &'a Emitter<'e, O>,
+    subtree: &'a Subtree,
+    first: Numbers,
+    header: &'a Header,
+}
+
+impl<O: Order> Kernel for WriteSubtree<'_, '_, O> {
+    type Output = Result<VectorBounds, WorkError>;
+
+    #[inline(always)]
+    fn run<H: Host>(self) -> Self::Output {
+        let WriteSubtree { emitter, subtree, first, header } = self;
+        let of_instances = header.contents == Contents::Instances;
+        let leaves =
+            if of_instances { Vec::new() } else { emitter.write_leaves(&subtree.leaves, first.leaf, header)? };
+        let mut bounds = base::alloc::filled(VectorBounds::empty(), subtree.nodes.len())?;
+        for (node, words) in subtree.nodes.iter().enumerate().rev() {
+            let mut children = [Child::none(); WIDTH];
+            for (child, &word) in children.iter_mut().zip(words) {
+                *child = match word {
+                    0 => break,
+                    _ if word & LEAF == 0 => Child { word: first.node + word, bounds: bounds[word as usize] },
+                    _ if of_instances => emitter.instance(subtree.leaves[(word & !LEAF) as usize]),
+                    _ => Child { word: first.leaf + word, bounds: leaves[(word & !LEAF) as usize] },
+                };
+            }
+            let offset = header.nodes_offset + (u64::from(first.node) + node as u64) * NODE_BYTES;
+            bounds[node] = write_node::<H>(emitter.target, offset, &children);
+        }
+        Ok(bounds.first().copied().unwrap_or(VectorBounds::empty()))
+    }
+}
+
+/// Writes the nodes above the subtrees, and their leaves.
+struct WriteTop<'a, 'e, O> {
+    emitter: &'a Emitter<'e, O>,
+    numbering: &'a Numbering,
+    /// Bounds of the subtrees.
+    tasks: &'a [VectorBounds],
+    header: &'a Header,
+    /// Bounds of the nodes.
+    bounds: Vec<VectorBounds>,
+}
+
+impl<O: Order> Kernel for WriteTop<'_, '_, O> {
+    type Output = VectorBounds;
+
+    #[inline(always)]
+    fn run<H: Host>(self) -> VectorBounds {
+        let WriteTop { emitter, numbering, tasks, header, mut bounds } = self;
+        // Nodes have higher numbers than those above them.
+        for (node, (number, words)) in numbering.top.iter().enumerate().rev() {
+            let mut children = [Child::none(); WIDTH];
+            for (child, &word) in children.iter_mut().zip(words) {
+                *child = match word {
+                    TopWord::None => break,
+                    TopWord::Node(child) => {
+                        Child { word: numbering.top[child as usize].0, bounds: bounds[child as usize] }
+                    }
+                    TopWord::Task(task) => {
+                        Child { word: numbering.tasks[task as usize].node, bounds: tasks[task as usize] }
+                    }
+                    TopWord::Leaf(_, range) if header.contents == Contents::Instances => emitter.instance(range),
+                    TopWord::Leaf(number, range) => {
+                        Child { word: LEAF | number, bounds: emitter.write_leaf(range, number, header) }
+                    }
+                };
+            }
+            let offset = header.nodes_offset + u64::from(*number) * NODE_BYTES;
+            bounds[node] = write_node::<H>(emitter.target, offset, &children);
+        }
+        bounds[0]
     }
 }

@@ -5,20 +5,24 @@
 //!    of eight children of these splits. Ranges of more than some thousand primitives are split one
 //!    after the other, each by all threads; smaller ones are subtrees, of which each thread takes
 //!    some.
-//! 3. `emit` numbers the nodes depth-first and writes leaves and nodes with their bounds.
+//! 3. `emit` numbers the nodes depth-first and writes leaves and nodes with their bounds; `node`
+//!    has the bytes of a node.
 //!
 //! The bytes do not depend on the number of threads: bounds are minima and maxima, counts are
 //! integers, and partitions are stable, so that every way to divide the work gives the same result.
 
+mod bins;
 mod builder;
 mod emit;
 mod kernels;
 mod morton;
+mod node;
 mod references;
 mod request;
 mod sah;
 mod tree;
 
 pub use builder::Builder;
-pub use emit::{Child, write_leaf, write_node};
+pub use kernels::{Kernel, run};
+pub use node::{Child, write_node};
 pub use request::{BuildError, BuildInput, Quality};

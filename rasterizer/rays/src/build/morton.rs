@@ -7,7 +7,7 @@ use super::references::{Active, Box8, PrimitiveRef, centroid};
 use super::request::ensure;
 use super::tree::{self, Range, Splitter, Subtree, Top, half};
 use crate::layout::WIDTH;
-use crate::parallel::{HelperThreads, map};
+use crate::parallel::{WorkError, Workers};
 use base::alloc::OutOfMemory;
 
 /// Code of a reference, 21 bits for each axis, and its position.
@@ -48,8 +48,8 @@ const DIGIT: u32 = 11;
 const DIGITS: usize = 6;
 
 /// Sorts keys by their codes without changing the order of equal ones; `other` is as long.
-fn sort(keys: &mut [Key], other: &mut [Key]) {
-    let mut counts = vec![[0u32; 1 << DIGIT]; DIGITS];
+fn sort(keys: &mut [Key], other: &mut [Key]) -> Result<(), OutOfMemory> {
+    let mut counts = base::alloc::filled([0u32; 1 << DIGIT], DIGITS)?;
     let digit = |key: &Key, pass: usize| (key.code >> (pass as u32 * DIGIT)) as usize & ((1 << DIGIT) - 1);
     for key in &*keys {
         for (pass, counts) in counts.iter_mut().enumerate() {
@@ -75,6 +75,7 @@ fn sort(keys: &mut [Key], other: &mut [Key]) {
     if swapped {
         to.copy_from_slice(from);
     }
+    Ok(())
 }
 
 /// Merges two sorted lists into one.
@@ -92,34 +93,35 @@ fn merge(left: &[Key], right: &[Key], to: &mut [Key]) {
 fn sorted_keys(
     references: &[PrimitiveRef],
     active: &Active,
-    threads: HelperThreads,
+    workers: &Workers,
     keys: &mut [Key],
     other: &mut [Key],
-) {
+) -> Result<(), WorkError> {
     let base = [0, 1, 2].map(|axis| active.centroids.min(axis));
     let extent = (0..3).map(|axis| active.centroids.max(axis) - base[axis]).fold(0.0, f32::max);
     let scale = if extent > 0.0 { 2_097_152.0 / extent } else { 0.0 };
-    let chunk = if threads.is_some() { CHUNK } else { references.len().max(1) };
-    let work: Vec<_> = references.chunks(chunk).zip(keys.chunks_mut(chunk)).zip(other.chunks_mut(chunk)).collect();
-    let work: Vec<_> = work.into_iter().enumerate().collect();
-    map(threads, work, |(i, ((references, keys), other))| {
+    let chunk = if workers.threads.is_some() { CHUNK } else { references.len().max(1) };
+    let work = references.chunks(chunk).zip(keys.chunks_mut(chunk)).zip(other.chunks_mut(chunk)).enumerate();
+    workers.map(base::alloc::collect(work)?, |(i, ((references, keys), other))| {
         for (position, (reference, to)) in references.iter().zip(&mut *keys).enumerate() {
             *to = key(reference, (i * chunk + position) as u32, base, scale);
         }
-        sort(keys, other);
-    });
+        Ok(sort(keys, other)?)
+    })?;
     let (mut from, mut to, mut swapped, mut length) = (keys, other, false, chunk);
     while length < from.len() {
-        let work: Vec<_> = from.chunks(2 * length).zip(to.chunks_mut(2 * length)).collect();
-        map(threads, work, |(from, to)| {
+        let work = base::alloc::collect(from.chunks(2 * length).zip(to.chunks_mut(2 * length)))?;
+        workers.map(work, |(from, to)| {
             let (left, right) = from.split_at(length.min(from.len()));
             merge(left, right, to);
-        });
+            Ok(())
+        })?;
         (from, to, swapped, length) = (to, from, !swapped, 2 * length);
     }
     if swapped {
         to.copy_from_slice(from);
     }
+    Ok(())
 }
 
 /// Splits ranges of sorted keys.
@@ -142,15 +144,15 @@ impl Splitter for Morton<'_> {
         range.count as f32
     }
 
-    fn split(&mut self, range: &Range) -> [Range; 2] {
+    fn split(&mut self, range: &Range) -> Result<[Range; 2], WorkError> {
         let keys = &self.keys[range.first as usize..][..range.count as usize];
         let differing = keys[0].code ^ keys[keys.len() - 1].code;
         if differing == 0 || self.only_halves {
-            return self.halve(range);
+            return Ok(self.halve(range));
         }
         let bit = 1 << (63 - differing.leading_zeros());
         let left = keys.partition_point(|key| key.code & bit == 0) as u32;
-        self.split_at(range, left)
+        Ok(self.split_at(range, left))
     }
 
     fn halve(&mut self, range: &Range) -> [Range; 2] {
@@ -165,23 +167,23 @@ pub fn build(
     [keys, other]: [&mut Vec<Key>; 2],
     active: &Active,
     leaf_size: u32,
-    threads: HelperThreads,
-) -> Result<(Top, Vec<Subtree>), OutOfMemory> {
+    workers: &Workers,
+) -> Result<(Top, Vec<Subtree>), WorkError> {
     let count = references.len();
     ensure(keys, count)?;
     ensure(other, count)?;
     let keys = &mut keys[..count];
-    sorted_keys(references, active, threads, keys, &mut other[..count]);
+    sorted_keys(references, active, workers, keys, &mut other[..count])?;
     let (first, bounds) = (0, Box8::EMPTY);
     let range = Range { first, count: count as u32, side: 0, bounds, centroids: bounds };
     let keys = &*keys;
-    let tree = split(keys, &range, leaf_size, false, threads)?;
+    let tree = split(keys, &range, leaf_size, false, workers)?;
     let leaves = |subtrees: &[Subtree]| subtrees.iter().map(|subtree| subtree.leaves.len()).sum::<usize>();
     if leaf_size == 1 || leaves(&tree.1) + WIDTH * tree.0.nodes.len() <= count / 2 {
         return Ok(tree);
     }
     // There are many leaves of one primitive. Halves keep the bound of `max_leaves`.
-    split(keys, &range, leaf_size, true, threads)
+    split(keys, &range, leaf_size, true, workers)
 }
 
 fn split(
@@ -189,12 +191,11 @@ fn split(
     range: &Range,
     leaf_size: u32,
     only_halves: bool,
-    threads: HelperThreads,
-) -> Result<(Top, Vec<Subtree>), OutOfMemory> {
+    workers: &Workers,
+) -> Result<(Top, Vec<Subtree>), WorkError> {
     let top = tree::make_top(&mut Morton { keys, leaf_size, only_halves }, range, leaf_size)?;
-    let subtrees = map(threads, top.tasks.iter().collect(), |task| {
+    let subtrees = workers.map(base::alloc::collect(top.tasks.iter())?, |task| {
         tree::make_subtree(&mut Morton { keys, leaf_size, only_halves }, task, leaf_size)
-    });
-    let subtrees = subtrees.into_iter().collect::<Result<Vec<_>, _>>()?;
+    })?;
     Ok((top, subtrees))
 }

@@ -6,8 +6,8 @@ use super::request::{BuildError, BuildInput, ensure};
 use crate::input::{Geometry, GeometryData, TriangleReader};
 use crate::instance::{build_instance, finite, position};
 use crate::layout::{Bounds, HEADER_BYTES, INSTANCE_BYTES, bytes_of};
-use crate::leaf::{Primitive, Readers};
-use crate::parallel::{HelperThreads, map};
+use crate::leaf::{Primitive, Readers, VectorBounds};
+use crate::parallel::Workers;
 use base::mem::DeviceMemory;
 
 /// A box as eight floats: the lower bounds, a word of its own, the negated upper bounds, and
@@ -97,7 +97,7 @@ pub fn make(
     input: &BuildInput,
     readers: &Readers,
     target: DeviceMemory,
-    threads: HelperThreads,
+    workers: &Workers,
     references: &mut Vec<PrimitiveRef>,
 ) -> Result<Active, BuildError> {
     let primitives = input.primitives() as usize;
@@ -112,8 +112,8 @@ pub fn make(
             chunks.push(Chunk { geometry, index: index as u32, first: (i * CHUNK) as u32, to });
         }
     }
-    let lengths: Vec<usize> = chunks.iter().map(|chunk| chunk.to.len()).collect();
-    let parts = map(threads, chunks, |chunk| chunk.fill(input, readers, target));
+    let lengths = base::alloc::collect(chunks.iter().map(|chunk| chunk.to.len()))?;
+    let parts = workers.map(chunks, |chunk| Ok(chunk.fill(input, readers, target)))?;
     let (mut from, mut all) = (0, Active { count: 0, bounds: Box8::EMPTY, centroids: Box8::EMPTY });
     for (part, length) in parts.into_iter().zip(lengths) {
         if all.count != from {
@@ -183,8 +183,7 @@ pub fn centroid(reference: &PrimitiveRef) -> [f32; 3] {
 /// it.
 #[inline(always)]
 fn triangle_bounds(reader: &TriangleReader, primitive: u32) -> Option<Bounds> {
-    let [a, b, c] = reader.read(primitive)?;
-    let bounds = Bounds::EMPTY.with_point(a).with_point(b).with_point(c);
+    let bounds = VectorBounds::of_triangle(&reader.read(primitive)?).to_bounds();
     let is_finite = bounds.min.iter().chain(&bounds.max).all(|bound| bound.is_finite());
     Some(if is_finite { bounds } else { Bounds { min: [0.0; 3], max: [0.0; 3] } })
 }

@@ -5,6 +5,7 @@
 use crate::input::Geometry;
 use crate::instance::LiveStructures;
 use crate::layout::{Contents, Header, MICROMAP_ADDRESS_BYTES};
+use crate::parallel::WorkError;
 use base::alloc::OutOfMemory;
 use base::mem::DeviceMemory;
 
@@ -17,6 +18,17 @@ pub enum BuildError {
     TargetTooSmall,
     /// The source is not a structure of this version, or one that does not match the input.
     InvalidSource,
+    /// The flag that ends the work is set.
+    Aborted,
+}
+
+impl From<WorkError> for BuildError {
+    fn from(error: WorkError) -> Self {
+        match error {
+            WorkError::OutOfMemory => BuildError::OutOfMemory,
+            WorkError::Aborted => BuildError::Aborted,
+        }
+    }
 }
 
 impl From<OutOfMemory> for BuildError {

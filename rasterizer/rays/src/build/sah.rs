@@ -6,111 +6,142 @@
 
 #![forbid(unsafe_code)]
 
-use super::kernels::{self, Bins, MAX_BINS, Mapping, Split};
+use super::bins::{self, Bins, Candidate, MAX_BINS, Mapping, Split};
+use super::kernels::{self, Kernel};
 use super::references::{Active, Box8, PrimitiveRef};
-use super::tree::{self, Range, Splitter, Subtree, Top, half};
+use super::tree::{self, Range, Splitter, Subtree, Task, Top, half};
 use crate::level::HostLevel;
-use crate::parallel::{HelperThreads, map};
-use base::alloc::OutOfMemory;
+use crate::parallel::{WorkError, Workers};
+use base::host::Host;
+use core::marker::PhantomData;
 
-/// Number of references from which all threads split a range.
-const PARALLEL: usize = 32 << 10;
+/// Number of references from which a range is split in chunks, by all threads.
+const LARGE: usize = 32 << 10;
 /// Number of references that one item of work bins or moves.
 const CHUNK: usize = 8 << 10;
 
-/// Splits ranges of two lists of references.
-struct Sah<'a> {
+/// Splits ranges of two lists of references with the vectors of a level.
+struct Sah<'a, H> {
     sides: [&'a mut [PrimitiveRef]; 2],
     /// Position of the lists' first reference.
     origin: u32,
-    leaf_size: u32,
-    threads: HelperThreads<'a>,
+    leaf_shift: u32,
+    /// The means to split large ranges; `None` if there are no large ones.
+    workers: Option<&'a Workers<'a>>,
+    bins: [Bins; 2],
     level: HostLevel,
-    bins: Bins,
+    host: PhantomData<H>,
 }
 
-/// A candidate: where to split, how many references are on the left, and the bounds of both parts.
-struct Candidate {
+/// Makes bins of a part of a large range.
+struct BinChunk<'a> {
+    references: &'a [PrimitiveRef],
+    mapping: &'a Mapping,
+}
+
+impl Kernel for BinChunk<'_> {
+    type Output = Bins;
+
+    #[inline(always)]
+    fn run<H: Host>(self) -> Bins {
+        let mut bins = [Bins::EMPTY, Bins::EMPTY];
+        bins::bin::<H>(self.references, self.mapping, &mut bins);
+        let [bins, _] = bins;
+        bins
+    }
+}
+
+/// Divides a part of a large range.
+struct PartitionChunk<'a> {
+    references: &'a [PrimitiveRef],
+    mapping: &'a Mapping,
     split: Split,
-    left_count: u32,
-    bounds: [Box8; 2],
+    to: [&'a mut [PrimitiveRef]; 2],
 }
 
-impl Sah<'_> {
+impl Kernel for PartitionChunk<'_> {
+    type Output = [Box8; 2];
+
+    #[inline(always)]
+    fn run<H: Host>(self) -> [Box8; 2] {
+        bins::partition::<H>(self.references, self.mapping, self.split, self.to)
+    }
+}
+
+impl<'a, H: Host> Sah<'a, H> {
+    #[inline(always)]
+    fn new(sides: [&'a mut [PrimitiveRef]; 2], origin: u32, leaf_size: u32, level: HostLevel) -> Self {
+        let bins = [Bins::EMPTY, Bins::EMPTY];
+        Sah { sides, origin, leaf_shift: leaf_size.ilog2(), workers: None, bins, level, host: PhantomData }
+    }
+
+    #[inline(always)]
     fn references(&self, range: &Range) -> &[PrimitiveRef] {
         &self.sides[range.side as usize & 1][(range.first - self.origin) as usize..][..range.count as usize]
     }
 
-    /// Returns the best candidate; `None` if all references are in one bin on every axis, or all
-    /// costs are infinite.
-    fn find(&self, mapping: &Mapping, count: u32) -> Option<Candidate> {
-        let leaves = |count: u32| count.div_ceil(self.leaf_size) as f32;
-        let mut best: Option<Candidate> = None;
-        let mut best_cost = f32::INFINITY;
-        for axis in 0..3 {
-            let (bounds, counts) = (&self.bins.bounds[axis], &self.bins.counts[axis]);
-            let mut right = [Box8::EMPTY; MAX_BINS];
-            let mut union = Box8::EMPTY;
-            for bin in (1..mapping.bins).rev() {
-                union = union.union(bounds[bin]);
-                right[bin] = union;
-            }
-            let (mut union, mut left_count) = (Box8::EMPTY, 0);
-            for bin in 1..mapping.bins {
-                union = union.union(bounds[bin - 1]);
-                left_count += counts[bin - 1];
-                let right_count = count - left_count;
-                // Two odd parts of an even number could have one leaf more than `max_leaves`.
-                let too_many = self.leaf_size > 1 && count.is_multiple_of(2) && !left_count.is_multiple_of(2);
-                if left_count == 0 || right_count == 0 || too_many {
-                    continue;
-                }
-                let cost = union.half_area() * leaves(left_count) + right[bin].half_area() * leaves(right_count);
-                if cost < best_cost {
-                    best_cost = cost;
-                    let split = Split { axis, bin: bin as u32 };
-                    best = Some(Candidate { split, left_count, bounds: [union, right[bin]] });
-                }
-            }
-        }
-        best
+    /// Returns the references of a range, and their places on the other side.
+    #[inline(always)]
+    fn both_sides(&mut self, range: &Range) -> (&[PrimitiveRef], &mut [PrimitiveRef]) {
+        let (first, count) = ((range.first - self.origin) as usize, range.count as usize);
+        let [a, b] = &mut self.sides;
+        let (from, to) = if range.side == 0 { (&**a, &mut **b) } else { (&**b, &mut **a) };
+        (&from[first..first + count], &mut to[first..first + count])
     }
 
     /// Splits a large range by all threads; `None` if there is no candidate.
-    fn split_in_parallel(&mut self, range: &Range, mapping: &Mapping) -> Option<[Range; 2]> {
-        let (first, count) = ((range.first - self.origin) as usize, range.count as usize);
-        let level = self.level;
-        let chunk_bins = map(self.threads, self.references(range).chunks(CHUNK).collect(), |chunk| {
-            let mut bins = Box::new(Bins::EMPTY);
-            kernels::bin(level, chunk, mapping, &mut bins);
-            bins
-        });
-        self.bins.clear(MAX_BINS);
-        chunk_bins.iter().for_each(|bins| self.bins.add(bins));
-        let candidate = self.find(mapping, range.count)?;
-        let [a, b] = &mut self.sides;
-        let (from, to) = if range.side == 0 { (&**a, &mut **b) } else { (&**b, &mut **a) };
-        let from = &from[first..first + count];
-        let (mut left, mut right) = to[first..first + count].split_at_mut(candidate.left_count as usize);
+    fn split_in_chunks(
+        &mut self,
+        range: &Range,
+        mapping: &Mapping,
+        workers: &Workers,
+    ) -> Result<Option<[Range; 2]>, WorkError> {
+        let level = workers.level;
+        let chunks = base::alloc::collect(self.references(range).chunks(CHUNK))?;
+        let chunk_bins = workers.map(chunks, |references| Ok(kernels::run(level, BinChunk { references, mapping })))?;
+        let mut all = Bins::EMPTY;
+        chunk_bins.iter().for_each(|bins| all.add(bins, MAX_BINS));
+        let find = Find { bins: &all, mapping, count: range.count, leaf_shift: self.leaf_shift };
+        let Some(candidate) = kernels::run(level, find) else { return Ok(None) };
+        let (from, to) = self.both_sides(range);
+        let (mut left, mut right) = to.split_at_mut(candidate.left_count as usize);
         let mut moves = Vec::new();
-        for (chunk, bins) in from.chunks(CHUNK).zip(&chunk_bins) {
-            let on_left =
-                bins.counts[candidate.split.axis][..candidate.split.bin as usize].iter().sum::<u32>() as usize;
+        base::alloc::reserve(&mut moves, chunk_bins.len())?;
+        let split = candidate.split;
+        for (references, bins) in from.chunks(CHUNK).zip(&chunk_bins) {
+            let on_left = bins.counts[split.axis][..split.bin].iter().sum::<u32>() as usize;
             let (own_left, rest_left) = left.split_at_mut(on_left);
-            let (own_right, rest_right) = right.split_at_mut(chunk.len() - on_left);
+            let (own_right, rest_right) = right.split_at_mut(references.len() - on_left);
             (left, right) = (rest_left, rest_right);
-            moves.push((chunk, [own_left, own_right]));
+            moves.push(PartitionChunk { references, mapping, split, to: [own_left, own_right] });
         }
-        let parts =
-            map(self.threads, moves, |(chunk, to)| kernels::scatter(level, chunk, mapping, candidate.split, to));
+        let parts = workers.map(moves, |kernel| Ok(kernels::run(level, kernel)))?;
         let mut centroids = [Box8::EMPTY; 2];
         for part in parts {
             centroids = [centroids[0].union(part[0]), centroids[1].union(part[1])];
         }
-        Some(split_range(range, &candidate, centroids))
+        Ok(Some(split_range(range, &candidate, centroids)))
     }
 }
 
+/// Finds the best candidate of a large range.
+struct Find<'a> {
+    bins: &'a Bins,
+    mapping: &'a Mapping,
+    count: u32,
+    leaf_shift: u32,
+}
+
+impl Kernel for Find<'_> {
+    type Output = Option<Candidate>;
+
+    #[inline(always)]
+    fn run<H: Host>(self) -> Option<Candidate> {
+        bins::find::<H>(self.bins, self.mapping.bins, self.count, self.leaf_shift)
+    }
+}
+
+#[inline(always)]
 fn split_range(range: &Range, candidate: &Candidate, centroids: [Box8; 2]) -> [Range; 2] {
     let ([left, right], side) = (centroids, range.side ^ 1);
     let count = candidate.left_count;
@@ -126,36 +157,39 @@ fn split_range(range: &Range, candidate: &Candidate, centroids: [Box8; 2]) -> [R
     ]
 }
 
-impl Splitter for Sah<'_> {
+impl<H: Host> Splitter for Sah<'_, H> {
+    #[inline(always)]
     fn priority(&self, range: &Range) -> f32 {
         range.bounds.half_area()
     }
 
-    fn split(&mut self, range: &Range) -> [Range; 2] {
+    #[inline(always)]
+    fn split(&mut self, range: &Range) -> Result<[Range; 2], WorkError> {
         let bins = (4 + range.count as usize / 16).min(MAX_BINS);
         let mapping = Mapping::new(&range.centroids, bins);
-        if self.threads.is_some() && range.count as usize >= PARALLEL {
-            return self.split_in_parallel(range, &mapping).unwrap_or_else(|| self.halve(range));
+        if let Some(workers) = self.workers {
+            workers.check()?;
+            if range.count as usize >= LARGE {
+                let split = self.split_in_chunks(range, &mapping, workers)?;
+                return Ok(split.unwrap_or_else(|| self.halve(range)));
+            }
         }
-        let mut own = core::mem::replace(&mut self.bins, Bins::EMPTY);
-        own.clear(bins);
-        kernels::bin(self.level, self.references(range), &mapping, &mut own);
-        self.bins = own;
-        let Some(candidate) = self.find(&mapping, range.count) else { return self.halve(range) };
-        let (first, count) = ((range.first - self.origin) as usize, range.count as usize);
-        let [a, b] = &mut self.sides;
-        let (from, to) = if range.side == 0 { (&**a, &mut **b) } else { (&**b, &mut **a) };
-        let (from, to) = (&from[first..first + count], &mut to[first..first + count]);
-        let centroids =
-            kernels::partition(self.level, from, &mapping, candidate.split, candidate.left_count as usize, to);
-        split_range(range, &candidate, centroids)
+        let references = &self.sides[range.side as usize & 1][(range.first - self.origin) as usize..];
+        bins::bin::<H>(&references[..range.count as usize], &mapping, &mut self.bins);
+        let Some(candidate) = bins::find::<H>(&self.bins[0], bins, range.count, self.leaf_shift) else {
+            return Ok(self.halve(range));
+        };
+        let (from, to) = self.both_sides(range);
+        let (left, right) = to.split_at_mut(candidate.left_count as usize);
+        let centroids = bins::partition::<H>(from, &mapping, candidate.split, [left, right]);
+        Ok(split_range(range, &candidate, centroids))
     }
 
     fn halve(&mut self, range: &Range) -> [Range; 2] {
-        let left_count = half(range.count, self.leaf_size);
+        let left_count = half(range.count, 1 << self.leaf_shift);
         let (left, right) = self.references(range).split_at(left_count as usize);
         let [[left_bounds, left_centroids], [right_bounds, right_centroids]] =
-            [left, right].map(|part| kernels::bounds(self.level, part));
+            [left, right].map(|part| kernels::run(self.level, BoundsOf(part)));
         [
             Range { count: left_count, bounds: left_bounds, centroids: left_centroids, ..*range },
             Range {
@@ -169,23 +203,71 @@ impl Splitter for Sah<'_> {
     }
 }
 
+/// Returns the bounds of references, and those of their centres.
+struct BoundsOf<'a>(&'a [PrimitiveRef]);
+
+impl Kernel for BoundsOf<'_> {
+    type Output = [Box8; 2];
+
+    #[inline(always)]
+    fn run<H: Host>(self) -> [Box8; 2] {
+        bins::bounds::<H>(self.0)
+    }
+}
+
+/// Makes the nodes above the subtrees.
+struct MakeTop<'a> {
+    sides: [&'a mut [PrimitiveRef]; 2],
+    range: &'a Range,
+    leaf_size: u32,
+    workers: &'a Workers<'a>,
+}
+
+impl Kernel for MakeTop<'_> {
+    type Output = Result<Top, WorkError>;
+
+    #[inline(always)]
+    fn run<H: Host>(self) -> Self::Output {
+        let mut splitter = Sah::<H>::new(self.sides, 0, self.leaf_size, self.workers.level);
+        splitter.workers = Some(self.workers);
+        tree::make_top(&mut splitter, self.range, self.leaf_size)
+    }
+}
+
+/// Makes a subtree.
+struct MakeSubtree<'a> {
+    sides: [&'a mut [PrimitiveRef]; 2],
+    task: &'a Task,
+    leaf_size: u32,
+    level: HostLevel,
+}
+
+impl Kernel for MakeSubtree<'_> {
+    type Output = Result<Subtree, WorkError>;
+
+    #[inline(always)]
+    fn run<H: Host>(self) -> Self::Output {
+        let mut splitter = Sah::<H>::new(self.sides, self.task.range.first, self.leaf_size, self.level);
+        tree::make_subtree(&mut splitter, self.task, self.leaf_size)
+    }
+}
+
 /// Makes the tree of the references in the first list, using the second one.
 pub fn build(
     references: &mut [PrimitiveRef],
     other: &mut [PrimitiveRef],
     active: &Active,
     leaf_size: u32,
-    (threads, level): (HelperThreads, HostLevel),
-) -> Result<(Top, Vec<Subtree>), OutOfMemory> {
+    workers: &Workers,
+) -> Result<(Top, Vec<Subtree>), WorkError> {
     let count = references.len() as u32;
     let range = Range { first: 0, count, side: 0, bounds: active.bounds, centroids: active.centroids };
     let sides = [&mut *references, &mut *other];
-    let top =
-        tree::make_top(&mut Sah { sides, origin: 0, leaf_size, threads, level, bins: Bins::EMPTY }, &range, leaf_size)?;
+    let top = kernels::run(workers.level, MakeTop { sides, range: &range, leaf_size, workers })?;
     // Each subtree gets its part of both lists.
-    let mut order: Vec<usize> = (0..top.tasks.len()).collect();
+    let mut order: Vec<usize> = base::alloc::collect(0..top.tasks.len())?;
     order.sort_unstable_by_key(|&task| top.tasks[task].range.first);
-    let mut parts: Vec<Option<[&mut [PrimitiveRef]; 2]>> = top.tasks.iter().map(|_| None).collect();
+    let mut parts: Vec<Option<[&mut [PrimitiveRef]; 2]>> = base::alloc::collect(top.tasks.iter().map(|_| None))?;
     let (mut left, mut right, mut at) = (references, other, 0);
     for task in order {
         let range = &top.tasks[task].range;
@@ -195,12 +277,10 @@ pub fn build(
         parts[task] = Some([own, own_other]);
         (left, right, at) = (rest, rest_other, range.first + range.count);
     }
-    let work: Vec<_> = top.tasks.iter().zip(parts).collect();
-    let subtrees = map(threads, work, |(task, sides)| {
+    let level = workers.level;
+    let subtrees = workers.map(base::alloc::collect(top.tasks.iter().zip(parts))?, |(task, sides)| {
         let Some(sides) = sides else { return Ok(Subtree::default()) };
-        let mut splitter = Sah { sides, origin: task.range.first, leaf_size, threads: None, level, bins: Bins::EMPTY };
-        tree::make_subtree(&mut splitter, task, leaf_size)
-    });
-    let subtrees = subtrees.into_iter().collect::<Result<Vec<_>, _>>()?;
+        kernels::run(level, MakeSubtree { sides, task, leaf_size, level })
+    })?;
     Ok((top, subtrees))
 }

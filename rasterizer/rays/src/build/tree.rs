@@ -8,6 +8,7 @@
 
 use super::references::Box8;
 use crate::layout::{LEAF, MAX_DEPTH, WIDTH};
+use crate::parallel::WorkError;
 use base::alloc::{OutOfMemory, push, reserve};
 
 /// Largest number of primitives of a subtree.
@@ -39,7 +40,7 @@ pub trait Splitter {
     fn priority(&self, range: &Range) -> f32;
     /// Splits a range of more than a leaf in two. If the number of references is even, those of
     /// both parts are.
-    fn split(&mut self, range: &Range) -> [Range; 2];
+    fn split(&mut self, range: &Range) -> Result<[Range; 2], WorkError>;
     /// Splits a range in two parts of about the same size; see [`half`].
     fn halve(&mut self, range: &Range) -> [Range; 2];
 }
@@ -59,6 +60,14 @@ pub struct LeafRange {
     pub count: u8,
     /// Number of the list that has them.
     pub side: u8,
+}
+
+impl LeafRange {
+    /// Returns the positions of the references.
+    #[inline(always)]
+    pub fn positions(&self) -> core::ops::Range<usize> {
+        self.first as usize..self.first as usize + self.count as usize
+    }
 }
 
 /// A subtree. Children are 0, [`LEAF`] with a leaf's index, or a node's index in it.
@@ -106,95 +115,119 @@ pub struct Top {
 
 /// Splits a range into the ranges of a node's children.
 #[inline(always)]
-fn children<S: Splitter>(splitter: &mut S, range: &Range, depth: u32, leaf_size: u32) -> ([Range; WIDTH], usize) {
+fn children<S: Splitter>(
+    splitter: &mut S,
+    range: &Range,
+    depth: u32,
+    leaf_size: u32,
+) -> Result<([Range; WIDTH], usize), WorkError> {
     let (mut parts, mut count) = ([*range; WIDTH], 1);
+    let mut priorities = [0.0; WIDTH];
     while count < WIDTH {
         let mut next = None;
         for (slot, part) in parts[..count].iter().enumerate() {
-            if part.count > leaf_size {
-                let priority = if depth < HALVING_DEPTH { splitter.priority(part) } else { part.count as f32 };
-                let is_first = next.is_none_or(|(_, max)| priority > max);
-                next = if is_first { Some((slot, priority)) } else { next };
+            let priority = if depth < HALVING_DEPTH { priorities[slot] } else { part.count as f32 };
+            if part.count > leaf_size && next.is_none_or(|(_, max)| priority > max) {
+                next = Some((slot, priority));
             }
         }
         let Some((slot, _)) = next else { break };
         let [left, right] = match depth < HALVING_DEPTH {
-            true => splitter.split(&parts[slot]),
+            true => splitter.split(&parts[slot])?,
             false => splitter.halve(&parts[slot]),
         };
+        (priorities[slot], priorities[count]) = (splitter.priority(&left), splitter.priority(&right));
         (parts[slot], parts[count]) = (left, right);
         count += 1;
     }
-    (parts, count)
+    Ok((parts, count))
 }
 
 fn leaf(range: &Range) -> LeafRange {
     LeafRange { first: range.first, count: range.count as u8, side: range.side as u8 }
 }
 
+/// A range that is a child of a node, or the root.
+#[derive(Clone, Copy)]
+struct Part {
+    range: Range,
+    /// Number of nodes above.
+    depth: u32,
+    /// Index of the parent and slot in it; `None` for the root.
+    parent: Option<(u32, u32)>,
+}
+
+/// Parts that have no node yet, the next one last.
+struct Parts(Vec<Part>);
+
+impl Parts {
+    fn new(range: Range, depth: u32) -> Result<Parts, OutOfMemory> {
+        let mut parts = Vec::new();
+        base::alloc::reserve(&mut parts, 4 * WIDTH)?;
+        parts.push(Part { range, depth, parent: None });
+        Ok(Parts(parts))
+    }
+
+    /// Appends the children of a node so that the first one is next.
+    #[inline(always)]
+    fn push(&mut self, ranges: &[Range], depth: u32, parent: u32) -> Result<(), OutOfMemory> {
+        base::alloc::reserve(&mut self.0, ranges.len())?;
+        for (slot, &range) in ranges.iter().enumerate().rev() {
+            self.0.push(Part { range, depth, parent: Some((parent, slot as u32)) });
+        }
+        Ok(())
+    }
+}
+
 /// Makes the nodes above the subtrees; a small range is one subtree.
-pub fn make_top<S: Splitter>(splitter: &mut S, range: &Range, leaf_size: u32) -> Result<Top, OutOfMemory> {
+#[inline(always)]
+pub fn make_top<S: Splitter>(splitter: &mut S, range: &Range, leaf_size: u32) -> Result<Top, WorkError> {
     let mut top = Top::default();
-    if range.count <= SUBTREE {
-        push(&mut top.tasks, Task { range: *range, depth: 0 })?;
-    } else {
-        make_top_node(splitter, range, 0, leaf_size, &mut top)?;
+    let mut parts = Parts::new(*range, 0)?;
+    while let Some(Part { range, depth, parent }) = parts.0.pop() {
+        let child = if range.count <= SUBTREE {
+            if parent.is_some() && range.count <= leaf_size {
+                TopChild::Leaf(leaf(&range))
+            } else {
+                push(&mut top.tasks, Task { range, depth })?;
+                TopChild::Task(top.tasks.len() as u32 - 1)
+            }
+        } else {
+            let node = top.nodes.len() as u32;
+            push(&mut top.nodes, [None; WIDTH])?;
+            let (children, count) = children(splitter, &range, depth, leaf_size)?;
+            parts.push(&children[..count], depth + 1, node)?;
+            TopChild::Node(node)
+        };
+        if let Some((node, slot)) = parent {
+            top.nodes[node as usize][slot as usize] = Some(child);
+        }
     }
     Ok(top)
 }
 
-fn make_top_node<S: Splitter>(
-    splitter: &mut S,
-    range: &Range,
-    depth: u32,
-    leaf_size: u32,
-    top: &mut Top,
-) -> Result<u32, OutOfMemory> {
-    let index = top.nodes.len();
-    push(&mut top.nodes, [None; WIDTH])?;
-    let (parts, count) = children(splitter, range, depth, leaf_size);
-    for (slot, part) in parts[..count].iter().enumerate() {
-        let child = if part.count <= leaf_size {
-            TopChild::Leaf(leaf(part))
-        } else if part.count <= SUBTREE {
-            push(&mut top.tasks, Task { range: *part, depth: depth + 1 })?;
-            TopChild::Task(top.tasks.len() as u32 - 1)
-        } else {
-            TopChild::Node(make_top_node(splitter, part, depth + 1, leaf_size, top)?)
-        };
-        top.nodes[index][slot] = Some(child);
-    }
-    Ok(index as u32)
-}
-
 /// Makes a subtree.
-pub fn make_subtree<S: Splitter>(splitter: &mut S, task: &Task, leaf_size: u32) -> Result<Subtree, OutOfMemory> {
+#[inline(always)]
+pub fn make_subtree<S: Splitter>(splitter: &mut S, task: &Task, leaf_size: u32) -> Result<Subtree, WorkError> {
     let mut subtree = Subtree::default();
     reserve(&mut subtree.nodes, (task.range.count / 8) as usize + 1)?;
     reserve(&mut subtree.leaves, task.range.count.div_ceil(leaf_size) as usize)?;
-    make_node(splitter, &task.range, task.depth, leaf_size, &mut subtree)?;
-    Ok(subtree)
-}
-
-fn make_node<S: Splitter>(
-    splitter: &mut S,
-    range: &Range,
-    depth: u32,
-    leaf_size: u32,
-    subtree: &mut Subtree,
-) -> Result<u32, OutOfMemory> {
-    let index = subtree.nodes.len();
-    push(&mut subtree.nodes, [0; WIDTH])?;
-    subtree.depth = subtree.depth.max(depth + 1);
-    let (parts, count) = children(splitter, range, depth, leaf_size);
-    for (slot, part) in parts[..count].iter().enumerate() {
-        let child = if part.count <= leaf_size {
-            push(&mut subtree.leaves, leaf(part))?;
+    let mut parts = Parts::new(task.range, task.depth)?;
+    while let Some(Part { range, depth, parent }) = parts.0.pop() {
+        let word = if parent.is_some() && range.count <= leaf_size {
+            push(&mut subtree.leaves, leaf(&range))?;
             LEAF | (subtree.leaves.len() as u32 - 1)
         } else {
-            make_node(splitter, part, depth + 1, leaf_size, subtree)?
+            let node = subtree.nodes.len() as u32;
+            push(&mut subtree.nodes, [0; WIDTH])?;
+            subtree.depth = subtree.depth.max(depth + 1);
+            let (children, count) = children(splitter, &range, depth, leaf_size)?;
+            parts.push(&children[..count], depth + 1, node)?;
+            node
         };
-        subtree.nodes[index][slot] = child;
+        if let Some((node, slot)) = parent {
+            subtree.nodes[node as usize][slot as usize] = word;
+        }
     }
-    Ok(index as u32)
+    Ok(subtree)
 }

@@ -91,7 +91,7 @@ fn a_target_that_is_too_small_is_refused() {
     let geometries = [triangles(&vertices, 10)];
     let input = input(&geometries, Quality::FastTrace, &live);
     let memory = Guarded::new(build_sizes(Contents::Triangles, 10).structure as usize - 64, Side::Behind);
-    let result = Builder::default().build(memory.memory(), &input, None);
+    let result = Builder::default().build(memory.memory(), &input, &Workers::default());
     assert_eq!(result, Err(BuildError::TargetTooSmall));
 }
 

@@ -21,11 +21,16 @@ fn updates_hit_what_rebuilds_hit() {
     let (rebuilt, rebuilt_header) = build(&second, None, HostLevel::detect());
     let target = Guarded::new(header.size as usize, Side::Behind);
     let pool = execution::work_sharing::WorkSharingPool::new(4);
-    let updated = update(target.memory(), source.memory(), &second, Some(&pool)).expect("an update");
+    let updated =
+        update(target.memory(), source.memory(), &second, &Workers { threads: Some(&pool), ..Workers::default() })
+            .expect("an update");
     assert_eq!(updated.bounds, rebuilt_header.bounds);
     // In place, and on one thread, the bytes are the same.
-    update(source.memory(), source.memory(), &second, None).expect("an update");
-    assert!(bytes(&source, header.size) == bytes(&target, header.size));
+    for level in HostLevel::all() {
+        let workers = Workers { level, ..Workers::default() };
+        update(source.memory(), source.memory(), &second, &workers).expect("an update");
+        assert!(bytes(&source, header.size) == bytes(&target, header.size), "{level:?}");
+    }
     let worlds = [World::of(&target), World::of(&rebuilt)];
     for _ in 0..1000 {
         let ray = random_ray(&mut rng, 5.0);
@@ -50,8 +55,13 @@ fn updates_move_instances_and_boxes() {
     let words = Guarded::of(&words, Side::Behind);
     let data = GeometryData::Instances(Instances::Array(words.memory()));
     let geometries = [Geometry { data, primitives: 50, opaque: false }];
-    update(world.top.memory(), world.top.memory(), &input(&geometries, Quality::FastTrace, &world.live), None)
-        .expect("an update");
+    update(
+        world.top.memory(),
+        world.top.memory(),
+        &input(&geometries, Quality::FastTrace, &world.live),
+        &Workers::default(),
+    )
+    .expect("an update");
     for _ in 0..500 {
         let ray = random_ray(&mut rng, 9.0);
         assert_eq!(world.closest(HostLevel::detect(), 0, &ray), rebuilt.closest(HostLevel::detect(), 0, &ray));
@@ -62,7 +72,7 @@ fn updates_move_instances_and_boxes() {
     let data = GeometryData::Aabbs(Aabbs { boxes: moved.memory(), stride: 24 });
     let geometries = [Geometry { data, primitives: 1, opaque: true }];
     let live = Live::default();
-    update(structure.memory(), structure.memory(), &input(&geometries, Quality::FastTrace, &live), None)
+    update(structure.memory(), structure.memory(), &input(&geometries, Quality::FastTrace, &live), &Workers::default())
         .expect("an update");
     let ray = Ray { origin: [5.5, 0.5, -1.0], t_min: 0.0, direction: [0.0, 0.0, 1.0], t_max: 10.0 };
     assert_eq!(World::of(&structure).candidates(0, &ray).len(), 1);
@@ -76,11 +86,11 @@ fn an_update_of_something_else_is_refused() {
     let live = Live::default();
     let geometries = [triangles(&vertices, 19)];
     let other = input(&geometries, Quality::FastTrace, &live);
-    assert_eq!(update(memory.memory(), memory.memory(), &other, None), Err(BuildError::InvalidSource));
+    assert_eq!(update(memory.memory(), memory.memory(), &other, &Workers::default()), Err(BuildError::InvalidSource));
     let small = Guarded::new(header.size as usize - 64, Side::Behind);
     let geometries = [triangles(&vertices, 20)];
     let same = input(&geometries, Quality::FastTrace, &live);
-    assert_eq!(update(small.memory(), memory.memory(), &same, None), Err(BuildError::TargetTooSmall));
+    assert_eq!(update(small.memory(), memory.memory(), &same, &Workers::default()), Err(BuildError::TargetTooSmall));
 }
 
 #[test]

@@ -169,7 +169,7 @@ fn updates_and_copies_keep_references() {
         triangles.micromap = Some(of_index(&transparent, &indices, IndexType::Uint8));
     }
     let none = Live::default();
-    update(structure.memory(), structure.memory(), &input(&[geometry], Quality::FastTrace, &none), None)
+    update(structure.memory(), structure.memory(), &input(&[geometry], Quality::FastTrace, &none), &Workers::default())
         .expect("an update");
     assert_eq!(see(&live, 0, 0, PARTS[0]), Nothing);
 

@@ -1,6 +1,8 @@
 //! Bytes that are not those of a structure: traversal stays inside of them and ends.
 
 use super::*;
+use execution::work_sharing::WorkSharingPool;
+use std::sync::atomic::Ordering;
 
 /// Overwrites words of a structure behind its header, or in it.
 fn damage(rng: &mut Rng, memory: &Guarded, size: u64, in_header: bool) {
@@ -66,7 +68,7 @@ fn copies_and_updates_of_arbitrary_bytes_stay_inside() {
         let memory = Guarded::of(&bytes(&memory, header.size), Side::Behind);
         damage(&mut rng, &memory, header.size, round % 2 == 0);
         let target = Guarded::new(header.size as usize + 64, Side::Behind);
-        let _ = update(target.memory(), memory.memory(), &input, None);
+        let _ = update(target.memory(), memory.memory(), &input, &Workers::default());
         let _ = copy_structure(target.memory(), memory.memory());
         let _ = serialize(target.memory(), memory.memory(), &version);
         let _ = deserialize(memory.memory(), target.memory(), &version, &live);
@@ -110,5 +112,42 @@ fn deep_trees_with_many_hits_are_traversed_completely() {
         let ray = Ray { origin: [0.0; 3], t_min: 0.0, direction: [0.0, 0.0, 1.0], t_max: 1e30 };
         let hits = World::new(&[&memory], &instances, quality).candidates(0, &ray);
         assert_eq!(hits.len(), 40 * list.len());
+    }
+}
+
+/// Sets the abort flag while instances are read.
+struct Aborting<'a>(&'a AtomicU32);
+
+impl LiveStructures for Aborting<'_> {
+    fn find(&self, _: u64) -> Option<LiveStructure> {
+        self.0.store(1, Ordering::Relaxed);
+        None
+    }
+}
+
+#[test]
+fn builds_and_updates_end_when_the_flag_is_set_meanwhile() {
+    let bottom = bottom(&soup(&mut Rng(5), 10, 1.0), Quality::FastTrace).0;
+    let world = World::new(&[&bottom], &[Instance::new(&bottom); 10_000], Quality::FastTrace);
+    let words = vec![Instance::new(&bottom).words(); 10_000];
+    let memory = Guarded::of(&words, Side::Behind);
+    let data = GeometryData::Instances(Instances::Array(memory.memory()));
+    let geometries = [Geometry { data, primitives: 10_000, opaque: false }];
+    let abort = AtomicU32::new(0);
+    let aborting = Aborting(&abort);
+    let pool = WorkSharingPool::new(2);
+    for threads in [None, Some(&pool)] {
+        let workers = Workers { threads, abort: &abort, ..Workers::default() };
+        for quality in [Quality::FastTrace, Quality::FastBuild] {
+            abort.store(0, Ordering::Relaxed);
+            let input = BuildInput { structures: &aborting, ..input(&geometries, quality, &world.live) };
+            let target = world.top.memory();
+            assert_eq!(Builder::default().build(target, &input, &workers), Err(BuildError::Aborted));
+            let memory = Guarded::new(build_sizes(Contents::Instances, 10_000).structure as usize, Side::Behind);
+            let built = BuildInput { structures: &world.live, ..input };
+            Builder::default().build(memory.memory(), &built, &Workers::default()).expect("a structure");
+            abort.store(0, Ordering::Relaxed);
+            assert_eq!(update(memory.memory(), memory.memory(), &input, &workers), Err(BuildError::Aborted));
+        }
     }
 }

@@ -48,3 +48,8 @@ pub fn to_bits(v: F32x4) -> [u32; 4] {
 pub fn movemask(v: F32x4) -> u32 {
     (0..4).fold(0, |mask, i| mask | v.0[i].to_bits() >> 31 << i)
 }
+
+#[inline(always)]
+pub fn transpose(rows: [F32x4; 4]) -> [F32x4; 4] {
+    from_fn(|lane| F32x4(rows.map(|row| row.0[lane])))
+}

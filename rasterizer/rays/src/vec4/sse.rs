@@ -48,3 +48,18 @@ pub fn movemask(v: F32x4) -> u32 {
     // SAFETY: every x86-64 processor has SSE.
     unsafe { _mm_movemask_ps(v.0) as u32 }
 }
+
+#[inline(always)]
+pub fn transpose([a, b, c, d]: [F32x4; 4]) -> [F32x4; 4] {
+    // SAFETY: every x86-64 processor has SSE.
+    unsafe {
+        let (ab, cd) = (_mm_unpacklo_ps(a.0, b.0), _mm_unpacklo_ps(c.0, d.0));
+        let (ab_high, cd_high) = (_mm_unpackhi_ps(a.0, b.0), _mm_unpackhi_ps(c.0, d.0));
+        [
+            F32x4(_mm_movelh_ps(ab, cd)),
+            F32x4(_mm_movehl_ps(cd, ab)),
+            F32x4(_mm_movelh_ps(ab_high, cd_high)),
+            F32x4(_mm_movehl_ps(cd_high, ab_high)),
+        ]
+    }
+}

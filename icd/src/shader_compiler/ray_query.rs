@@ -6,7 +6,7 @@ use base::abi::{
 use base::mem::{DeviceMemory, MemoryRange};
 use base::shader::matrix_columns;
 use core::ffi::c_void;
-use rays::{Hit, HitKind, HostLevel, LiveStructure, Ray, Scene, Traversal};
+use rays::{Hit, HitKind, HostLevel, LiveStructure, Ray, Scene, TopLevel, Traversal};
 
 // Generated code gives a query this memory.
 const _: () = assert!(size_of::<Traversal>() <= RAY_QUERY_BYTES && align_of::<Traversal>() <= RAY_QUERY_ALIGN);
@@ -111,6 +111,9 @@ unsafe fn with_scene(context: *const c_void, f: impl FnOnce(&Scene<'_>)) {
     }
 }
 
+/// A query that has ended, which others are copied from.
+static ENDED: Traversal = Traversal::ENDED;
+
 /// Initializes ray queries (`OpRayQueryInitializeKHR`). A ray that is traced in what is not a live
 /// structure hits nothing.
 pub unsafe extern "C" fn initialize(
@@ -119,16 +122,25 @@ pub unsafe extern "C" fn initialize(
     arguments: *const RayArguments,
     lanes: u32,
 ) {
-    // SAFETY: generated code passes valid arguments and its own context and queries.
+    // SAFETY: generated code passes valid arguments and its own context and queries. Each query has
+    // `RAY_QUERY_BYTES` bytes, which a traversal fits into; those that are not written are entries
+    // of its stack, which may have any contents.
     unsafe {
         let a = &*arguments;
         for lane in lanes_of(lanes) {
-            (*queries.add(lane) as *mut Traversal).write(Traversal::ENDED);
+            const WRITTEN: usize = size_of::<Traversal>() - Traversal::STACK_BYTES;
+            let ended = (&raw const ENDED).cast::<u8>().add(Traversal::STACK_BYTES);
+            (*queries.add(lane) as *mut u8).add(Traversal::STACK_BYTES).copy_from_nonoverlapping(ended, WRITTEN);
         }
         with_scene(context, |scene| {
+            let mut last = (0, TopLevel::NONE);
             each(queries, lanes, |lane, query| {
-                let found = scene.structures.find(a.structure[lane]);
-                let nothing = DeviceMemory::new(MemoryRange::NULL);
+                let structure = a.structure[lane];
+                // The lanes of a call usually have one structure.
+                if structure != last.0 {
+                    let found = scene.structures.find(structure);
+                    last = (structure, found.map_or(TopLevel::NONE, |found| TopLevel::open(found.memory)));
+                }
                 let component = |of: &[[f32; MAX_LANES]; 3]| [of[0][lane], of[1][lane], of[2][lane]];
                 let ray = Ray {
                     origin: component(&a.origin),
@@ -136,8 +148,7 @@ pub unsafe extern "C" fn initialize(
                     direction: component(&a.direction),
                     t_max: a.t_max[lane],
                 };
-                let memory = found.map_or(nothing, |found| found.memory);
-                query.begin(memory, a.flags[lane], a.cull_mask[lane], &ray);
+                query.begin(&last.1, a.flags[lane], a.cull_mask[lane], &ray);
             });
         });
     }

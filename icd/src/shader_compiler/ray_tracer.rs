@@ -4,8 +4,8 @@
 
 use super::ray_query::AccessibleStructures;
 use core::sync::atomic::AtomicU32;
-use execution::trace::{Intersection, IntersectionKind, RayArguments, Tracer};
-use rays::{Hit, HitKind, HostLevel, LiveStructures, Ray, Scene, Traversal};
+use execution::trace::{Intersection, IntersectionKind, RayArguments, TOGETHER, Tracer};
+use rays::{Hit, HitKind, HostLevel, LiveStructures, Ray, Scene, TopLevel, Traversal};
 
 /// The live structures of a device, for the rays of a launch.
 pub struct SceneTracer<'a> {
@@ -26,20 +26,32 @@ impl<'a> SceneTracer<'a> {
 impl Tracer for SceneTracer<'_> {
     type Traversal = Traversal;
 
-    /// Begins the traversal of a ray. A ray in what is not a live structure hits nothing.
-    fn begin(&self, ray: &RayArguments) -> Traversal {
-        let mut traversal = Traversal::ENDED;
-        if let Some(found) = self.structures.find(ray.structure) {
-            let RayArguments { origin, t_min, direction, t_max, .. } = *ray;
-            let flags = ray.flags | self.flags;
-            traversal.begin(found.memory, flags, ray.cull_mask, &Ray { origin, t_min, direction, t_max });
-        }
-        traversal
+    fn ended(&self) -> Traversal {
+        Traversal::ENDED
     }
 
-    fn proceed(&self, traversal: &mut Traversal) -> Option<Intersection> {
+    /// Begins the traversals of rays. A ray in what is not a live structure hits nothing.
+    fn begin<'r>(&self, rays: impl Iterator<Item = (&'r mut Traversal, &'r RayArguments)>) {
+        // The rays of a call usually have one structure.
+        let mut last = (0, TopLevel::NONE);
+        for (traversal, ray) in rays {
+            if ray.structure != last.0 {
+                let found = self.structures.find(ray.structure);
+                last = (ray.structure, found.map_or(TopLevel::NONE, |found| TopLevel::open(found.memory)));
+            }
+            let RayArguments { origin, t_min, direction, t_max, .. } = *ray;
+            let flags = ray.flags | self.flags;
+            traversal.begin(&last.1, flags, ray.cull_mask, &Ray { origin, t_min, direction, t_max });
+        }
+    }
+
+    fn proceed(&self, rays: &mut [Option<&mut Traversal>; TOGETHER]) {
         let scene = Scene { structures: &self.structures, abort: self.abort, level: self.level };
-        if traversal.proceed(&scene) { intersection(traversal.candidate()) } else { None }
+        Traversal::proceed_all(rays, &scene);
+    }
+
+    fn candidate(&self, traversal: &Traversal) -> Option<Intersection> {
+        intersection(traversal.candidate())
     }
 
     fn confirm(&self, traversal: &mut Traversal) {

@@ -138,7 +138,7 @@ fn trace(scene: &Scene, top: DeviceMemory, flags: u32, rays: &[Ray], together: u
     let mut hits = Vec::with_capacity(rays.len());
     for rays in rays.chunks(together) {
         for (state, ray) in states.iter_mut().zip(rays) {
-            state.begin(top, flags, 0xff, ray);
+            state.begin(&TopLevel::open(top), flags, 0xff, ray);
         }
         let mut running = states.each_mut().map(Some);
         Traversal::proceed_all(&mut running[..rays.len()], scene);

@@ -137,7 +137,7 @@ impl World {
 
     fn begin(&self, flags: u32, mask: u32, ray: &Ray) -> Traversal {
         let mut state = Traversal::ENDED;
-        state.begin(self.top.memory(), flags, mask, ray);
+        state.begin(&TopLevel::open(self.top.memory()), flags, mask, ray);
         state
     }
 

@@ -10,7 +10,8 @@ use std::sync::Arc;
 /// Largest number of bytes of a shader's frames in a tile.
 const MAX_FRAME_BYTES: usize = 1 << 29;
 
-/// The frames of a shader's invocations. A frame is addressed by its number.
+/// The frames of a shader's invocations. A frame is known by its byte offset
+/// ([`FrameInfo::offset`]).
 pub struct Frames {
     info: Arc<FrameInfo>,
     memory: AlignedBuf,
@@ -21,6 +22,30 @@ pub struct Frames {
     offsets: Vec<u32>,
 }
 
+/// Words of frames of a shader, from word `first` of each frame on.
+#[derive(Clone, Copy)]
+pub struct FrameWords<'a> {
+    /// Number of the shader.
+    pub shader: u32,
+    /// The frames.
+    pub frames: &'a [u32],
+    /// The first of the words.
+    pub first: u32,
+}
+
+impl FrameWords<'_> {
+    /// Returns the index of a word, behind the first one, of frame number `i` of the list.
+    fn index(&self, i: usize, word: u32) -> usize {
+        index(self.frames[i], self.first + word)
+    }
+}
+
+/// Returns the index of a word of a frame among the words of all frames.
+#[inline]
+fn index(frame: u32, word: u32) -> usize {
+    (frame + FrameInfo::word_bytes(word)) as usize / size_of::<u32>()
+}
+
 impl Frames {
     /// Makes the frames of a stage; there are none yet.
     pub fn new(stage: &CompiledStage) -> Result<Frames, TraceError> {
@@ -28,21 +53,37 @@ impl Frames {
         Ok(Frames { info, memory: AlignedBuf::default(), free: Vec::new(), count: 0, offsets: Vec::new() })
     }
 
-    /// Takes a frame, whose words before ray queries are 0.
-    pub fn take(&mut self) -> Result<u32, TraceError> {
-        let frame = match self.free.pop() {
-            Some(frame) => frame,
-            None => {
-                if self.info.memory_bytes(self.count + 1) > MAX_FRAME_BYTES {
-                    return Err(TraceError::FrameMemory);
-                }
-                self.count += 1;
-                self.count - 1
-            }
-        };
-        let queries = self.info.queries as usize;
-        self.row(frame, 0).take(queries).for_each(|word| *word = 0);
-        Ok(frame)
+    /// Appends `count` frames to a list, whose words before ray queries are 0.
+    pub fn take(&mut self, count: usize, frames: &mut Vec<u32>) -> Result<(), TraceError> {
+        let first = frames.len();
+        base::alloc::or_unwind(base::alloc::reserve(frames, count));
+        let used_again = count.min(self.free.len());
+        frames.extend(self.free.drain(self.free.len() - used_again..).rev());
+        let new = (count - used_again) as u32;
+        if self.info.memory_bytes(self.count + new) > MAX_FRAME_BYTES {
+            return Err(TraceError::FrameMemory);
+        }
+        frames.extend((self.count..self.count + new).map(|number| self.info.offset(number)));
+        self.count += new;
+        self.zero(&frames[first..]);
+        Ok(())
+    }
+
+    /// Makes a list of the first `count` frames, whose words before ray queries are 0. They are not
+    /// released. No other frame may be in use.
+    pub fn take_first(&mut self, count: usize, frames: &mut Vec<u32>) -> Result<(), TraceError> {
+        self.clear();
+        frames.clear();
+        self.take(count, frames)
+    }
+
+    fn zero(&mut self, frames: &[u32]) {
+        let queries = self.info.queries;
+        let words = self.words();
+        for &frame in frames {
+            let row = words.get_mut(index(frame, 0)..).unwrap_or_default();
+            row.iter_mut().step_by(FrameInfo::GROUP as usize).take(queries as usize).for_each(|word| *word = 0);
+        }
     }
 
     /// Returns a frame that was taken.
@@ -61,50 +102,56 @@ impl Frames {
         self.info.words as usize * size_of::<u32>()
     }
 
-    /// Returns the words of all frames.
-    fn words(&mut self) -> &mut [u32] {
-        // Growing keeps what the buffer has.
-        let bytes = self.info.memory_bytes(self.count.max(1)).max(1);
-        self.memory.words(bytes.div_ceil(size_of::<u32>()))
-    }
-
-    /// Returns the words of a frame from one on.
-    fn row(&mut self, frame: u32, first: u32) -> impl Iterator<Item = &mut u32> {
-        let at = self.index(frame, first);
-        let words = self.words().get_mut(at..).unwrap_or_default();
-        words.iter_mut().step_by(FrameInfo::GROUP as usize)
-    }
-
-    /// Reads words of a frame from one on.
-    pub fn read(&mut self, frame: u32, first: u32, to: &mut [u32]) {
-        to.iter_mut().zip(self.row(frame, first)).for_each(|(to, word)| *to = *word);
-    }
-
-    /// Writes words of a frame from one on.
-    pub fn write(&mut self, frame: u32, first: u32, from: &[u32]) {
-        self.row(frame, first).zip(from).for_each(|(word, from)| *word = *from);
-    }
-
     /// Frees all frames, and keeps the memory.
     pub fn clear(&mut self) {
         self.free.clear();
         self.count = 0;
     }
 
-    fn index(&self, frame: u32, word: u32) -> usize {
-        (self.info.offset(frame) + FrameInfo::word_bytes(word)) as usize / size_of::<u32>()
+    /// Returns the words of all frames.
+    #[inline]
+    fn words(&mut self) -> &mut [u32] {
+        // Growing keeps what the buffer has. Behind the frames there is room for the words of any
+        // offset below their end.
+        let bytes = self.info.memory_bytes(self.count) + self.info.memory_bytes(1) + FrameInfo::word_bytes(1) as usize;
+        self.memory.words(bytes.div_ceil(size_of::<u32>()))
+    }
+
+    /// Reads words of a frame from one on.
+    pub fn read(&mut self, frame: u32, first: u32, to: &mut [u32]) {
+        let words = self.words();
+        (first..).zip(to).for_each(|(word, to)| *to = words[index(frame, word)]);
     }
 
     /// Returns a word of a frame.
     pub fn get(&mut self, frame: u32, word: u32) -> u32 {
-        let at = self.index(frame, word);
-        self.words()[at]
+        self.words()[index(frame, word)]
     }
 
     /// Sets a word of a frame.
     pub fn set(&mut self, frame: u32, word: u32, bits: u32) {
-        let at = self.index(frame, word);
-        self.words()[at] = bits;
+        self.words()[index(frame, word)] = bits;
+    }
+
+    /// Sets words of frames, from word `own` on, to `count` of the words that a function returns
+    /// for each frame, from the one with number `first` on.
+    #[inline]
+    pub fn set_each<const N: usize>(
+        &mut self,
+        frames: &[u32],
+        (own, first, count): (u32, u32, u32),
+        words_of: impl Fn(usize) -> [u32; N],
+    ) -> Result<(), TraceError> {
+        let (first, count) = (first as usize, count as usize);
+        if first + count > N {
+            return Err(TraceError::Internal);
+        }
+        let words = self.words();
+        for (i, &frame) in frames.iter().enumerate() {
+            let values = words_of(i);
+            (own..).zip(&values[first..first + count]).for_each(|(word, value)| words[index(frame, word)] = *value);
+        }
+        Ok(())
     }
 
     /// Runs invocations with these frames, which begin or continue behind a point. The first of
@@ -115,16 +162,22 @@ impl Frames {
         context: &ShaderContext,
         scratch: &mut StageMemory,
         point: u32,
-        frames: impl ExactSizeIterator<Item = u32> + Clone,
+        frames: &[u32],
         ends: &mut Vec<u32>,
-    ) {
+    ) -> Result<(), TraceError> {
+        // Offsets differ even if frames have no words.
+        let end = self.info.memory_bytes(self.count).max(FrameInfo::word_bytes(1) as usize);
+        if frames.iter().any(|&frame| frame as usize >= end || !frame.is_multiple_of(4)) {
+            return Err(TraceError::Internal);
+        }
         let count = frames.len();
         let padded = count.next_multiple_of(stage.info.lanes.max(1) as usize);
         self.offsets.clear();
         ends.clear();
         base::alloc::or_unwind(base::alloc::reserve(&mut self.offsets, padded));
         base::alloc::or_unwind(base::alloc::reserve(ends, padded));
-        self.offsets.extend(frames.cycle().take(padded).map(|frame| self.info.offset(frame)));
+        self.offsets.extend_from_slice(frames);
+        self.offsets.extend(frames.iter().cycle().take(padded - count));
         ends.resize(padded, 0);
         let memory = self.words().as_mut_ptr().cast();
         let mut batch = InvocationBatch {
@@ -137,10 +190,30 @@ impl Frames {
         };
         if count != 0 {
             // SAFETY: the icd guarantees that stage and context belong together and live until the
-            // launch ends. `frames` and `ends` have `padded` elements. Every offset is that of a
-            // frame below `self.count`, and `memory` has all of these frames, as the stage's
-            // `FrameInfo` lays them out; only this thread uses them.
+            // launch ends. `frames` and `ends` have `padded` elements. Every offset is below the end
+            // of the frames, and `words` has made `memory` long enough for the words of a frame at
+            // any such offset; only this thread uses them.
             unsafe { stage.run(context, (&raw mut batch).cast()) };
         }
+        Ok(())
     }
+}
+
+/// Copies `count` words of each frame of a list to the frame of another list that is at the same
+/// place.
+pub fn copy_words(all: &mut [Frames], from: FrameWords<'_>, to: FrameWords<'_>, count: u32) -> Result<(), TraceError> {
+    let (source, target) = (from.shader as usize, to.shader as usize);
+    if source == target {
+        let words = all.get_mut(source).ok_or(TraceError::Internal)?.words();
+        for word in 0..count {
+            (0..to.frames.len()).for_each(|i| words[to.index(i, word)] = words[from.index(i, word)]);
+        }
+        return Ok(());
+    }
+    let [source, target] = all.get_disjoint_mut([source, target]).map_err(|_| TraceError::Internal)?;
+    let (source, target) = (source.words(), target.words());
+    for word in 0..count {
+        (0..to.frames.len()).for_each(|i| target[to.index(i, word)] = source[from.index(i, word)]);
+    }
+    Ok(())
 }

@@ -2,126 +2,159 @@
 
 #![forbid(unsafe_code)]
 
+use super::frames::Frames;
 use super::launch::TraceError;
-use super::state::{Caller, Hit, Invocation, Trace};
+use super::plan::ValueRun;
+use super::state::{Hit, Start, Trace};
 use super::tile::Tile;
 use super::traversal::{Intersection, Tracer};
 use base::shader::{RayValue, Stage, matrix_columns};
 
 impl<T: Tracer> Tile<'_, T> {
-    /// Sets the inputs of an invocation that begins; `data` is the address of its record's data.
-    pub fn set_inputs(&mut self, one: Invocation, data: u64) -> Result<(), TraceError> {
-        self.set_ray_words(one, data, |_| true)
+    /// Sets the inputs of invocations of a shader that begin.
+    pub fn set_inputs(&mut self, shader: u32, starts: &[Start], frames: &[u32]) -> Result<(), TraceError> {
+        self.set_values(shader, starts, frames, |_| true)
     }
 
-    /// Sets `RayTmaxKHR` of an intersection shader that continues.
-    pub fn update_t_max(&mut self, one: Invocation) -> Result<(), TraceError> {
-        self.set_ray_words(one, 0, |value| value == RayValue::RayTmax)
+    /// Sets `RayTmaxKHR` of invocations of an intersection shader that continue.
+    pub fn update_t_max(&mut self, shader: u32, starts: &[Start], frames: &[u32]) -> Result<(), TraceError> {
+        self.set_values(shader, starts, frames, |value| value == RayValue::RayTmax)
     }
 
-    fn set_ray_words(
+    fn set_values(
         &mut self,
-        one: Invocation,
-        data: u64,
+        shader: u32,
+        starts: &[Start],
+        frames: &[u32],
         selects: impl Fn(RayValue) -> bool,
     ) -> Result<(), TraceError> {
-        let stage = self.launch.program.shaders.get(one.shader as usize).ok_or(TraceError::Internal)?;
-        let frames = self.frames.get_mut(one.shader as usize).ok_or(TraceError::Internal)?;
-        let trace = match one.caller {
-            Caller::Trace(trace) => Some(self.traces.get(trace)?),
-            Caller::Launch | Caller::Invocation(_) => None,
+        let stage = self.launch.program.shaders.get(shader as usize).ok_or(TraceError::Internal)?;
+        let plan = self.plans.get(shader as usize).ok_or(TraceError::Internal)?;
+        let to = self.frames.get_mut(shader as usize).ok_or(TraceError::Internal)?;
+        let source = Source {
+            tracer: self.launch.tracer,
+            size: self.launch.size,
+            ids: &self.ids,
+            rays: &self.wave.rays,
+            traversals: &self.wave.traversals,
+            stage: stage.info.stage(),
+            starts,
         };
-        let id = *self.ids.get(one.launch as usize).ok_or(TraceError::Internal)?;
-        let source =
-            Source { tracer: self.launch.tracer, id, size: self.launch.size, data, trace, stage: stage.info.stage() };
-        let plan = self.plans.get(one.shader as usize).ok_or(TraceError::Internal)?;
-        for run in plan.values.iter().filter(|run| selects(run.value)) {
-            let words = source.words(run.value);
-            let words = words.get(run.first as usize..).and_then(|words| words.get(..run.count as usize));
-            frames.write(one.frame, run.own, words.ok_or(TraceError::Internal)?);
-        }
-        Ok(())
+        plan.values.iter().filter(|run| selects(run.value)).try_for_each(|run| source.set(to, frames, run))
     }
 }
 
-/// Number of words of the largest value, which is a matrix.
-const WORDS: usize = RayValue::ObjectToWorld.words() as usize;
-
-/// Words of a value; those behind it are 0.
-type Words = [u32; WORDS];
-
-fn words(of: &[u32]) -> Words {
-    core::array::from_fn(|i| of.get(i).copied().unwrap_or(0))
-}
-
-fn floats(of: &[f32]) -> Words {
-    core::array::from_fn(|i| of.get(i).map_or(0, |float| float.to_bits()))
-}
-
-/// Everything that the inputs of an invocation come from.
+/// Everything that the inputs of invocations come from.
 struct Source<'a, T: Tracer> {
     tracer: &'a T,
-    id: [u32; 3],
     size: [u32; 3],
-    data: u64,
-    trace: Option<&'a Trace<T::Traversal>>,
+    ids: &'a [[u32; 3]],
+    rays: &'a [Trace],
+    traversals: &'a [T::Traversal],
     stage: Stage,
+    starts: &'a [Start],
+}
+
+/// A ray with an intersection.
+struct At<'a, R> {
+    trace: &'a Trace,
+    hit: &'a Hit,
+    traversal: &'a R,
 }
 
 impl<T: Tracer> Source<'_, T> {
-    /// Returns the words of a value; 0 if the invocation has no such value.
-    fn words(&self, value: RayValue) -> Words {
-        match value {
-            RayValue::LaunchId => words(&self.id),
-            RayValue::LaunchSize => words(&self.size),
-            RayValue::ShaderRecord => words(&[self.data as u32, (self.data >> 32) as u32]),
-            _ => self.trace.map_or([0; WORDS], |trace| self.ray_words(trace, value)),
+    /// Sets the words of a value; they are 0 for invocations that have no such value.
+    fn set(&self, to: &mut Frames, frames: &[u32], run: &ValueRun) -> Result<(), TraceError> {
+        use RayValue as V;
+        let words = (run.own, run.first, run.count);
+        match run.value {
+            V::LaunchId => to.set_each(frames, words, |i| self.id(i)),
+            V::LaunchSize => to.set_each(frames, words, |_| self.size),
+            V::ShaderRecord => {
+                to.set_each(frames, words, |i| [0, 32].map(|shift| (self.starts[i].callee.data >> shift) as u32))
+            }
+            V::WorldRayOrigin => to.set_each(frames, words, self.of_ray(|trace| bits(trace.ray.origin))),
+            V::WorldRayDirection => to.set_each(frames, words, self.of_ray(|trace| bits(trace.ray.direction))),
+            V::RayTmin => to.set_each(frames, words, self.of_ray(|trace| bits([trace.ray.t_min]))),
+            V::IncomingRayFlags => to.set_each(frames, words, self.of_ray(|trace| [trace.ray.flags])),
+            V::CullMask => to.set_each(frames, words, self.of_ray(|trace| [trace.ray.cull_mask])),
+            V::RayTmax => to.set_each(frames, words, |i| [self.t_max(i).to_bits()]),
+            V::PrimitiveId => to.set_each(frames, words, self.of_hit(|at| [at.hit.intersection.primitive])),
+            V::InstanceId => to.set_each(frames, words, self.of_hit(|at| [at.hit.intersection.instance])),
+            V::InstanceCustomIndex => to.set_each(frames, words, self.of_hit(|at| [at.hit.intersection.custom_index])),
+            V::RayGeometryIndex => to.set_each(frames, words, self.of_hit(|at| [at.hit.intersection.geometry])),
+            V::HitKind => to.set_each(frames, words, self.of_hit(|at| [at.hit.kind])),
+            V::HitAttribute => to.set_each(frames, words, self.of_hit(|at| at.hit.attribute)),
+            V::HitTriangleVertexPositions => to.set_each(frames, words, self.of_hit(vertices)),
+            V::ObjectToWorld => to.set_each(
+                frames,
+                words,
+                self.of_hit(|at| {
+                    bits(matrix_columns(&self.tracer.object_to_world(at.traversal, &at.hit.intersection)))
+                }),
+            ),
+            V::WorldToObject => {
+                to.set_each(frames, words, self.of_hit(|at| bits(matrix_columns(&self.to_object(&at)))))
+            }
+            V::ObjectRayOrigin => to.set_each(
+                frames,
+                words,
+                self.of_hit(|at| bits(transform(&self.to_object(&at), at.trace.ray.origin, 1.0))),
+            ),
+            V::ObjectRayDirection => to.set_each(
+                frames,
+                words,
+                self.of_hit(|at| bits(transform(&self.to_object(&at), at.trace.ray.direction, 0.0))),
+            ),
         }
     }
 
-    fn ray_words(&self, trace: &Trace<T::Traversal>, value: RayValue) -> Words {
-        match value {
-            RayValue::WorldRayOrigin => floats(&trace.ray.origin),
-            RayValue::WorldRayDirection => floats(&trace.ray.direction),
-            RayValue::RayTmin => floats(&[trace.ray.t_min]),
-            RayValue::IncomingRayFlags => words(&[trace.ray.flags]),
-            RayValue::CullMask => words(&[trace.ray.cull_mask]),
-            RayValue::RayTmax => floats(&[self.t_max(trace)]),
-            _ => trace.hit.as_ref().map_or([0; WORDS], |hit| self.hit_words(trace, hit, value)),
+    /// Returns the launch id of an invocation.
+    fn id(&self, i: usize) -> [u32; 3] {
+        self.ids.get(self.starts[i].launch as usize).copied().unwrap_or_default()
+    }
+
+    /// Returns the ray of an invocation and its traversal.
+    #[inline]
+    fn ray(&self, i: usize) -> Option<(&Trace, &T::Traversal)> {
+        let ray = self.starts[i].ray? as usize;
+        self.rays.get(ray).zip(self.traversals.get(ray))
+    }
+
+    fn of_ray<const N: usize>(&self, words: impl Fn(&Trace) -> [u32; N]) -> impl Fn(usize) -> [u32; N] {
+        move |i| self.ray(i).map_or([0; N], |(trace, _)| words(trace))
+    }
+
+    fn of_hit<const N: usize>(&self, words: impl Fn(At<'_, T::Traversal>) -> [u32; N]) -> impl Fn(usize) -> [u32; N] {
+        move |i| {
+            let found = self.ray(i).and_then(|(trace, traversal)| Some((trace, trace.hit.as_ref()?, traversal)));
+            found.map_or([0; N], |(trace, hit, traversal)| words(At { trace, hit, traversal }))
         }
     }
 
-    fn t_max(&self, trace: &Trace<T::Traversal>) -> f32 {
-        match (self.stage, &trace.hit) {
-            (Stage::AnyHit | Stage::ClosestHit, Some(hit)) => hit.intersection.t,
-            (Stage::Miss, _) => trace.ray.t_max,
-            _ => self.tracer.t_max(&trace.traversal),
+    fn t_max(&self, i: usize) -> f32 {
+        match (self.stage, self.ray(i)) {
+            (_, None) => 0.0,
+            (Stage::AnyHit | Stage::ClosestHit, Some((&Trace { hit: Some(hit), .. }, _))) => hit.intersection.t,
+            (Stage::Miss, Some((trace, _))) => trace.ray.t_max,
+            (_, Some((_, traversal))) => self.tracer.t_max(traversal),
         }
     }
 
-    fn hit_words(&self, trace: &Trace<T::Traversal>, hit: &Hit, value: RayValue) -> Words {
-        let Hit { intersection: at, kind, attribute } = hit;
-        match value {
-            RayValue::PrimitiveId => words(&[at.primitive]),
-            RayValue::InstanceId => words(&[at.instance]),
-            RayValue::InstanceCustomIndex => words(&[at.custom_index]),
-            RayValue::RayGeometryIndex => words(&[at.geometry]),
-            RayValue::HitKind => words(&[*kind]),
-            RayValue::HitAttribute => words(attribute),
-            RayValue::HitTriangleVertexPositions => floats(at.vertices.as_flattened()),
-            RayValue::ObjectToWorld => floats(&matrix_columns(&self.tracer.object_to_world(&trace.traversal, at))),
-            RayValue::WorldToObject => floats(&matrix_columns(&self.to_object(trace, at))),
-            RayValue::ObjectRayOrigin => floats(&transform(&self.to_object(trace, at), trace.ray.origin, 1.0)),
-            RayValue::ObjectRayDirection => floats(&transform(&self.to_object(trace, at), trace.ray.direction, 0.0)),
-            RayValue::LaunchId | RayValue::LaunchSize | RayValue::ShaderRecord => [0; WORDS],
-            RayValue::WorldRayOrigin | RayValue::WorldRayDirection | RayValue::RayTmin => [0; WORDS],
-            RayValue::RayTmax | RayValue::IncomingRayFlags | RayValue::CullMask => [0; WORDS],
-        }
+    fn to_object(&self, at: &At<'_, T::Traversal>) -> [f32; 12] {
+        self.tracer.world_to_object(at.traversal, &at.hit.intersection)
     }
+}
 
-    fn to_object(&self, trace: &Trace<T::Traversal>, at: &Intersection) -> [f32; 12] {
-        self.tracer.world_to_object(&trace.traversal, at)
-    }
+/// Returns the bits of floats.
+fn bits<const N: usize>(of: [f32; N]) -> [u32; N] {
+    of.map(f32::to_bits)
+}
+
+/// Returns the words of the vertices of a triangle.
+fn vertices<R>(at: At<'_, R>) -> [u32; 9] {
+    let Intersection { vertices, .. } = &at.hit.intersection;
+    core::array::from_fn(|i| vertices[i / 3][i % 3].to_bits())
 }
 
 /// Returns a vector, with its fourth component, transformed by a matrix.

@@ -33,6 +33,8 @@ pub struct ValueRun {
 pub struct InputPlan {
     /// Words of the payload or of the callable data.
     pub data: Vec<DataRun>,
+    /// Those words of them that the shader may change.
+    pub results: Vec<DataRun>,
     /// Words of values.
     pub values: Vec<ValueRun>,
 }
@@ -41,7 +43,16 @@ impl InputPlan {
     /// Makes the plan of a shader.
     pub fn new(stage: &CompiledStage) -> InputPlan {
         let first = stage.info.frame.as_ref().map_or(0, |frame| frame.inputs);
-        Self::of_inputs(first, stage.info.interface.inputs.iter().map(|slot| slot.kind))
+        let (inputs, outputs) = (&stage.info.interface.inputs, &stage.info.interface.outputs);
+        let mut plan = Self::of_inputs(first, inputs.iter().map(|slot| slot.kind));
+        // Outputs are in place of the inputs of the same kind.
+        let changed = inputs.iter().map(|slot| match slot.kind {
+            SlotKind::User { .. } if !outputs.iter().any(|output| output.kind == slot.kind) => None,
+            kind => Some(kind),
+        });
+        let unchanged = SlotKind::Builtin(BuiltinSlot::Position(0));
+        plan.results = Self::of_inputs(first, changed.map(|kind| kind.unwrap_or(unchanged))).data;
+        plan
     }
 
     fn of_inputs(first: u32, inputs: impl Iterator<Item = SlotKind>) -> InputPlan {

@@ -6,25 +6,16 @@ use super::launch::TraceError;
 use super::traversal::{Intersection, IntersectionKind, RayArguments};
 use base::shader::RayValue;
 
-/// The invocation or the ray that has started an invocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Caller {
-    /// The launch.
-    Launch,
-    /// An invocation that executes a callable shader.
-    Invocation(u32),
-    /// A ray.
-    Trace(u32),
-}
-
-/// An invocation of a shader.
+/// An invocation of a shader that is executed or waits.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Invocation {
     pub shader: u32,
+    /// The invocation's frame.
     pub frame: u32,
     /// Number of the launch id in the tile.
     pub launch: u32,
-    pub caller: Caller,
+    /// The invocation that has called this one, or whose ray has.
+    pub caller: Option<u32>,
     /// Number of invocations that this one is nested in.
     pub depth: u32,
     /// Point at which the invocation waits.
@@ -37,6 +28,20 @@ pub(super) struct Callee {
     pub shader: u32,
     /// Address of the record's data.
     pub data: u64,
+}
+
+/// An invocation to be started.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    pub callee: Callee,
+    /// Number of the launch id in the tile.
+    pub launch: u32,
+    /// The invocation whose data it takes over.
+    pub caller: Option<u32>,
+    /// The ray, by its number in the wave, that starts it.
+    pub ray: Option<u32>,
+    /// Number of invocations that it is nested in.
+    pub depth: u32,
 }
 
 /// Values in a list whose places are used again.
@@ -106,18 +111,17 @@ impl Hit {
 }
 
 /// A ray that is being traced.
-pub(super) struct Trace<R> {
-    /// The invocation that waits for the ray.
+pub(super) struct Trace {
+    /// The invocation that waits for the ray, its depth, and its launch id's number in the tile.
     pub caller: u32,
+    pub depth: u32,
+    pub launch: u32,
     pub ray: RayArguments,
     pub sbt_offset: u32,
     pub sbt_stride: u32,
     pub miss_index: u32,
-    pub traversal: R,
     /// The intersection about which the current any-hit, closest-hit or intersection shader is.
     pub hit: Option<Hit>,
     /// Hit kind and attribute of the committed intersection, if it is in a box.
     pub reported: Option<(u32, Attribute)>,
-    /// The intersection shader's invocation that waits for an any-hit shader.
-    pub reporter: Option<u32>,
 }

@@ -81,7 +81,12 @@ fn shader(
 ) -> (CompiledStage, Calls) {
     let first = points.iter().map(|point| point.operands).max().unwrap_or(0);
     let slot = |&kind: &SlotKind| Slot { kind, ty: SlotType::Uint, interpolation: Interpolation::Flat };
-    let interface = StageInterface { inputs: inputs.iter().map(slot).collect(), ..StageInterface::default() };
+    let data = inputs.iter().filter(|kind| matches!(kind, SlotKind::User { .. }));
+    let interface = StageInterface {
+        inputs: inputs.iter().map(slot).collect(),
+        outputs: data.map(slot).collect(),
+        ..StageInterface::default()
+    };
     let words = first + inputs.len() as u32 + 2;
     let frame = FrameInfo { words, inputs: first, queries: words, points: points.to_vec() };
     let calls = Calls::default();
@@ -133,19 +138,27 @@ struct Walk {
 impl Tracer for Candidates {
     type Traversal = Walk;
 
-    fn begin(&self, ray: &RayArguments) -> Walk {
-        let mut left = self.0.get(&(ray.origin[0] as u32)).cloned().unwrap_or_default();
-        left.reverse();
-        Walk { left, candidate: None, committed: None, ray: *ray, t_max: ray.t_max }
+    fn ended(&self) -> Walk {
+        let (left, candidate, committed, ray) = Default::default();
+        Walk { left, candidate, committed, ray, t_max: 0.0 }
     }
-    fn proceed(&self, walk: &mut Walk) -> Option<Intersection> {
-        loop {
+    fn begin<'a>(&self, rays: impl Iterator<Item = (&'a mut Walk, &'a RayArguments)>) {
+        for (walk, ray) in rays {
+            let mut left = self.0.get(&(ray.origin[0] as u32)).cloned().unwrap_or_default();
+            left.reverse();
+            *walk = Walk { left, candidate: None, committed: None, ray: *ray, t_max: ray.t_max };
+        }
+    }
+    fn proceed(&self, rays: &mut [Option<&mut Walk>; TOGETHER]) {
+        for walk in rays.iter_mut().flatten() {
             walk.candidate = walk.left.pop();
-            let candidate = walk.candidate?;
-            if candidate.kind == IntersectionKind::Aabb || candidate.t < walk.t_max {
-                return Some(candidate);
+            while walk.candidate.is_some_and(|hit| hit.kind == IntersectionKind::Triangle && hit.t >= walk.t_max) {
+                walk.candidate = walk.left.pop();
             }
         }
+    }
+    fn candidate(&self, walk: &Walk) -> Option<Intersection> {
+        walk.candidate
     }
     fn confirm(&self, walk: &mut Walk) {
         walk.committed = walk.candidate;

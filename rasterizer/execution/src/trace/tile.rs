@@ -2,30 +2,16 @@
 
 #![forbid(unsafe_code)]
 
-use super::frames::Frames;
+use super::frames::{FrameWords, Frames, copy_words};
 use super::launch::{GROUP_HANDLE_BYTES, Launch, ShaderTable, TraceError};
 use super::plan::InputPlan;
-use super::state::{Callee, Caller, Invocation, Slab, Trace};
+use super::queues::{Queue, Queued, Queues};
+use super::records::Records;
+use super::state::{Callee, Invocation, Slab, Start};
 use super::traversal::Tracer;
+use super::wave::Wave;
 use crate::stage::{StageMemory, aborted};
 use base::shader::{ExecuteCallableOperand, InvocationEnd, Stage, SuspendReason, SuspensionPoint};
-use core::cmp::Reverse;
-
-/// Invocations of a shader that wait at the same point, or begin.
-struct Queue {
-    shader: u32,
-    point: u32,
-    /// Depth of the invocation that was queued first.
-    depth: u32,
-    invocations: Vec<Queued>,
-}
-
-/// An invocation in a queue, which comes before others in the order of launch ids.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Queued {
-    launch: u32,
-    invocation: u32,
-}
 
 /// A tile of launch ids that are being executed.
 pub(super) struct Tile<'a, T: Tracer> {
@@ -37,15 +23,15 @@ pub(super) struct Tile<'a, T: Tracer> {
     /// Frames by shader.
     pub frames: Vec<Frames>,
     pub invocations: Slab<Invocation>,
-    pub traces: Slab<Trace<T::Traversal>>,
-    /// The queues that have invocations.
-    queues: Vec<Queue>,
-    /// Memory of queues that have become empty.
-    spare: Vec<Vec<Queued>>,
-    /// Ends of a call.
+    pub queues: Queues,
+    /// The rays that are traced together.
+    pub wave: Wave<T::Traversal>,
+    /// Shaders of records that were read.
+    records: Records,
+    /// Memory of lists: ends of a call, frames of invocations, and those of their callers.
     ends: Vec<u32>,
-    /// Words that are being copied.
-    copied: Vec<u32>,
+    called: Vec<u32>,
+    callers: Vec<u32>,
 }
 
 impl<'a, T: Tracer> Tile<'a, T> {
@@ -58,11 +44,12 @@ impl<'a, T: Tracer> Tile<'a, T> {
             ids: Vec::new(),
             frames,
             invocations: Slab::default(),
-            traces: Slab::default(),
-            queues: Vec::new(),
-            spare: Vec::new(),
+            queues: Queues::default(),
+            wave: Wave::default(),
+            records: Records::default(),
             ends: Vec::new(),
-            copied: Vec::new(),
+            called: Vec::new(),
+            callers: Vec::new(),
         })
     }
 
@@ -70,7 +57,6 @@ impl<'a, T: Tracer> Tile<'a, T> {
     pub fn clear(&mut self) {
         self.frames.iter_mut().for_each(Frames::clear);
         self.invocations.clear();
-        self.traces.clear();
         self.queues.clear();
     }
 
@@ -80,181 +66,207 @@ impl<'a, T: Tracer> Tile<'a, T> {
             return Ok(());
         };
         self.ids = ids;
-        for launch in 0..self.ids.len() as u32 {
-            self.start(callee, launch, Caller::Launch, 0)?;
-        }
-        while let Some(queue) = self.next_queue() {
-            if aborted(&self.launch.context) {
-                return Ok(());
+        let start = |launch| Start { callee, launch, caller: None, ray: None, depth: 0 };
+        let mut starts = base::alloc::or_unwind(base::alloc::collect((0..self.ids.len() as u32).map(start)));
+        self.start_all(&mut starts)?;
+        while !aborted(&self.launch.context) {
+            if self.queues.rays_are_next() {
+                self.trace_rays(memory)?;
+            } else if let Some(queue) = self.queues.take() {
+                self.run_queue(&queue, memory)?;
+                self.queues.give_back(queue);
+            } else {
+                break;
             }
-            self.run_queue(&queue, memory)?;
-            self.spare.push(queue.invocations);
         }
         Ok(())
     }
 
     /// Returns the shader that a record of a table names.
-    pub fn callee(&self, table: &ShaderTable, index: u64, stage: Stage) -> Option<Callee> {
+    pub fn callee(&mut self, table: &ShaderTable, index: u64, stage: Stage) -> Option<Callee> {
         let address = table.record(index)?;
-        let shader = self.launch.program.shader(self.launch.handles.group(address), stage)?;
+        let Launch { program, handles, .. } = *self.launch;
+        let shader = self.records.shader(address, stage, || program.shader(handles.group(address), stage))?;
         Some(Callee { shader, data: address.wrapping_add(GROUP_HANDLE_BYTES) })
-    }
-
-    /// Takes the fullest queue; among equals the most deeply nested one, because its callers can
-    /// then continue together, and then that of the first shader and point.
-    fn next_queue(&mut self) -> Option<Queue> {
-        let order = |queue: &Queue| (Reverse((queue.invocations.len(), queue.depth)), queue.shader, queue.point);
-        let at = (0..self.queues.len()).min_by_key(|&i| order(&self.queues[i]))?;
-        let mut queue = self.queues.swap_remove(at);
-        if !queue.invocations.is_sorted() {
-            queue.invocations.sort_unstable();
-        }
-        Some(queue)
     }
 
     /// Queues an invocation, which begins or continues behind its point.
     pub fn queue(&mut self, invocation: u32) -> Result<(), TraceError> {
         let Invocation { shader, point, depth, launch, .. } = *self.invocations.get(invocation)?;
-        let at = match self.queues.iter().position(|queue| (queue.shader, queue.point) == (shader, point)) {
-            Some(at) => at,
-            None => {
-                let mut invocations = self.spare.pop().unwrap_or_default();
-                invocations.clear();
-                base::alloc::or_unwind(base::alloc::push(
-                    &mut self.queues,
-                    Queue { shader, point, depth, invocations },
-                ));
-                self.queues.len() - 1
-            }
-        };
-        base::alloc::or_unwind(base::alloc::push(&mut self.queues[at].invocations, Queued { launch, invocation }));
+        self.queues.add((shader, point), depth, Queued { launch, invocation });
         Ok(())
     }
 
     fn run_queue(&mut self, queue: &Queue, memory: &mut StageMemory) -> Result<(), TraceError> {
-        let stage = self.launch.program.shaders.get(queue.shader as usize).ok_or(TraceError::Internal)?;
-        let frames = self.frames.get_mut(queue.shader as usize).ok_or(TraceError::Internal)?;
-        let invocations = &self.invocations;
-        let of = queue.invocations.iter().map(|at| invocations.get(at.invocation).map_or(0, |one| one.frame));
+        let mut frames = core::mem::take(&mut self.called);
+        frames.clear();
+        base::alloc::or_unwind(base::alloc::reserve(&mut frames, queue.invocations.len()));
+        for at in &queue.invocations {
+            frames.push(self.invocations.get(at.invocation)?.frame);
+        }
         let mut ends = core::mem::take(&mut self.ends);
-        frames.call(stage, &self.launch.context, memory, queue.point, of, &mut ends);
+        self.call(queue.shader, queue.point, &frames, &mut ends, memory)?;
+        self.called = frames;
         // Ends are undefined if the abort flag is set.
-        if aborted(&self.launch.context) {
-            return Ok(());
+        if !aborted(&self.launch.context) {
+            self.answer(queue, &ends)?;
         }
-        let each = queue.invocations.iter().zip(&ends);
-        let done = each.map(|(at, &end)| match InvocationEnd::from_word(end) {
-            InvocationEnd::Suspended(point) => self.suspended(at.invocation, point),
-            end => self.ended(at.invocation, stage.info.stage(), end),
-        });
-        let done = done.collect();
         self.ends = ends;
-        done
-    }
-
-    /// Starts a shader for a caller, whose data it takes over.
-    pub fn start(&mut self, callee: Callee, launch: u32, caller: Caller, depth: u32) -> Result<(), TraceError> {
-        if depth >= self.launch.max_depth {
-            return Err(TraceError::TooDeep);
-        }
-        let frame = self.frames[callee.shader as usize].take()?;
-        let invocation = Invocation { shader: callee.shader, frame, launch, caller, depth, point: 0 };
-        let at = self.invocations.add(invocation);
-        self.set_inputs(invocation, callee.data)?;
-        self.copy_data(invocation, Direction::FromCaller)?;
-        self.queue(at)
-    }
-
-    /// Frees an invocation that has ended.
-    pub fn remove(&mut self, invocation: u32) -> Result<Invocation, TraceError> {
-        let one = *self.invocations.get(invocation)?;
-        self.invocations.remove(invocation)?;
-        self.frames[one.shader as usize].release(one.frame);
-        Ok(one)
-    }
-
-    /// Returns the point at which an invocation waits.
-    pub fn point(&self, invocation: u32) -> Result<SuspensionPoint, TraceError> {
-        let one = self.invocations.get(invocation)?;
-        self.frames[one.shader as usize].point(one.point)
-    }
-
-    /// Reads the first operands of the point at which an invocation waits.
-    pub fn operands(&mut self, invocation: u32, to: &mut [u32]) -> Result<(), TraceError> {
-        if (self.point(invocation)?.operands as usize) < to.len() {
-            return Err(TraceError::Internal);
-        }
-        let one = *self.invocations.get(invocation)?;
-        self.frames[one.shader as usize].read(one.frame, 0, to);
         Ok(())
     }
 
-    /// Returns an operand of the point at which an invocation waits.
-    pub fn operand(&mut self, invocation: u32, number: u32) -> Result<u32, TraceError> {
-        let operands = self.point(invocation)?.operands;
-        let one = *self.invocations.get(invocation)?;
-        if number >= operands {
+    /// Runs invocations of a shader with these frames.
+    pub fn call(
+        &mut self,
+        shader: u32,
+        point: u32,
+        frames: &[u32],
+        ends: &mut Vec<u32>,
+        memory: &mut StageMemory,
+    ) -> Result<(), TraceError> {
+        let stage = self.launch.program.shaders.get(shader as usize).ok_or(TraceError::Internal)?;
+        let of_shader = self.frames.get_mut(shader as usize).ok_or(TraceError::Internal)?;
+        of_shader.call(stage, &self.launch.context, memory, point, frames, ends)
+    }
+
+    /// Answers the ends of a call for the invocations of a queue.
+    fn answer(&mut self, queue: &Queue, ends: &[u32]) -> Result<(), TraceError> {
+        let (mut returned, mut calls) = (Vec::new(), Vec::new());
+        for (at, &end) in queue.invocations.iter().zip(ends) {
+            let InvocationEnd::Suspended(point) = InvocationEnd::from_word(end) else {
+                base::alloc::or_unwind(base::alloc::push(&mut returned, at.invocation));
+                continue;
+            };
+            let one = self.invocations.get_mut(at.invocation)?;
+            one.point = point;
+            let depth = one.depth;
+            match self.point(queue.shader, point)?.reason {
+                SuspendReason::TraceRay => self.queues.add_ray(depth, *at),
+                SuspendReason::ExecuteCallable => {
+                    if let Some(start) = self.callable(*at)? {
+                        base::alloc::or_unwind(base::alloc::push(&mut calls, start));
+                    }
+                }
+                SuspendReason::ReportIntersection | SuspendReason::Barrier => return Err(TraceError::Internal),
+            }
+        }
+        self.start_all(&mut calls)?;
+        self.end_all(queue.shader, &returned)
+    }
+
+    /// Returns the description of a point of a shader.
+    pub fn point(&self, shader: u32, number: u32) -> Result<SuspensionPoint, TraceError> {
+        self.frames.get(shader as usize).ok_or(TraceError::Internal)?.point(number)
+    }
+
+    /// Returns the callable shader that an invocation calls, or continues it if there is none.
+    fn callable(&mut self, at: Queued) -> Result<Option<Start>, TraceError> {
+        let one = *self.invocations.get(at.invocation)?;
+        if self.point(one.shader, one.point)?.operands < ExecuteCallableOperand::COUNT {
             return Err(TraceError::Internal);
         }
-        Ok(self.frames[one.shader as usize].get(one.frame, number))
-    }
-
-    fn suspended(&mut self, invocation: u32, point: u32) -> Result<(), TraceError> {
-        self.invocations.get_mut(invocation)?.point = point;
-        match self.point(invocation)?.reason {
-            SuspendReason::ExecuteCallable => self.execute_callable(invocation),
-            SuspendReason::TraceRay => self.begin_trace(invocation),
-            SuspendReason::ReportIntersection => self.report(invocation),
-            SuspendReason::Barrier => Err(TraceError::Internal),
-        }
-    }
-
-    fn execute_callable(&mut self, invocation: u32) -> Result<(), TraceError> {
-        let index = self.operand(invocation, ExecuteCallableOperand::Index as u32)?;
-        let one = *self.invocations.get(invocation)?;
+        let index = self.frames[one.shader as usize].get(one.frame, ExecuteCallableOperand::Index as u32);
         match self.callee(&self.launch.tables.callable, index.into(), Stage::Callable) {
-            Some(callee) => self.start(callee, one.launch, Caller::Invocation(invocation), one.depth + 1),
-            None => self.queue(invocation),
+            Some(callee) => {
+                let caller = Some(at.invocation);
+                Ok(Some(Start { callee, launch: at.launch, caller, ray: None, depth: one.depth + 1 }))
+            }
+            None => self.queue(at.invocation).map(|()| None),
         }
     }
 
-    fn ended(&mut self, invocation: u32, stage: Stage, end: InvocationEnd) -> Result<(), TraceError> {
-        let one = *self.invocations.get(invocation)?;
-        self.copy_data(one, Direction::ToCaller)?;
-        self.remove(invocation)?;
-        match (stage, one.caller) {
-            (_, Caller::Launch) => Ok(()),
-            (_, Caller::Invocation(caller)) => self.queue(caller),
-            (Stage::AnyHit, Caller::Trace(trace)) => self.decide(trace, end),
-            (Stage::Intersection, Caller::Trace(trace)) => self.advance(trace),
-            (_, Caller::Trace(trace)) => self.end_trace(trace),
+    /// Starts invocations, which take over the data of their callers.
+    pub fn start_all(&mut self, starts: &mut [Start]) -> Result<(), TraceError> {
+        for starts in by_shader(starts) {
+            let shader = starts[0].callee.shader;
+            let mut frames = core::mem::take(&mut self.called);
+            frames.clear();
+            self.frames.get_mut(shader as usize).ok_or(TraceError::Internal)?.take(starts.len(), &mut frames)?;
+            self.prepare(shader, starts, &frames)?;
+            for (&Start { launch, caller, depth, .. }, &frame) in starts.iter().zip(&frames) {
+                let invocation = self.invocations.add(Invocation { shader, frame, launch, caller, depth, point: 0 });
+                self.queues.add((shader, 0), depth, Queued { launch, invocation });
+            }
+            self.called = frames;
         }
+        Ok(())
     }
 
-    /// Copies the payload or the callable data between an invocation and its caller. Words that
-    /// only one of them has are not copied.
-    fn copy_data(&mut self, one: Invocation, direction: Direction) -> Result<(), TraceError> {
-        let caller = match one.caller {
-            Caller::Launch => return Ok(()),
-            Caller::Invocation(caller) => caller,
-            Caller::Trace(trace) => self.traces.get(trace)?.caller,
+    /// Sets the inputs of invocations of a shader, which begin with these frames.
+    pub fn prepare(&mut self, shader: u32, starts: &[Start], frames: &[u32]) -> Result<(), TraceError> {
+        if starts.iter().any(|start| start.depth >= self.launch.max_depth) {
+            return Err(TraceError::TooDeep);
+        }
+        self.set_inputs(shader, starts, frames)?;
+        self.copy_data(shader, frames, |i| starts[i].caller, Direction::FromCaller)
+    }
+
+    /// Frees invocations of a shader that have ended, and continues their callers.
+    fn end_all(&mut self, shader: u32, ended: &[u32]) -> Result<(), TraceError> {
+        let mut frames = core::mem::take(&mut self.called);
+        frames.clear();
+        base::alloc::or_unwind(base::alloc::reserve(&mut frames, ended.len()));
+        for &invocation in ended {
+            frames.push(self.invocations.get(invocation)?.frame);
+        }
+        let mut callers = Vec::new();
+        base::alloc::or_unwind(base::alloc::reserve(&mut callers, ended.len()));
+        for &invocation in ended {
+            callers.push(self.invocations.get(invocation)?.caller);
+        }
+        self.copy_data(shader, &frames, |i| callers[i], Direction::ToCaller)?;
+        for (&invocation, &frame) in ended.iter().zip(&frames).rev() {
+            self.invocations.remove(invocation)?;
+            self.frames[shader as usize].release(frame);
+        }
+        self.called = frames;
+        callers.into_iter().flatten().try_for_each(|caller| self.queue(caller))
+    }
+
+    /// Copies the payload or the callable data between invocations of a shader and their callers.
+    /// Words that only one of them has are not copied.
+    pub fn copy_data(
+        &mut self,
+        shader: u32,
+        frames: &[u32],
+        caller: impl Fn(usize) -> Option<u32>,
+        direction: Direction,
+    ) -> Result<(), TraceError> {
+        let plan = self.plans.get(shader as usize).ok_or(TraceError::Internal)?;
+        let runs = match direction {
+            Direction::FromCaller => &plan.data,
+            Direction::ToCaller => &plan.results,
         };
-        let point = self.point(caller)?;
-        let caller = *self.invocations.get(caller)?;
-        let first = point.operands.checked_sub(point.results).ok_or(TraceError::Internal)?;
-        let plan = self.plans.get(one.shader as usize).ok_or(TraceError::Internal)?;
-        for run in &plan.data {
-            let count = run.count.min(point.results.saturating_sub(run.location));
-            let (own, other) = ((one, run.own), (caller, first + run.location));
-            let (from, to) = match direction {
-                Direction::FromCaller => (other, own),
-                Direction::ToCaller => (own, other),
+        let mut first = 0;
+        while first < frames.len() && !runs.is_empty() {
+            let Some(one) = caller(first) else {
+                first += 1;
+                continue;
             };
-            self.copied.clear();
-            base::alloc::or_unwind(base::alloc::reserve(&mut self.copied, count as usize));
-            self.copied.resize(count as usize, 0);
-            self.frames[from.0.shader as usize].read(from.0.frame, from.1, &mut self.copied);
-            self.frames[to.0.shader as usize].write(to.0.frame, to.1, &self.copied);
+            // Callers that wait at the same point are handled together.
+            let Invocation { shader: of, point: number, .. } = *self.invocations.get(one)?;
+            self.callers.clear();
+            base::alloc::or_unwind(base::alloc::reserve(&mut self.callers, frames.len() - first));
+            for other in (first..frames.len()).map_while(&caller) {
+                let other = self.invocations.get(other)?;
+                if (other.shader, other.point) != (of, number) {
+                    break;
+                }
+                self.callers.push(other.frame);
+            }
+            let end = first + self.callers.len();
+            let point = self.point(of, number)?;
+            let results = point.operands.checked_sub(point.results).ok_or(TraceError::Internal)?;
+            for run in runs {
+                let own = FrameWords { shader, frames: &frames[first..end], first: run.own };
+                let other = FrameWords { shader: of, frames: &self.callers, first: results + run.location };
+                let count = run.count.min(point.results.saturating_sub(run.location));
+                match direction {
+                    Direction::FromCaller => copy_words(&mut self.frames, other, own, count)?,
+                    Direction::ToCaller => copy_words(&mut self.frames, own, other, count)?,
+                }
+            }
+            first = end;
         }
         Ok(())
     }
@@ -262,7 +274,16 @@ impl<'a, T: Tracer> Tile<'a, T> {
 
 /// Direction in which data are copied.
 #[derive(Clone, Copy)]
-enum Direction {
+pub(super) enum Direction {
     FromCaller,
     ToCaller,
+}
+
+/// Sorts invocations by shader, and returns those of each shader, of which there is at least one.
+pub(super) fn by_shader(starts: &mut [Start]) -> impl Iterator<Item = &[Start]> {
+    let shader = |start: &Start| start.callee.shader;
+    if !starts.is_sorted_by_key(shader) {
+        starts.sort_by_key(shader);
+    }
+    starts.chunk_by(move |a, b| shader(a) == shader(b))
 }

@@ -65,17 +65,27 @@ pub struct Intersection {
     pub vertices: [[f32; 3]; 3],
 }
 
+/// Number of rays that a call continues.
+pub const TOGETHER: usize = 32;
+
 /// The traversal of rays.
 pub trait Tracer: Sync {
     /// The state of a ray's traversal.
     type Traversal: Send;
 
-    /// Begins the traversal of a ray.
-    fn begin(&self, ray: &RayArguments) -> Self::Traversal;
+    /// Returns the state of a traversal that has ended, whose memory others take over.
+    fn ended(&self) -> Self::Traversal;
 
-    /// Continues up to the next candidate about which a shader decides, and returns it; returns
-    /// `None` when the traversal has ended.
-    fn proceed(&self, traversal: &mut Self::Traversal) -> Option<Intersection>;
+    /// Begins the traversals of rays.
+    fn begin<'a>(&self, rays: impl Iterator<Item = (&'a mut Self::Traversal, &'a RayArguments)>)
+    where
+        Self::Traversal: 'a;
+
+    /// Continues traversals up to the next candidates about which shaders decide, or to their ends.
+    fn proceed(&self, rays: &mut [Option<&mut Self::Traversal>; TOGETHER]);
+
+    /// Returns the candidate; `None` when the traversal has ended.
+    fn candidate(&self, traversal: &Self::Traversal) -> Option<Intersection>;
 
     /// Commits the candidate, which is a triangle.
     fn confirm(&self, traversal: &mut Self::Traversal);
@@ -84,7 +94,7 @@ pub trait Tracer: Sync {
     /// outside of the remaining interval.
     fn generate(&self, traversal: &mut Self::Traversal, t: f32) -> bool;
 
-    /// Ends the traversal, so that `proceed` returns `None` from now on.
+    /// Ends the traversal, so that `proceed` finds no candidate from now on.
     fn terminate(&self, traversal: &mut Self::Traversal);
 
     /// Returns the end of the remaining interval.

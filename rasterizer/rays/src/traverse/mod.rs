@@ -14,4 +14,4 @@ mod walk;
 
 pub use hit::{Hit, HitKind, instance_flags, ray_flags};
 pub use ray::Ray;
-pub use state::{Scene, Traversal};
+pub use state::{Scene, TopLevel, Traversal};

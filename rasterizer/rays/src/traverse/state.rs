@@ -11,6 +11,7 @@ use crate::layout::{Contents, MAX_DEPTH};
 use crate::level::HostLevel;
 use crate::view::View;
 use base::mem::DeviceMemory;
+use core::mem::offset_of;
 use core::sync::atomic::AtomicU32;
 
 /// The surroundings of a traversal: all that it needs besides its state.
@@ -22,6 +23,21 @@ pub struct Scene<'a> {
     pub abort: &'a AtomicU32,
     /// Level of the kernels.
     pub level: HostLevel,
+}
+
+/// A top-level structure in which traversals begin. It is opened once for all rays in it.
+#[derive(Clone, Copy)]
+pub struct TopLevel(Option<View>);
+
+impl TopLevel {
+    /// No structure: rays in it hit nothing.
+    pub const NONE: TopLevel = TopLevel(None);
+
+    /// Opens the structure in memory; [`TopLevel::NONE`] if it is no top-level structure.
+    pub fn open(memory: DeviceMemory) -> TopLevel {
+        let view = View::open(memory).map(|(view, _)| view);
+        TopLevel(view.filter(|view| view.contents() == Contents::Instances))
+    }
 }
 
 /// Effect of the flags of the ray and of the current instance on the lanes of a leaf. Each field
@@ -145,20 +161,21 @@ impl Traversal {
         committed: Hit::NONE,
     };
 
+    /// Number of bytes from the first one on that may have any contents when a traversal begins.
+    pub const STACK_BYTES: usize = offset_of!(Traversal, walk) + Walk::STACK_BYTES;
+
     /// Begins the traversal of a top-level structure (`OpRayQueryInitializeKHR`). A ray with
-    /// infinite components or an empty interval hits nothing, and so does any ray if the memory is
-    /// no such structure.
-    pub fn begin(&mut self, structure: DeviceMemory, flags: u32, cull_mask: u32, ray: &Ray) {
+    /// infinite components or an empty interval hits nothing.
+    pub fn begin(&mut self, structure: &TopLevel, flags: u32, cull_mask: u32, ray: &Ray) {
         self.ray = *ray;
         // A negative zero would not order as other distances do.
         self.ray.t_min = if ray.t_min > 0.0 { ray.t_min } else { 0.0 };
         (self.flags, self.cull_mask) = (flags, cull_mask & 0xff);
         (self.t_max, self.pending_lanes) = (ray.t_max, 0);
-        (self.candidate.kind, self.committed.kind) = (HitKind::None, HitKind::None);
+        (self.candidate, self.committed) = (Hit::NONE, Hit::NONE);
         (self.active, self.top) = (0, View::EMPTY);
         self.walk.clear();
-        let found = View::open(structure).filter(|(view, _)| view.contents() == Contents::Instances);
-        if let Some((view, _)) = found.filter(|_| self.ray.is_valid() && !ray.t_min.is_nan()) {
+        if let Some(view) = structure.0.filter(|_| self.ray.is_valid() && !ray.t_min.is_nan()) {
             (self.active, self.top) = (1, view);
             let boxes = BoxRay::for_instances(ray.origin, ray.direction);
             self.walk.enter(view, boxes, self.ray.t_min, MAX_DEPTH + view.depth(), view.steps());

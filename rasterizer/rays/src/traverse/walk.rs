@@ -78,6 +78,10 @@ impl Entry {
 }
 
 impl Walk {
+    /// Number of the first bytes, which are the entries of the stack: those beyond its length may
+    /// have any contents.
+    pub const STACK_BYTES: usize = core::mem::offset_of!(Walk, length);
+
     /// The walk through no structure.
     pub const NONE: Walk = Walk {
         children: [0; STACK],

@@ -1,7 +1,8 @@
 //! Prints rates of builds and rays for a generated scene of 262,144 triangles, on one thread.
 //!
 //! `cargo run --release -p grus-rays --example rates` (`GRUS_CPU=v3` and `v2` select lower
-//! processor levels). With the argument `builds` no rays are traced.
+//! processor levels). With the argument `builds` no rays are traced; an argument such as
+//! `"primary 8"` selects one measurement of rays.
 
 use base::format::Format;
 use base::mem::{DeviceMemory, MemoryRange};
@@ -95,14 +96,21 @@ fn scene() -> Vec<[[f32; 3]; 3]> {
     triangles
 }
 
+/// Returns the measurement of rays that an argument selects.
+fn selected() -> Option<String> {
+    std::env::args().nth(1).filter(|argument| argument != "builds")
+}
+
+/// Returns the time of a run.
+fn timed(mut run: impl FnMut()) -> Duration {
+    let began = Instant::now();
+    run();
+    began.elapsed()
+}
+
 /// Returns the shortest time of several runs, which other programs have disturbed least.
 fn fastest(mut run: impl FnMut()) -> Duration {
-    let time = |_| {
-        let began = Instant::now();
-        run();
-        began.elapsed()
-    };
-    (0..REPETITIONS).map(time).min().unwrap_or_default()
+    (0..REPETITIONS).map(|_| timed(&mut run)).min().unwrap_or_default()
 }
 
 /// Prints the time of builds of a few of the triangles.
@@ -225,7 +233,12 @@ fn main() {
     for (name, quality) in [("fast build", Quality::FastBuild), ("build", Quality::FastTrace)] {
         input.quality = quality;
         let mut header = None;
-        let time = fastest(|| header = builder.build(bottom.device(), &input, &workers).ok());
+        let is_selected = selected().is_some();
+        if is_selected && quality == Quality::FastBuild {
+            continue;
+        }
+        let mut build = || header = builder.build(bottom.device(), &input, &workers).ok();
+        let time = if is_selected { timed(&mut build) } else { fastest(build) };
         report(name, count, time, "Mtri/s");
         let header = header.expect("a structure");
         println!(
@@ -240,6 +253,9 @@ fn main() {
         if with_rays {
             rates(&bottom);
         }
+    }
+    if selected().is_some() {
+        return;
     }
     let time = fastest(|| _ = update(bottom.device(), bottom.device(), &input, &workers).expect("a structure"));
     report("refit", count, time, "Mtri/s");
@@ -274,8 +290,15 @@ fn rates(bottom: &Memory) {
     let measure = |name: &str, flags: u32, rays: &[Ray]| {
         let mut hits = Vec::new();
         for together in [1, 8, 16] {
+            let title = format!("{name} {together}");
+            if selected().is_some_and(|filter| filter != title) {
+                continue;
+            }
             let time = fastest(|| hits = trace(&scene, top.device(), flags, rays, together));
-            report(&format!("{name} {together}"), rays.len(), time, "Mrays/s");
+            report(&title, rays.len(), time, "Mrays/s");
+        }
+        if hits.is_empty() && name == "primary" {
+            hits = trace(&scene, top.device(), flags, rays, 16);
         }
         hits
     };
@@ -290,5 +313,8 @@ fn rates(bottom: &Memory) {
         HitKind::Triangle => (sum + f64::from(found.t), hit + 1),
         _ => (sum, hit),
     });
+    if found.is_empty() {
+        return;
+    }
     println!("             {} of {} diffuse rays hit, at {:.4}", hit, diffuse.len(), sum / f64::from(hit));
 }

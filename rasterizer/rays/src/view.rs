@@ -9,7 +9,7 @@ use crate::layout::{
     triangle_row,
 };
 use crate::vec4::F32x4;
-use base::host::{Host, Ints};
+use base::host::{Floats, Host, Ints};
 use base::mem::DeviceMemory;
 
 const _: () = assert!(cfg!(target_endian = "little"));
@@ -71,6 +71,12 @@ impl View {
     #[inline(always)]
     pub fn contents(&self) -> Contents {
         Contents::from_word(self.contents_and_depth & 0xffff).unwrap_or(Contents::Instances)
+    }
+
+    /// Returns true if both are views of the same structure.
+    #[inline(always)]
+    pub fn is(&self, other: &View) -> bool {
+        self.nodes == other.nodes && self.leaves == other.leaves && self.node_count == other.node_count
     }
 
     /// Returns the number of nodes on the longest path, according to the header.
@@ -158,6 +164,29 @@ impl NodeRef {
         self.row::<H>(usize::from(offset / 32))
     }
 
+    /// Returns a word of the row at an offset, which is rounded down to a multiple of 32; the slot is
+    /// taken modulo 8.
+    #[inline(always)]
+    pub fn word_at(self, offset: u8, slot: u32) -> u32 {
+        let at = usize::from(offset / 32 * 32) + (slot as usize & 7) * 4;
+        // SAFETY: a reference is made for a whole node inside the view's memory, and has 8 rows of
+        // 8 words.
+        unsafe { self.0.add(at).cast::<u32>().read_unaligned() }
+    }
+
+    /// Returns the words of the children.
+    #[inline(always)]
+    pub fn children<H: Host>(self) -> H::Ints {
+        self.row::<H>(node_row::CHILD).bits()
+    }
+
+    /// Returns the slot of the child with a word; that of the last one if there is none.
+    #[inline(always)]
+    pub fn slot<H: Host>(self, child: u32) -> u32 {
+        let equal = self.children::<H>().equal(H::Ints::splat(child));
+        (equal.movemask() | 1 << 7).trailing_zeros()
+    }
+
     /// Returns the order of the children for an octant, whose number is taken modulo 8.
     #[inline(always)]
     pub fn order(self, octant: u32) -> u32 {
@@ -176,6 +205,15 @@ impl<const ROWS: usize> LeafRef<ROWS> {
         // SAFETY: a reference is made for a whole leaf inside the view's memory, and has `ROWS`
         // rows of 16 bytes.
         unsafe { self.0.add(row * 16).cast::<[u32; 4]>().read_unaligned() }
+    }
+
+    /// Returns a word of a row of the leaf, with both numbers limited to those that exist.
+    #[inline(always)]
+    pub fn word(self, row: usize, lane: usize) -> u32 {
+        let row = if row < ROWS { row } else { 0 };
+        // SAFETY: a reference is made for a whole leaf inside the view's memory, and has `ROWS`
+        // rows of 4 words.
+        unsafe { self.0.add(row * 16 + (lane & 3) * 4).cast::<u32>().read_unaligned() }
     }
 
     /// Returns a row of the leaf as floats; a row that does not exist is the first one.

@@ -43,6 +43,8 @@ fn traversal_of_arbitrary_bytes_ends_inside_of_them() {
         for _ in 0..10 {
             let ray = random_ray(&mut rng, 1.0);
             world.closest(HostLevel::detect(), 0, &ray);
+            let mut packet = [world.begin(0, 0xff, &ray); 8];
+            Traversal::proceed_all(&mut packet.each_mut().map(Some), &world.scene(HostLevel::detect()));
             let mut state = world.begin(ray_flags::NO_OPAQUE, 0xff, &ray);
             let mut calls = 0;
             while calls < 10_000 && state.proceed(&world.scene(HostLevel::detect())) {

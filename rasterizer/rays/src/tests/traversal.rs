@@ -286,6 +286,53 @@ fn rays_that_take_turns_do_not_influence_each_other() {
             )
         })
         .collect();
+    let found = compare_together(&world, &rays);
+    assert!(found.iter().any(|found| found.len() > 3));
+}
+
+/// Rays that go about the same way walk together, also through instances of which some see them in
+/// other octants.
+#[test]
+fn rays_that_walk_together_find_what_each_finds() {
+    let mut rng = Rng(43);
+    let (memory, _) = bottom(&soup(&mut rng, 3000, 3.0), Quality::FastTrace);
+    let (boxes, _) = bottom_of_boxes(&[[-1.0, -1.0, -1.0, 1.0, 1.0, 1.0]], Quality::FastTrace);
+    let mut instances = vec![Instance::new(&memory), Instance { flags: 8, ..Instance::new(&memory) }];
+    instances.extend((0..8).map(|i| Instance {
+        transform: core::array::from_fn(|at| if at % 4 == 3 { rng.unit() * 3.0 } else { rng.unit() }),
+        flags: rng.pick(&[0, 4, 8]),
+        ..Instance::new(if i == 0 { &boxes } else { &memory })
+    }));
+    let (mut candidates, mut hits) = (0, 0);
+    for count in [1, 2, 10] {
+        let world = World::new(&[&memory, &boxes], &instances[..count], Quality::FastTrace);
+        for round in 0..60 {
+            let ray = random_ray(&mut rng, 3.0);
+            let flags = rng.pick(&[0, ray_flags::NO_OPAQUE, ray_flags::OPAQUE, ray_flags::TERMINATE_ON_FIRST_HIT]);
+            let width = rng.pick(&[0.0, 0.001, 0.01, 0.05]);
+            let rays: Vec<(Ray, u32)> = (0..32)
+                .map(|_| {
+                    let mut ray = ray;
+                    let axis = rng.below(3) as usize;
+                    ray.direction[axis] += width * rng.unit();
+                    ray.origin[(axis + 1) % 3] += width * rng.unit();
+                    if round % 8 == 0 {
+                        ray.direction[round / 8 % 3] = 0.0;
+                    }
+                    (ray, flags)
+                })
+                .collect();
+            let found = compare_together(&world, &rays);
+            candidates += found.iter().map(|found| found.len() - 1).sum::<usize>();
+            hits += found.iter().filter(|found| found.last().is_some_and(|hit| hit.kind != HitKind::None)).count();
+        }
+    }
+    assert!(candidates > 5000 && hits > 1000, "{candidates} {hits}");
+}
+
+/// Proceeds with rays on their own, and together on all levels, and compares their candidates and
+/// hits; returns those of each ray. Some candidates are confirmed.
+fn compare_together(world: &World, rays: &[(Ray, u32)]) -> Vec<Vec<Hit>> {
     let begin = || -> Vec<Traversal> { rays.iter().map(|(ray, flags)| world.begin(*flags, 0xff, ray)).collect() };
     let decide = |state: &mut Traversal, found: &mut Vec<Hit>| {
         found.push(*state.candidate());
@@ -300,7 +347,6 @@ fn rays_that_take_turns_do_not_influence_each_other() {
         }
         found.push(*state.committed());
     }
-    assert!(expected.iter().any(|found| found.len() > 3));
     for (level, together) in HostLevel::all().flat_map(|level| [(level, 1), (level, 5), (level, 32)]) {
         let (mut states, mut found) = (begin(), vec![Vec::new(); rays.len()]);
         for (states, found) in states.chunks_mut(together).zip(found.chunks_mut(together)) {
@@ -318,4 +364,5 @@ fn rays_that_take_turns_do_not_influence_each_other() {
         }
         assert!(found == expected, "{level:?} {together}");
     }
+    expected
 }

@@ -4,8 +4,11 @@
 //! `OpRayQueryProceedKHR` is [`Traversal::proceed`]; a pipeline's loop over any-hit and
 //! intersection shaders calls the same function.
 
+mod bundle;
+mod bundle_triangle;
 mod hit;
 mod micromap;
+mod packet;
 mod proceed;
 mod ray;
 mod state;

@@ -2,12 +2,15 @@
 
 use super::hit::{Hit, HitKind, ray_flags};
 use super::micromap;
+use super::packet;
 use super::ray::{BoxRay, Shear, are_finite};
 use super::state::{Rules, Scene, Traversal};
 use super::triangle::{self, Interval};
 use crate::input::{transform_direction, transform_point};
-use crate::instance::{CUSTOM_INDEX_AND_MASK, SBT_OFFSET_AND_FLAGS, WORLD_TO_OBJECT, reference, transform};
-use crate::layout::{ACTIVE, Contents, GEOMETRY_INDEX, OPAQUE, aabb_row, triangle_row};
+use crate::instance::{
+    CUSTOM_INDEX_AND_MASK, InstanceRecord, SBT_OFFSET_AND_FLAGS, WORLD_TO_OBJECT, reference, transform,
+};
+use crate::layout::{ACTIVE, Contents, GEOMETRY_INDEX, Header, OPAQUE, aabb_row, triangle_row};
 use crate::pack::Pack;
 use crate::vec4::F32x4;
 use crate::view::{AabbLeaf, TriangleLeaf, View};
@@ -47,7 +50,7 @@ impl Traversal {
 
 /// Result of a visit.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Step {
+pub(super) enum Step {
     /// The traversal goes on.
     Continue,
     /// A candidate needs a decision.
@@ -60,22 +63,36 @@ enum Step {
 /// works on several rays at a time: the next child of one ray depends on the visit before.
 #[inline(always)]
 fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
-    let mut running = [0u8; MAX_RAYS];
-    let (mut count, mut found) = (0, 0);
-    for (i, state) in rays.iter_mut().enumerate() {
+    let (mut waiting, mut fresh, mut found) = (0u32, 0u32, 0u32);
+    for (i, state) in rays.iter_mut().enumerate().take(MAX_RAYS) {
         let Some(state) = state else { continue };
         state.candidate.kind = HitKind::None;
+        fresh |= u32::from(packet::can_begin(state)) << i;
         let step = match state.pending_lanes {
             _ if state.active == 0 => Step::End,
             0 => Step::Continue,
             _ => leaf(state, scene),
         };
         found |= u32::from(step == Step::Candidate) << i;
-        if step == Step::Continue {
-            running[count] = i as u8;
-            count += 1;
-        }
+        waiting |= u32::from(step == Step::Continue) << i;
         state.active &= u32::from(step != Step::End);
+    }
+    fresh &= waiting;
+    while fresh & fresh.wrapping_sub(1) != 0 {
+        let members = packet::members(rays, fresh);
+        fresh &= !members;
+        if members.count_ones() >= packet::MIN_RAYS {
+            let result = packet::trace::<H>(rays, members, scene);
+            found |= result.candidates;
+            waiting &= !members | result.remaining;
+        }
+    }
+    let mut running = [0u8; MAX_RAYS];
+    let mut count = 0;
+    while waiting != 0 {
+        running[count] = waiting.trailing_zeros() as u8;
+        waiting &= waiting - 1;
+        count += 1;
     }
     while count > 0 {
         if scene.abort.load(Ordering::Relaxed) != 0 {
@@ -135,52 +152,77 @@ fn give_up(state: &mut Traversal) -> Step {
     Step::Continue
 }
 
+/// An instance that a ray may enter.
+pub(super) struct Found {
+    /// Index of the instance.
+    index: u32,
+    record: InstanceRecord,
+    /// The instance's structure.
+    pub(super) view: View,
+    header: Header,
+}
+
+impl Found {
+    /// Finds an instance of a top-level structure, unless rays with these flags and mask pass it by.
+    #[inline(always)]
+    pub(super) fn new(top: &View, index: u32, (flags, cull_mask): (u32, u32), scene: &Scene) -> Option<Found> {
+        let record = top.instance(index)?;
+        if record[CUSTOM_INDEX_AND_MASK] >> 24 & cull_mask == 0 {
+            return None;
+        }
+        let found = scene.structures.find(reference(&record))?;
+        let (view, header) = View::open(found.memory)?;
+        let skipped = match view.contents() {
+            Contents::Triangles => ray_flags::SKIP_TRIANGLES,
+            Contents::Aabbs => ray_flags::SKIP_AABBS,
+            // A reference to a top-level structure or a micromap is an overwritten one.
+            Contents::Instances | Contents::Micromap => return None,
+        };
+        (flags & skipped == 0).then_some(Found { index, record, view, header })
+    }
+
+    /// Begins the traversal of the instance, whose box begins at a distance. Returns false if the
+    /// ray is not finite in the instance's space.
+    #[inline(always)]
+    pub(super) fn enter(&self, state: &mut Traversal, distance: f32) -> bool {
+        let Found { record, view, header, .. } = self;
+        let rows = transform(record, WORLD_TO_OBJECT);
+        let origin = transform_point(&rows, state.ray.origin);
+        let direction = transform_direction(&rows, state.ray.direction);
+        if !are_finite(origin, direction) {
+            return false;
+        }
+        let boxes = if view.contents() == Contents::Triangles {
+            state.shear = Shear::new(origin, direction);
+            BoxRay::for_triangles(origin, direction, &header.bounds)
+        } else {
+            (state.object_origin, state.object_direction) = (origin, direction);
+            BoxRay::new(origin, direction, F32x4::splat(0.0))
+        };
+        state.instance = self.index;
+        state.instance_custom_index = record[CUSTOM_INDEX_AND_MASK] & 0xff_ffff;
+        state.instance_sbt_and_flags = record[SBT_OFFSET_AND_FLAGS];
+        state.rules = Rules::new(state.flags, state.instance_sbt_and_flags >> 24);
+        if view.has_micromaps() {
+            state.rules = state.rules.with_micromaps(state.instance_sbt_and_flags >> 24);
+        }
+        state.walk.enter(*view, boxes, distance, view.depth(), view.steps());
+        true
+    }
+}
+
 /// Begins the traversal of an instance, unless the ray passes it by.
 #[inline(never)]
 fn enter_instance(state: &mut Traversal, scene: &Scene, index: u32, distance: f32) {
     if !state.walk.count_leaf() {
         return;
     }
-    let Some(record) = state.top.instance(index) else { return };
-    if record[CUSTOM_INDEX_AND_MASK] >> 24 & state.cull_mask == 0 {
-        return;
+    let Some(found) = Found::new(&state.top, index, (state.flags, state.cull_mask), scene) else { return };
+    let top_steps = state.walk.steps();
+    if found.enter(state, distance) {
+        state.top_steps = top_steps;
+        state.walk.push_root(distance);
     }
-    let Some((view, header)) = scene.structures.find(reference(&record)).and_then(|found| View::open(found.memory))
-    else {
-        return;
-    };
-    let skipped = match view.contents() {
-        Contents::Triangles => ray_flags::SKIP_TRIANGLES,
-        Contents::Aabbs => ray_flags::SKIP_AABBS,
-        // A reference to a top-level structure or a micromap is an overwritten one.
-        Contents::Instances | Contents::Micromap => !0,
-    };
-    if skipped == !0 || state.flags & skipped != 0 {
-        return;
-    }
-    let rows = transform(&record, WORLD_TO_OBJECT);
-    let origin = transform_point(&rows, state.ray.origin);
-    let direction = transform_direction(&rows, state.ray.direction);
-    if !are_finite(origin, direction) {
-        return;
-    }
-    let boxes = if view.contents() == Contents::Triangles {
-        state.shear = Shear::new(origin, direction);
-        BoxRay::for_triangles(origin, direction, &header.bounds)
-    } else {
-        (state.object_origin, state.object_direction) = (origin, direction);
-        BoxRay::new(origin, direction, F32x4::splat(0.0))
-    };
-    state.instance = index;
-    state.instance_custom_index = record[CUSTOM_INDEX_AND_MASK] & 0xff_ffff;
-    state.instance_sbt_and_flags = record[SBT_OFFSET_AND_FLAGS];
-    state.rules = Rules::new(state.flags, state.instance_sbt_and_flags >> 24);
-    if view.has_micromaps() {
-        state.rules = state.rules.with_micromaps(state.instance_sbt_and_flags >> 24);
-    }
-    state.top_steps = state.walk.steps();
-    state.walk.enter(view, boxes, distance, view.depth(), view.steps());
-    state.walk.push_root(distance);
 }
 
 /// Visits the remaining lanes of the current leaf.
@@ -201,16 +243,16 @@ fn leaf(state: &mut Traversal, scene: &Scene) -> Step {
 }
 
 /// Lanes of a leaf that are not culled.
-struct Opacity {
+pub(super) struct Opacity {
     /// Lanes that are visited.
-    lanes: u32,
+    pub(super) lanes: u32,
     /// Lanes that are opaque.
-    opaque: u32,
+    pub(super) opaque: u32,
 }
 
 /// Finds the lanes that are active and not culled by their opacity.
 #[inline(always)]
-fn opacity(rules: &Rules, words: [u32; 4], lanes: u32) -> Opacity {
+pub(super) fn opacity(rules: &Rules, words: [u32; 4], lanes: u32) -> Opacity {
     const { assert!(OPAQUE == 1 << 30 && ACTIVE == 1 << 31) };
     let [a, b, c, d] = words;
     let of_geometries = F32x4::from_bits([a << 1, b << 1, c << 1, d << 1]).sign_bits();
@@ -235,44 +277,76 @@ fn triangles(state: &mut Traversal, scene: &Scene, leaf: TriangleLeaf, lanes: u3
     let front = hits.front ^ u32::from(state.rules.flip);
     let culled = front & u32::from(state.rules.cull_front) | !front & u32::from(state.rules.cull_back);
     let mut kept = hits.lanes & !culled;
-    let primitives = leaf.words(triangle_row::PRIMITIVE);
     while kept != 0 {
         let lane = kept.trailing_zeros() as usize % 4;
         kept &= kept - 1;
-        let t = hits.t[lane];
-        let order = (state.instance, words[lane] & GEOMETRY_INDEX, primitives[lane]);
-        // At the distance of the committed hit the lower primitive wins; the end of the ray's own
-        // interval does not belong to it.
-        let at_end = state.committed.kind == HitKind::None || order >= state.committed.order();
-        if t > state.t_max || t == state.t_max && at_end {
-            continue;
-        }
-        let is_opaque = opacity.opaque >> lane & 1;
-        let (_, geometry, primitive) = order;
-        state.candidate = Hit {
-            kind: HitKind::Triangle,
-            t,
+        let hit = TriangleHit {
+            lane,
+            t: hits.t[lane],
             barycentrics: [hits.u[lane], hits.v[lane]],
-            front_facing: front >> lane & 1,
-            opaque: is_opaque,
-            instance: state.instance,
-            custom_index: state.instance_custom_index,
-            sbt_offset: state.instance_sbt_and_flags & 0xff_ffff,
-            geometry,
-            primitive,
-            vertices: vertices(leaf, lane),
+            is_front: front >> lane & 1 != 0,
+            is_opaque: opacity.opaque >> lane & 1 != 0,
         };
-        if is_opaque == 0 {
-            state.pending_lanes = kept;
-            return Step::Candidate;
-        }
-        state.commit();
-        state.candidate.kind = HitKind::None;
-        if state.active == 0 {
-            return Step::End;
+        match take(state, leaf, &hit) {
+            Step::Continue => {}
+            Step::Candidate => {
+                state.pending_lanes = kept;
+                return Step::Candidate;
+            }
+            Step::End => return Step::End,
         }
     }
     Step::Continue
+}
+
+/// A hit of a triangle, not culled.
+pub(super) struct TriangleHit {
+    /// The triangle's lane in its leaf.
+    pub(super) lane: usize,
+    /// Distance.
+    pub(super) t: f32,
+    /// Weights of the second and third vertex.
+    pub(super) barycentrics: [f32; 2],
+    /// True if the front is hit, as the instance sees it.
+    pub(super) is_front: bool,
+    /// True if no shader decides about it.
+    pub(super) is_opaque: bool,
+}
+
+/// Commits a hit if it is opaque and the closest one. Another one becomes the candidate.
+#[inline(always)]
+pub(super) fn take(state: &mut Traversal, leaf: TriangleLeaf, hit: &TriangleHit) -> Step {
+    let lane = hit.lane;
+    let geometry = leaf.word(triangle_row::GEOMETRY, lane) & GEOMETRY_INDEX;
+    let primitive = leaf.word(triangle_row::PRIMITIVE, lane);
+    // At the distance of the committed hit the lower primitive wins; the end of the ray's own
+    // interval does not belong to it.
+    let is_later = || {
+        let order = (state.instance, geometry, primitive);
+        state.committed.kind == HitKind::None || order >= state.committed.order()
+    };
+    if hit.t > state.t_max || hit.t == state.t_max && is_later() {
+        return Step::Continue;
+    }
+    state.candidate = Hit {
+        kind: HitKind::Triangle,
+        t: hit.t,
+        barycentrics: hit.barycentrics,
+        front_facing: u32::from(hit.is_front),
+        opaque: u32::from(hit.is_opaque),
+        instance: state.instance,
+        custom_index: state.instance_custom_index,
+        sbt_offset: state.instance_sbt_and_flags & 0xff_ffff,
+        geometry,
+        primitive,
+        vertices: vertices(leaf, lane),
+    };
+    if !hit.is_opaque {
+        return Step::Candidate;
+    }
+    state.commit();
+    state.candidate.kind = HitKind::None;
+    if state.active == 0 { Step::End } else { Step::Continue }
 }
 
 /// Returns the vertices of a triangle of a leaf.
@@ -281,7 +355,7 @@ fn vertices(leaf: TriangleLeaf, lane: usize) -> [[f32; 3]; 3] {
     let mut vertices = [[0.0; 3]; 3];
     for (vertex, coordinates) in vertices.iter_mut().enumerate() {
         for (axis, coordinate) in coordinates.iter_mut().enumerate() {
-            *coordinate = f32::from_bits(leaf.words(triangle_row::VERTEX + 3 * vertex + axis)[lane % 4]);
+            *coordinate = f32::from_bits(leaf.word(triangle_row::VERTEX + 3 * vertex + axis, lane));
         }
     }
     vertices

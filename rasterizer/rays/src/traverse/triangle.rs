@@ -20,9 +20,9 @@ use crate::vec4::{F32x4, Mask4};
 use crate::view::TriangleLeaf;
 
 /// Part of the products' magnitude below which an edge function's sign is not certain.
-const UNCERTAIN: f32 = 1.0 / (1 << 21) as f32;
+pub const UNCERTAIN: f32 = 1.0 / (1 << 21) as f32;
 /// Absolute part of that bound, for products that are too small for a relative error.
-const TINY: f32 = f32::MIN_POSITIVE;
+pub const TINY: f32 = f32::MIN_POSITIVE;
 
 /// Hits of the lanes of a leaf.
 #[derive(Clone, Copy)]
@@ -138,14 +138,32 @@ pub fn intersect(leaf: TriangleLeaf, lanes: u32, shear: &Shear, boxes: &BoxRay, 
 #[cold]
 fn decide_uncertain(hits: &mut TriangleHits, lanes: u32, vertices: &[[F32x4; 3]; 3], factor: f32) {
     for lane in 0..4 {
-        if lanes >> lane & 1 != 0 {
-            exact(hits, lane, &vertices.map(|vertex| vertex.map(|coordinate| coordinate.to_array()[lane])), factor);
+        if lanes >> lane & 1 == 0 {
+            continue;
+        }
+        let vertices = vertices.map(|vertex| vertex.map(|coordinate| coordinate.to_array()[lane]));
+        if let Some(hit) = exact(&vertices, factor) {
+            (hits.t[lane], hits.u[lane], hits.v[lane]) = (hit.t, hit.u, hit.v);
+            hits.lanes |= 1 << lane;
+            hits.front |= u32::from(hit.is_front) << lane;
         }
     }
 }
 
+/// A hit that is computed with 64 bits.
+pub struct ExactHit {
+    /// Distance.
+    pub t: f32,
+    /// Weight of the second vertex.
+    pub u: f32,
+    /// Weight of the third vertex.
+    pub v: f32,
+    /// True if the front is hit.
+    pub is_front: bool,
+}
+
 /// Decides about one triangle, given by sheared vertices, with 64 bits.
-fn exact(hits: &mut TriangleHits, lane: usize, vertices: &[[f32; 3]; 3], factor: f32) {
+pub fn exact(vertices: &[[f32; 3]; 3], factor: f32) -> Option<ExactHit> {
     let edge = |from: usize, to: usize| {
         let ([fx, fy, _], [tx, ty, _]) = (vertices[from].map(f64::from), vertices[to].map(f64::from));
         fx * ty - fy * tx
@@ -154,7 +172,7 @@ fn exact(hits: &mut TriangleHits, lane: usize, vertices: &[[f32; 3]; 3], factor:
     let values = edges.map(|(from, to)| edge(from, to));
     let (is_front, is_back) = (values.iter().any(|&e| e > 0.0), values.iter().any(|&e| e < 0.0));
     if is_front == is_back {
-        return;
+        return None;
     }
     // An edge through the ray belongs to the triangle on the side of an infinitely small step to
     // negative first coordinates, and of an even smaller one to positive second coordinates.
@@ -162,20 +180,21 @@ fn exact(hits: &mut TriangleHits, lane: usize, vertices: &[[f32; 3]; 3], factor:
         let [x, y] = [0, 1].map(|axis| vertices[to][axis].partial_cmp(&vertices[from][axis]));
         let forward = y.filter(|order| order.is_ne()).or(x);
         if value == 0.0 && forward.is_none_or(|order| order.is_gt() != is_front) {
-            return;
+            return None;
         }
     }
     let [u, v, w] = values;
     let determinant = u + v + w;
     if !determinant.is_finite() {
-        return;
+        return None;
     }
     let depth = u * f64::from(vertices[0][2]) + v * f64::from(vertices[1][2]) + w * f64::from(vertices[2][2]);
-    hits.t[lane] = (depth * f64::from(factor) / determinant) as f32;
-    hits.u[lane] = (v / determinant) as f32;
-    hits.v[lane] = (w / determinant) as f32;
-    hits.lanes |= 1 << lane;
-    hits.front |= u32::from(is_front) << lane;
+    Some(ExactHit {
+        t: (depth * f64::from(factor) / determinant) as f32,
+        u: (v / determinant) as f32,
+        v: (w / determinant) as f32,
+        is_front,
+    })
 }
 
 /// Removes hits outside of the interval and those whose triangle's own box is not hit, and moves

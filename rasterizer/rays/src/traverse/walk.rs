@@ -19,6 +19,13 @@ const GROUP: u32 = 1 << 30;
 /// Bits of a group's distance that are the mask of the node's children that remain.
 const GROUP_MASK: u32 = 0xff;
 
+/// Returns the number of entries up to which children have entries of their own, if room is left
+/// for groups of a number of levels.
+#[inline(always)]
+pub fn room(depth: u32) -> u32 {
+    (STACK as u32).saturating_sub(depth)
+}
+
 /// The structure that is walked, the ray in its space, and the children that remain to be visited.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -137,7 +144,7 @@ impl Walk {
     /// levels for which room is left for groups.
     #[inline(always)]
     pub fn enter(&mut self, view: View, ray: BoxRay, t_min: f32, depth: u32, steps: u64) {
-        (self.base, self.room) = (self.length, STACK as u32 - depth);
+        (self.base, self.room) = (self.length, room(depth));
         (self.rows, self.octant) = ray.rows_and_octant();
         (self.view, self.ray, self.t_min, self.steps) = (view, ray, t_min, steps);
     }
@@ -154,6 +161,35 @@ impl Walk {
         self.length = self.length.min(self.base);
         self.enter(view, ray, t_min, depth, steps);
         self.base = 0;
+    }
+
+    /// Returns true if the walk is at the root of its structure, and nothing else remains.
+    #[inline(always)]
+    pub fn is_at_root(&self) -> bool {
+        self.length == 1 && self.base == 0 && self.children[0] == 0
+    }
+
+    /// Forgets all entries and continues in a structure with those that are pushed afterwards.
+    pub fn resume(&mut self, view: View, ray: BoxRay, t_min: f32, depth: u32, steps: u64) {
+        self.clear();
+        self.enter(view, ray, t_min, depth, steps);
+    }
+
+    /// Makes the entries so far those of the structure above.
+    pub fn set_base(&mut self) {
+        self.base = self.length;
+    }
+
+    /// Adds a child that is visited before all other entries.
+    #[inline(always)]
+    pub fn push_child(&mut self, child: u32, distance: f32) {
+        self.push(Entry { child, distance: distance.to_bits() });
+    }
+
+    /// Returns the octant of the direction.
+    #[inline(always)]
+    pub fn octant(&self) -> u32 {
+        self.octant
     }
 
     /// Returns true if neither this structure nor the one above has an entry.

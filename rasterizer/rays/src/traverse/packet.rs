@@ -1,0 +1,439 @@
+//! Rays that begin together and go about the same way walk together ("packet").
+//!
+//! Rays of one octant visit the children of every node in the same order, so a walk that visits what
+//! any of them hits visits what each would visit on its own, in its order. A packet tests the
+//! children of a node once for all rays, and the rays when a child is visited. A ray leaves the
+//! packet with the entries that remain for it when a candidate needs a decision, or when it differs
+//! from the others in an instance's space, and then walks on its own.
+
+#![forbid(unsafe_code)]
+
+use super::bundle::{Bundle, array, vector};
+use super::bundle_triangle::{Shears, intersect};
+use super::proceed::{Found, Step, TriangleHit, opacity, take};
+use super::ray::BoxRay;
+use super::state::{Scene, Traversal};
+use super::walk::{STACK, room};
+use crate::layout::{Contents, INDEX, LEAF, MAX_DEPTH, triangle_row};
+use crate::pack::{Pack, Packed};
+use crate::vec4::F32x4;
+use base::abi::MAX_LANES;
+use core::sync::atomic::Ordering;
+
+/// Smallest number of rays of a packet.
+pub const MIN_RAYS: u32 = 3;
+/// Parent of the root.
+const ROOT: u32 = !0;
+/// Largest difference of the directions of a packet's rays, as a part of the direction.
+const SPREAD: f32 = 0.0625;
+/// Number of visits after which a packet is examined again. It ends if at most one ray hits the
+/// child that is visited then, twice in a row.
+const EXAMINED: u32 = 32;
+
+/// Result of a packet's walk: rays by their bits. All others have ended.
+pub struct PacketResult {
+    /// Rays that have a candidate.
+    pub candidates: u32,
+    /// Rays that walk on their own.
+    pub remaining: u32,
+}
+
+/// Returns true if a ray may begin in a packet.
+#[inline(always)]
+pub fn can_begin(state: &Traversal) -> bool {
+    let walk = &state.walk;
+    walk.is_at_root() && walk.view().contents() == Contents::Instances
+}
+
+/// Returns up to eight of the rays in `among` that can walk with the first one.
+#[inline(always)]
+pub fn members(rays: &[Option<&mut Traversal>], among: u32) -> u32 {
+    let first = among.trailing_zeros() as usize;
+    let Some(Some(leader)) = rays.get(first) else { return among };
+    let direction = |state: &Traversal| {
+        let [x, y, z] = state.ray.direction;
+        F32x4::from_array([x, y, z, 0.0])
+    };
+    let along = direction(leader);
+    let [x, y, z, _] = along.abs().to_array();
+    let limit = F32x4::splat(SPREAD * x.max(y).max(z));
+    let (mut found, mut rest) = (0u32, among);
+    while rest != 0 && found.count_ones() < MAX_LANES as u32 {
+        let i = rest.trailing_zeros() as usize;
+        rest &= rest - 1;
+        let Some(Some(state)) = rays.get(i) else { continue };
+        let is_alike = state.walk.octant() == leader.walk.octant()
+            && (state.flags, state.cull_mask) == (leader.flags, leader.cull_mask)
+            && state.top.is(&leader.top)
+            && limit.greater_or_equal((direction(state) - along).abs()).bits() == 0xf;
+        found |= u32::from(is_alike) << i;
+    }
+    found | 1 << first
+}
+
+/// The rays of a packet and the children that remain.
+struct Packet<'a> {
+    rays: [Option<&'a mut Traversal>; MAX_LANES],
+    /// Lanes that walk, and those that have left.
+    active: u32,
+    candidates: u32,
+    remaining: u32,
+    /// Ends of the intervals, and the greatest one of lanes that walk.
+    t_max: [f32; MAX_LANES],
+    last: f32,
+    /// Words of the children that remain.
+    children: [u32; STACK],
+    /// Indices of their nodes.
+    parents: [u32; STACK],
+    /// Bits of the hull's distances.
+    nears: [u32; STACK],
+    /// Lanes that visit the child.
+    lanes: [u8; STACK],
+    length: usize,
+    /// Number of entries that belong to the top-level structure while an instance is walked.
+    base: usize,
+}
+
+/// A child that is visited.
+#[derive(Clone, Copy)]
+struct Visit {
+    /// The child's word.
+    child: u32,
+    /// Index of its node.
+    parent: u32,
+    /// Lanes that visit it.
+    lanes: u32,
+}
+
+/// Walks with the rays in `members`, at most eight, until all have ended or left.
+#[inline(always)]
+pub fn trace<H: Pack>(rays: &mut [Option<&mut Traversal>], members: u32, scene: &Scene) -> PacketResult {
+    let mut numbers = [0u8; MAX_LANES];
+    let mut packet = Packet {
+        rays: [const { None }; MAX_LANES],
+        active: 0,
+        candidates: 0,
+        remaining: 0,
+        t_max: [0.0; MAX_LANES],
+        last: 0.0,
+        children: [0; STACK],
+        parents: [0; STACK],
+        nears: [0; STACK],
+        lanes: [0; STACK],
+        length: 0,
+        base: 0,
+    };
+    let mut count = 0;
+    for (i, state) in rays.iter_mut().enumerate().filter(|(i, _)| members >> i & 1 != 0) {
+        if let (Some(state), true) = (state, count < MAX_LANES) {
+            packet.t_max[count] = state.t_max;
+            packet.rays[count] = Some(state);
+            numbers[count] = i as u8;
+            packet.active |= 1 << count;
+            count += 1;
+        }
+    }
+    packet.limit();
+    packet.walk::<H>(scene);
+    for state in packet.rays.iter_mut().enumerate() {
+        if let (lane, Some(state)) = state {
+            state.active &= packet.remaining >> lane | packet.candidates >> lane;
+        }
+    }
+    let bits = |lanes: u32| (0..count).fold(0, |bits, lane| bits | (lanes >> lane & 1) << numbers[lane]);
+    PacketResult { candidates: bits(packet.candidates), remaining: bits(packet.remaining) }
+}
+
+impl Packet<'_> {
+    /// Finds the greatest end of the intervals.
+    #[inline(always)]
+    fn limit(&mut self) {
+        let mut last = 0.0;
+        for (lane, t_max) in self.t_max.iter().enumerate() {
+            let t_max = if self.active >> lane & 1 != 0 { *t_max } else { 0.0 };
+            last = if t_max > last { t_max } else { last };
+        }
+        self.last = last;
+    }
+
+    /// Returns the rays in `lanes`; other lanes have the first one.
+    #[inline(always)]
+    fn states(&self, lanes: u32) -> Option<[&Traversal; MAX_LANES]> {
+        let first = self.rays.get(lanes.trailing_zeros() as usize)?.as_deref()?;
+        let mut states = [first; MAX_LANES];
+        for (lane, state) in states.iter_mut().enumerate() {
+            if let (Some(ray), true) = (&self.rays[lane], lanes >> lane & 1 != 0) {
+                *state = ray;
+            }
+        }
+        Some(states)
+    }
+
+    /// Walks through the top-level structure.
+    #[inline(always)]
+    fn walk<H: Pack>(&mut self, scene: &Scene) {
+        let lanes = self.active;
+        let Some(states) = self.states(lanes) else { return };
+        let view = states[0].top;
+        let Some(mut top) = Bundle::<H>::new(&states, view, MAX_DEPTH + view.depth()) else {
+            self.remaining = lanes;
+            return;
+        };
+        self.push_root(0.0, lanes);
+        while let Some(visit) = self.next() {
+            if scene.abort.load(Ordering::Relaxed) != 0 || !top.count_step() {
+                return;
+            }
+            if visit.child & LEAF != 0 {
+                self.instance::<H>(&mut top, &visit, scene);
+            } else {
+                self.node::<H>(&top, None, &visit);
+            }
+        }
+    }
+
+    /// Adds the root as an entry.
+    #[inline(always)]
+    fn push_root(&mut self, near: f32, lanes: u32) {
+        let at = self.length % STACK;
+        (self.children[at], self.parents[at]) = (0, ROOT);
+        (self.nears[at], self.lanes[at]) = (near.to_bits(), lanes as u8);
+        self.length = at + 1;
+    }
+
+    /// Removes the next entry; `None` if the structure has no further one.
+    #[inline(always)]
+    fn next(&mut self) -> Option<Visit> {
+        while self.length > self.base {
+            self.length -= 1;
+            let at = self.length % STACK;
+            let lanes = u32::from(self.lanes[at]) & self.active;
+            if lanes != 0 && f32::from_bits(self.nears[at]) <= self.last {
+                return Some(Visit { child: self.children[at], parent: self.parents[at], lanes });
+            }
+        }
+        None
+    }
+
+    /// Adds the children of a node that the hull hits. `top` is the bundle of the structure above.
+    #[inline(always)]
+    fn node<H: Pack>(&mut self, bundle: &Bundle<H>, top: Option<&Bundle<H>>, visit: &Visit) {
+        let index = visit.child & INDEX;
+        let Some(node) = bundle.view.node(index) else { return };
+        let at = self.length;
+        if at + MAX_LANES > room(bundle.depth) as usize {
+            self.leave(bundle, top, self.active, visit);
+            return;
+        }
+        let (near, far) = bundle.test_hull(node, self.last);
+        let Packed { children, distances, count } = H::pack(near, far, node.children::<H>(), bundle.order(node));
+        if let Some(to) = self.children.get_mut(at..at + 8) {
+            to.copy_from_slice(&children);
+        }
+        if let Some(to) = self.nears.get_mut(at..at + 8) {
+            to.copy_from_slice(&distances);
+        }
+        if let Some(to) = self.parents.get_mut(at..at + 8) {
+            to.copy_from_slice(&[index; 8]);
+        }
+        if let Some(to) = self.lanes.get_mut(at..at + 8) {
+            to.copy_from_slice(&[visit.lanes as u8; 8]);
+        }
+        self.length += count as usize;
+    }
+
+    /// Walks through an instance.
+    #[inline(always)]
+    fn instance<H: Pack>(&mut self, top: &mut Bundle<H>, visit: &Visit, scene: &Scene) {
+        let (near, hit) = Self::distances(top, visit, vector::<H>(&self.t_max));
+        let visit = &Visit { lanes: visit.lanes & hit, ..*visit };
+        let Some(Some(leader)) = self.rays.get(visit.lanes.trailing_zeros() as usize) else { return };
+        let (flags, index) = ((leader.flags, leader.cull_mask), visit.child & INDEX);
+        let Some(found) = Found::new(&top.view, index, flags, scene) else { return };
+        let view = found.view;
+        if view.contents() != Contents::Triangles || view.has_micromaps() {
+            self.leave(top, None, visit.lanes, visit);
+            return;
+        }
+        let distances = array(near);
+        let (mut lanes, mut different) = (0, 0);
+        let mut alike = None;
+        for lane in (0..MAX_LANES).filter(|lane| visit.lanes >> lane & 1 != 0) {
+            let Some(state) = &mut self.rays[lane] else { continue };
+            if found.enter(state, distances[lane]) {
+                state.top_steps = top.steps;
+                let key = (state.walk.octant(), state.shear.axes);
+                let is_alike = *alike.get_or_insert(key) == key;
+                lanes |= u32::from(is_alike) << lane;
+                different |= u32::from(!is_alike) << lane;
+            }
+        }
+        if different != 0 {
+            self.leave(top, None, different, visit);
+        }
+        let Some(states) = self.states(lanes) else { return };
+        let shears = Shears::<H>::new(&states);
+        let first = vector::<H>(&states.map(|state| state.ray.t_min));
+        let Some(mut bundle) = Bundle::<H>::new(&states, view, view.depth()) else {
+            self.leave(top, None, lanes, visit);
+            return;
+        };
+        let base = core::mem::replace(&mut self.base, self.length);
+        self.push_root(0.0, lanes);
+        let (mut visits, mut was_sparse) = (0u32, false);
+        while let Some(visit) = self.next() {
+            if !bundle.count_step() {
+                self.length = self.base;
+                break;
+            }
+            visits = visits.wrapping_add(1);
+            if visits.is_multiple_of(EXAMINED) {
+                let (_, hit) = Self::distances(&bundle, &visit, vector::<H>(&self.t_max));
+                let is_sparse = (visit.lanes & hit).count_ones() < 2;
+                if is_sparse && was_sparse {
+                    self.leave(&bundle, Some(top), self.active, &visit);
+                    break;
+                }
+                was_sparse = is_sparse;
+            }
+            if visit.child & LEAF == 0 {
+                self.node::<H>(&bundle, Some(top), &visit);
+                continue;
+            }
+            if scene.abort.load(Ordering::Relaxed) != 0 {
+                self.active = 0;
+            }
+            self.leaf::<H>(&bundle, top, &shears, first, &visit);
+        }
+        self.base = base;
+    }
+
+    /// Returns the distances of a child for all rays, and bits of those that hit it.
+    #[inline(always)]
+    fn distances<H: Pack>(bundle: &Bundle<H>, visit: &Visit, t_max: H::Floats) -> (H::Floats, u32) {
+        match bundle.view.node(visit.parent) {
+            Some(node) => bundle.test_child(node, node.slot::<H>(visit.child), t_max),
+            None => (bundle.t_min, !0),
+        }
+    }
+
+    /// Visits a leaf.
+    #[inline(always)]
+    fn leaf<H: Pack>(
+        &mut self,
+        bundle: &Bundle<H>,
+        top: &Bundle<H>,
+        shears: &Shears<H>,
+        first: H::Floats,
+        visit: &Visit,
+    ) {
+        let (_, hit) = Self::distances(bundle, visit, vector::<H>(&self.t_max));
+        let visit = &Visit { lanes: visit.lanes & hit, ..*visit };
+        if visit.lanes == 0 {
+            return;
+        }
+        let index = visit.child & INDEX;
+        let Some(leaf) = bundle.view.triangle_leaf(index) else { return };
+        let Some(Some(leader)) = self.rays.get(visit.lanes.trailing_zeros() as usize) else { return };
+        let rules = leader.rules;
+        let opacity = opacity(&rules, leaf.words(triangle_row::GEOMETRY), 0xf);
+        let mut triangles = opacity.lanes & bundle.test_triangles(leaf, self.last);
+        while triangles != 0 {
+            let triangle = triangles.trailing_zeros() as usize % 4;
+            triangles &= triangles - 1;
+            let lanes = visit.lanes & self.active;
+            let interval = [first, vector::<H>(&self.t_max)];
+            let Some(hits) = intersect((leaf, triangle), lanes, shears, bundle, interval) else { continue };
+            let flip = |bits: u8| if bits != 0 { 0xff } else { 0 };
+            let front = hits.front ^ flip(rules.flip);
+            let mut kept = hits.lanes & !(front & flip(rules.cull_front) | !front & flip(rules.cull_back));
+            if kept == 0 {
+                continue;
+            }
+            while kept != 0 {
+                let lane = kept.trailing_zeros() as usize % MAX_LANES;
+                kept &= kept - 1;
+                let hit = TriangleHit {
+                    lane: triangle,
+                    t: hits.t[lane],
+                    barycentrics: [hits.u[lane], hits.v[lane]],
+                    is_front: front >> lane & 1 != 0,
+                    is_opaque: opacity.opaque >> triangle & 1 != 0,
+                };
+                let Some(state) = &mut self.rays[lane] else { continue };
+                let step = take(state, leaf, &hit);
+                self.t_max[lane] = state.t_max;
+                self.after::<H>((bundle, top), lane, step, (index, triangles));
+            }
+            self.limit();
+        }
+    }
+
+    /// Removes a ray that has ended or has a candidate, of which some lanes of a leaf are pending.
+    #[inline(always)]
+    fn after<H: Pack>(
+        &mut self,
+        (bundle, top): (&Bundle<H>, &Bundle<H>),
+        lane: usize,
+        step: Step,
+        (leaf, pending): (u32, u32),
+    ) {
+        match step {
+            Step::Continue => {}
+            Step::End => self.active &= !(1 << lane),
+            Step::Candidate => {
+                self.separate(bundle, Some(top), lane);
+                self.remaining &= !(1 << lane);
+                self.candidates |= 1 << lane;
+                if let Some(state) = &mut self.rays[lane] {
+                    (state.pending_leaf, state.pending_lanes) = (leaf, pending);
+                }
+            }
+        }
+    }
+
+    /// Lets rays leave the packet before a child is visited, which those of its lanes still visit.
+    #[cold]
+    fn leave<H: Pack>(&mut self, bundle: &Bundle<H>, top: Option<&Bundle<H>>, lanes: u32, visit: &Visit) {
+        let lanes = lanes & self.active;
+        let distances = array(Self::distances(bundle, visit, bundle.t_min).0);
+        for lane in (0..MAX_LANES).filter(|lane| lanes >> lane & 1 != 0) {
+            self.separate(bundle, top, lane);
+            if let (Some(state), true) = (&mut self.rays[lane], visit.lanes >> lane & 1 != 0) {
+                state.walk.push_child(visit.child, distances[lane]);
+            }
+        }
+    }
+
+    /// Gives a ray the entries that remain for it. Rays in an instance have its state already.
+    #[inline(never)]
+    fn separate<H: Pack>(&mut self, bundle: &Bundle<H>, top: Option<&Bundle<H>>, lane: usize) {
+        self.active &= !(1 << lane);
+        self.remaining |= 1 << lane;
+        let Some(state) = &mut self.rays[lane] else { return };
+        let t_min = array(bundle.t_min)[lane];
+        let ray = match top {
+            Some(_) => *state.walk.ray(),
+            None => BoxRay::for_instances(state.ray.origin, state.ray.direction),
+        };
+        state.top_steps = top.map_or(state.top_steps, |top| top.steps);
+        state.walk.resume(bundle.view, ray, t_min, bundle.depth, bundle.steps);
+        for at in 0..self.length.min(STACK) {
+            if at == self.base {
+                state.walk.set_base();
+            }
+            if self.lanes[at] >> lane & 1 == 0 {
+                continue;
+            }
+            // In the top-level structure distances are those of the ray, because instances begin
+            // there.
+            let of = top.filter(|_| at < self.base).unwrap_or(bundle);
+            let visit = Visit { child: self.children[at], parent: self.parents[at], lanes: 0 };
+            let distances = array(Self::distances(of, &visit, of.t_min).0);
+            state.walk.push_child(visit.child, distances[lane]);
+        }
+        if self.length == self.base {
+            state.walk.set_base();
+        }
+    }
+}

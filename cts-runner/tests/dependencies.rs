@@ -244,6 +244,8 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::generated_commands",
             "entry::host_image_copy",
             "entry::instance",
+            "entry::micromap",
+            "entry::micromap_input",
             "entry::physical_device",
             "entry::pipeline",
             "entry::pipeline_binary",

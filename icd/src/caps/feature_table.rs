@@ -439,6 +439,9 @@ features! {
     descriptorBindingAccelerationStructureUpdateAfterBind, YES;
     rayTracingMaintenance1, YES;
     rayTracingPipelineTraceRaysIndirect2, YES;
+    micromap, YES;
+    micromapCaptureReplay, YES;
+    micromapHostCommands, YES;
 }
 
 include!("generated/features.rs");

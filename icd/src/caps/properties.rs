@@ -638,6 +638,10 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.shader_group_handle_alignment = GROUP_HANDLE_BYTES as u32;
             p.max_ray_hit_attribute_size = RayValue::HitAttribute.words() * 4;
         };
+        PhysicalDeviceOpacityMicromapPropertiesEXT => |p| {
+            p.max_opacity2_state_subdivision_level = rays::MAX_SUBDIVISION_LEVEL;
+            p.max_opacity4_state_subdivision_level = rays::MAX_SUBDIVISION_LEVEL;
+        };
         PhysicalDeviceFaultPropertiesKHR => |p| p.max_device_fault_count = MAX_FAULT_REPORTS;
         PhysicalDeviceMaintenance10PropertiesKHR => |p| {
             p.rgba4_opaque_black_swizzled = vk::TRUE;

@@ -18,7 +18,7 @@ use base::mem::{DeviceMemory, MemoryRange};
 use execution::work_sharing::{HelperPolicy, Items};
 use rays::{
     Aabbs, AddressSpace, BuildError, BuildInput, Builder, Contents, Geometry, GeometryData, IndexType, Instances,
-    Quality, Triangles, Version, Workers,
+    MicromapInput, Prefix, Quality, Triangles, TrianglesMicromap, Version, Workers,
 };
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -30,14 +30,15 @@ const MIN_PARALLEL_PRIMITIVES: u32 = 1024;
 const TRANSFORM_BYTES: u64 = 48;
 /// Number of bytes of an instance (`VkAccelerationStructureInstanceKHR`).
 const INSTANCE_BYTES: u64 = 64;
+/// Largest number of bytes of an index.
+const INDEX_BYTES: u64 = 4;
 /// Largest number of bytes of a vertex.
 const VERTEX_BYTES: u64 = 32;
 /// Bytes in front of the handles in serialized data, and the offsets of numbers in them: the sizes
-/// of the data and of the structure, and the number of handles.
+/// of the data and of the structure.
 const SERIAL_HEADER: u64 = 56;
 const SERIAL_SIZE: u64 = 32;
 const SERIAL_STRUCTURE: u64 = 40;
-const SERIAL_HANDLES: u64 = 48;
 
 /// The primitives of a geometry, by their addresses.
 #[derive(Clone, Copy, Debug)]
@@ -73,13 +74,39 @@ pub enum GeometryAddresses {
         /// True if there are addresses of instances.
         pointers: bool,
     },
+    /// Triangles of a micromap (`VkMicromapBuildInfoEXT`).
+    Micromap {
+        /// Address of the first triangle.
+        triangles: u64,
+        /// Number of bytes between triangles.
+        stride: u64,
+        /// Address of the states.
+        states: u64,
+    },
+}
+
+/// The micromap of a geometry's triangles (`VkAccelerationStructureTrianglesOpacityMicromapEXT`).
+#[derive(Clone)]
+pub struct GeometryMicromap {
+    /// The micromap; `None` if all indices are special ones.
+    pub micromap: Option<Arc<AccelerationStructure>>,
+    /// Address of the first index.
+    pub indices: u64,
+    /// Type of the indices.
+    pub index_type: IndexType,
+    /// Number of bytes between indices.
+    pub stride: u64,
+    /// Number that is added to indices.
+    pub base: u32,
 }
 
 /// A geometry (`VkAccelerationStructureGeometryKHR`).
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone)]
 pub struct BuildGeometry {
     /// The primitives.
     pub data: GeometryAddresses,
+    /// The micromap of triangles.
+    pub micromap: Option<GeometryMicromap>,
     /// True with VK_GEOMETRY_OPAQUE_BIT_KHR.
     pub opaque: bool,
 }
@@ -91,6 +118,7 @@ impl BuildGeometry {
             GeometryAddresses::Triangles { .. } => Contents::Triangles,
             GeometryAddresses::Aabbs { .. } => Contents::Aabbs,
             GeometryAddresses::Instances { .. } => Contents::Instances,
+            GeometryAddresses::Micromap { .. } => Contents::Micromap,
         }
     }
 }
@@ -187,7 +215,7 @@ impl fmt::Display for StructureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             StructureError::NoMemory => f.write_str(
-                "the buffer of an acceleration structure has no memory: it was never bound, or has been destroyed",
+                "the buffer of a structure or micromap has no memory: it was never bound, or has been destroyed",
             ),
             StructureError::Dead(address) => write!(f, "there is no memory at {address:#x}"),
             StructureError::Build(BuildError::OutOfMemory) => f.write_str("out of host memory"),
@@ -313,7 +341,10 @@ impl<'a> StructureAccess<'a> {
                         0 => None,
                         address => Some(self.transform(address.wrapping_add(range.transform_offset.into()))?),
                     },
-                    micromap: None,
+                    micromap: match &geometry.micromap {
+                        None => None,
+                        Some(micromap) => Some(self.triangles_micromap(micromap, range)?),
+                    },
                 })
             }
             GeometryAddresses::Aabbs { boxes, stride } => {
@@ -325,8 +356,46 @@ impl<'a> StructureAccess<'a> {
             GeometryAddresses::Instances { instances, pointers: true } => {
                 GeometryData::Instances(Instances::Pointers(all(instances, 8)?, self))
             }
+            // A micromap is no geometry of a structure.
+            GeometryAddresses::Micromap { .. } => return Err(BuildError::InvalidSource.into()),
         };
         Ok(Geometry { data, primitives: range.primitives, opaque: geometry.opaque })
+    }
+
+    /// Finds the memory of the indices of a geometry's micromap, and the micromap's address.
+    fn triangles_micromap(&self, micromap: &GeometryMicromap, range: &BuildRange) -> Outcome<TrianglesMicromap> {
+        let GeometryMicromap { micromap, indices, index_type, stride, base } = micromap;
+        let address = match micromap {
+            None => 0,
+            Some(micromap) => self.structure(micromap)?.address(),
+        };
+        let bytes = u64::from(range.primitives).checked_mul(*stride).and_then(|bytes| bytes.checked_add(INDEX_BYTES));
+        let indices = match index_type {
+            IndexType::None => self.primitives(0, None, &BuildRange::default())?,
+            _ => self.primitives(*indices, bytes, range)?,
+        };
+        Ok(TrianglesMicromap { address, indices, index_type: *index_type, stride: *stride, base: *base })
+    }
+
+    /// Builds a micromap.
+    fn build_micromap(&self, target: DeviceMemory, build: &StructureBuild) -> Outcome<()> {
+        let ranges = self.ranges(build)?;
+        let ([geometry], [range]) = (&build.geometries[..], &ranges[..]) else {
+            return Err(BuildError::InvalidSource.into());
+        };
+        let GeometryAddresses::Micromap { triangles, stride, states } = geometry.data else {
+            return Err(BuildError::InvalidSource.into());
+        };
+        let bytes = u64::from(range.primitives).checked_mul(stride).and_then(|bytes| bytes.checked_add(stride));
+        let input = MicromapInput {
+            triangles: self.primitives(triangles, bytes, range)?,
+            stride,
+            count: range.primitives,
+            states: self.primitives(states, None, range)?,
+            flags: build.flags.as_raw(),
+        };
+        rays::build_micromap(target, &input)?;
+        Ok(())
     }
 
     fn transform(&self, address: u64) -> Outcome<[f32; 12]> {
@@ -396,6 +465,9 @@ impl<'a> StructureAccess<'a> {
     /// Builds or updates a structure.
     fn build(&self, builder: &mut Builder, build: &StructureBuild) -> Outcome<()> {
         let target = self.structure(&build.target)?;
+        if build.contents == Contents::Micromap {
+            return self.build_micromap(target, build);
+        }
         let ranges = self.ranges(build)?;
         let mut geometries = Vec::new();
         fallible::reserve(&mut geometries, build.geometries.len()).map_err(|_| BuildError::OutOfMemory)?;
@@ -457,13 +529,15 @@ impl<'a> StructureAccess<'a> {
     pub fn deserialize(&self, address: u64, target: &Arc<AccelerationStructure>) -> Outcome<()> {
         let target = self.structure(target)?;
         let dead = StructureError::Dead(address);
-        let header = self.memory(address, SERIAL_HEADER).ok_or(dead)?;
+        // The structure behind it has more bytes than a prefix.
+        let header = self.memory(address, rays::PREFIX_BYTES).ok_or(dead)?;
         let number = |at| read_u64(header, at).unwrap_or(u64::MAX);
-        let [size, structure, handles] = [SERIAL_SIZE, SERIAL_STRUCTURE, SERIAL_HANDLES].map(number);
+        let [size, structure] = [SERIAL_SIZE, SERIAL_STRUCTURE].map(number);
         // A call on the host has no other bytes than these. Numbers that do not match are not
         // those of serialized data, whose end is then unknown.
-        let most = SERIAL_HEADER.saturating_add(handles.saturating_mul(8)).saturating_add(structure);
-        if size != most || structure > target.len() {
+        let begin = Prefix::read(header).and_then(|prefix| prefix.end());
+        let end = begin.and_then(|begin| begin.checked_add(structure));
+        if end != Some(size) || structure > target.len() {
             return Err(BuildError::InvalidSource.into());
         }
         let source = self.prefix(address, size).ok_or(dead)?;
@@ -501,8 +575,10 @@ impl StructureProperty {
     pub fn of(query_type: vk::QueryType) -> Option<StructureProperty> {
         match query_type {
             vk::QueryType::ACCELERATION_STRUCTURE_COMPACTED_SIZE_KHR
-            | vk::QueryType::ACCELERATION_STRUCTURE_SIZE_KHR => Some(StructureProperty::Size),
-            vk::QueryType::ACCELERATION_STRUCTURE_SERIALIZATION_SIZE_KHR => Some(StructureProperty::SerializationSize),
+            | vk::QueryType::ACCELERATION_STRUCTURE_SIZE_KHR
+            | vk::QueryType::MICROMAP_COMPACTED_SIZE_EXT => Some(StructureProperty::Size),
+            vk::QueryType::ACCELERATION_STRUCTURE_SERIALIZATION_SIZE_KHR
+            | vk::QueryType::MICROMAP_SERIALIZATION_SIZE_EXT => Some(StructureProperty::SerializationSize),
             vk::QueryType::ACCELERATION_STRUCTURE_SERIALIZATION_BOTTOM_LEVEL_POINTERS_KHR => {
                 Some(StructureProperty::BottomLevelPointers)
             }

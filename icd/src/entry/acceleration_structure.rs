@@ -6,6 +6,7 @@
 
 use super::descriptor_buffer::write_capture_data;
 use super::memory_of;
+use super::micromap_input::{has_triangles_micromap, index_type, triangles_micromap};
 use super::recording::push;
 use super::resource::captured_data;
 use crate::caps::formats::is_structure_vertex;
@@ -20,7 +21,7 @@ use crate::device::Device;
 use crate::device::idle_builders::IdleBuilders;
 use crate::fallible;
 use crate::ffi::allocator::Callbacks;
-use crate::ffi::handle::{self, dispatchable, get, share};
+use crate::ffi::handle::{self, Object, dispatchable, get, share};
 use crate::ffi::pointer::slice;
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Requirement, ext, row};
@@ -30,7 +31,7 @@ use crate::object::image::format_of;
 use crate::object::query::QueryPool;
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
-use rays::{Contents, IndexType, build_sizes};
+use rays::{Contents, MICROMAP_ADDRESS_BYTES, build_sizes};
 use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
@@ -62,22 +63,12 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, write_acceleration_structures_properties as vk::PFN_vkWriteAccelerationStructuresPropertiesKHR, vkWriteAccelerationStructuresPropertiesKHR: STRUCTURES),
 ];
 
-/// Returns the type of indices; `None` for one that there is not.
-fn index_type(ty: vk::IndexType) -> Option<IndexType> {
-    match ty {
-        vk::IndexType::NONE_KHR => Some(IndexType::None),
-        vk::IndexType::UINT8_KHR => Some(IndexType::Uint8),
-        vk::IndexType::UINT16 => Some(IndexType::Uint16),
-        vk::IndexType::UINT32 => Some(IndexType::Uint32),
-        _ => None,
-    }
-}
-
 /// Decodes a geometry. The addresses of the host are numbers here, like those of the device.
 ///
 /// # Safety
 /// `geometry` is valid.
 unsafe fn geometry(geometry: &vk::AccelerationStructureGeometryKHR<'_>) -> Result<BuildGeometry, vk::Result> {
+    let mut micromap = None;
     // SAFETY: the type implies the member of the union, and both kinds of addresses are 64 bits.
     let data = unsafe {
         match geometry.geometry_type {
@@ -86,6 +77,7 @@ unsafe fn geometry(geometry: &vk::AccelerationStructureGeometryKHR<'_>) -> Resul
                 if !is_structure_vertex(t.vertex_format) {
                     return Err(vk::Result::ERROR_FORMAT_NOT_SUPPORTED);
                 }
+                micromap = triangles_micromap(t.p_next)?;
                 GeometryAddresses::Triangles {
                     vertices: t.vertex_data.device_address,
                     stride: t.vertex_stride,
@@ -107,7 +99,7 @@ unsafe fn geometry(geometry: &vk::AccelerationStructureGeometryKHR<'_>) -> Resul
             _ => return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT),
         }
     };
-    Ok(BuildGeometry { data, opaque: geometry.flags.contains(vk::GeometryFlagsKHR::OPAQUE) })
+    Ok(BuildGeometry { data, micromap, opaque: geometry.flags.contains(vk::GeometryFlagsKHR::OPAQUE) })
 }
 
 /// Decodes the geometries of a build.
@@ -190,11 +182,30 @@ unsafe fn builds(
     }
 }
 
+/// Returns true if one of the geometries of a build has a micromap.
+///
+/// # Safety
+/// `info` is valid with its pointers.
+unsafe fn has_micromaps(info: &vk::AccelerationStructureBuildGeometryInfoKHR<'_>) -> bool {
+    // SAFETY: `info` is valid with its pointers, one of which is null, and the type of a geometry
+    // implies the member of the union.
+    unsafe {
+        let has_one = |one: &vk::AccelerationStructureGeometryKHR<'_>| {
+            let is_triangles = one.geometry_type == vk::GeometryTypeKHR::TRIANGLES;
+            is_triangles && has_triangles_micromap(one.geometry.triangles.p_next)
+        };
+        if info.pp_geometries.is_null() {
+            return slice(info.p_geometries, info.geometry_count).iter().any(has_one);
+        }
+        slice(info.pp_geometries, info.geometry_count).iter().any(|one| has_one(&**one))
+    }
+}
+
 /// Does work of a call on the host, during which device memory stays alive, and reports its error.
 ///
 /// # Safety
 /// The work is that of a valid call.
-unsafe fn on_host(
+pub(super) unsafe fn on_host(
     (device, command): (&Device, &str),
     deferred: vk::DeferredOperationKHR,
     work: impl FnOnce(&StructureAccess<'_>) -> Result<(), StructureError>,
@@ -211,11 +222,55 @@ unsafe fn on_host(
     if deferred.is_null() { Ok(()) } else { Err(vk::Result::OPERATION_NOT_DEFERRED_KHR) }
 }
 
+/// Returns whether serialized data with these version bytes can be loaded.
+pub(super) fn compatibility_of(version_data: &[u8; 32]) -> vk::AccelerationStructureCompatibilityKHR {
+    match version().is_compatible(version_data) {
+        true => vk::AccelerationStructureCompatibilityKHR::COMPATIBLE,
+        false => vk::AccelerationStructureCompatibilityKHR::INCOMPATIBLE,
+    }
+}
+
+/// Memory of the application for properties.
+pub(super) struct Values {
+    /// Address of the first value.
+    pub data: *mut c_void,
+    /// Number of bytes of all values.
+    pub size: usize,
+    /// Number of bytes between values.
+    pub stride: usize,
+}
+
+/// Writes a property of structures.
+///
+/// # Safety
+/// The work is that of a valid call: the memory has as many bytes as it says.
+pub(super) unsafe fn write_properties(
+    command: (&Device, &str),
+    structures: impl Iterator<Item = Arc<AccelerationStructure>>,
+    query_type: vk::QueryType,
+    values: Values,
+) -> Result<(), vk::Result> {
+    let property = StructureProperty::of(query_type).ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?;
+    let write = |access: &StructureAccess<'_>| {
+        for (i, structure) in structures.enumerate() {
+            let value = access.property(&structure, property)?;
+            let at = i.saturating_mul(values.stride);
+            if at.checked_add(8).is_some_and(|end| end <= values.size) {
+                // SAFETY: the application's memory has `size` bytes, and these are inside.
+                unsafe { values.data.cast::<u8>().add(at).cast::<u64>().write_unaligned(value) };
+            }
+        }
+        Ok(())
+    };
+    // SAFETY: the call is valid, as the `# Safety` section demands.
+    unsafe { on_host(command, vk::DeferredOperationKHR::null(), write) }
+}
+
 /// Returns the device address that a structure had in an earlier run; 0 if none is requested.
 ///
 /// # Safety
 /// `p_next` is a valid chain.
-unsafe fn replayed_address(address: u64, p_next: *const c_void) -> u64 {
+pub(super) unsafe fn replayed_address(address: u64, p_next: *const c_void) -> u64 {
     // SAFETY: the chain is valid, as the `# Safety` section demands.
     match unsafe { captured_data(p_next) } {
         Some(captured) if address == 0 => captured,
@@ -223,22 +278,24 @@ unsafe fn replayed_address(address: u64, p_next: *const c_void) -> u64 {
     }
 }
 
-/// Gives a structure a handle and enters it into the table of live structures.
-fn created(
+/// Gives the object of a structure a handle and enters the structure into the table of live
+/// structures.
+pub(super) fn created<T: Object>(
     device: &Device,
     memory: Option<Callbacks>,
     (command, made): (&str, Result<AccelerationStructure, vk::Result>),
-) -> Result<vk::AccelerationStructureKHR, vk::Result> {
+    object: impl FnOnce(Arc<AccelerationStructure>) -> Arc<T>,
+) -> Result<T::Handle, vk::Result> {
     let made = Arc::new(made.inspect_err(|_| {
         let text = "the range is not inside of the buffer, not aligned, or has another address than the requested one";
         device.report_invalid_usage(&format!("{command}: {text}"));
     })?);
-    let handle = handle::create(made.clone(), memory)?;
+    let handle = handle::create(object(made.clone()), memory)?;
     made.set_handle(handle.as_raw());
     if let Err(error) = device.live_structures.add(&made) {
         device.live_structures.remove(&made);
         // SAFETY: nothing else knows the handle.
-        unsafe { handle::destroy::<AccelerationStructure>(handle, memory) };
+        unsafe { handle::destroy::<T>(handle, memory) };
         return Err(error);
     }
     Ok(handle)
@@ -255,7 +312,7 @@ shims! {
         let (device, info) = (dispatchable::<Device>(device), &*info);
         let replayed = replayed_address(info.device_address, info.p_next);
         let made = AccelerationStructure::new(share::<Buffer>(info.buffer), info.offset, info.size, replayed);
-        *structure = created(device, memory, ("vkCreateAccelerationStructureKHR", made))?;
+        *structure = created(device, memory, ("vkCreateAccelerationStructureKHR", made), |made| made)?;
         Ok(())
     }
 
@@ -269,7 +326,7 @@ shims! {
         let (device, info) = (dispatchable::<Device>(device), &*info);
         let range = info.address_range;
         let made = AccelerationStructure::at_address(range.address, range.size, replayed_address(0, info.p_next));
-        *structure = created(device, memory, ("vkCreateAccelerationStructure2KHR", made))?;
+        *structure = created(device, memory, ("vkCreateAccelerationStructure2KHR", made), |made| made)?;
         Ok(())
     }
 
@@ -307,7 +364,8 @@ shims! {
         let counts = if max_primitive_counts.is_null() { &[][..] } else { slice(max_primitive_counts, info.geometry_count) };
         let primitives = counts.iter().map(|&count| u64::from(count)).sum::<u64>().min(u32::MAX.into());
         let needed = build_sizes(contents, primitives as u32);
-        sizes.acceleration_structure_size = needed.structure;
+        let micromaps = if has_micromaps(info) { info.geometry_count } else { 0 };
+        sizes.acceleration_structure_size = needed.structure + u64::from(micromaps) * MICROMAP_ADDRESS_BYTES;
         sizes.update_scratch_size = needed.update_scratch;
         sizes.build_scratch_size = needed.build_scratch;
     }
@@ -340,11 +398,7 @@ shims! {
         info: *const vk::AccelerationStructureVersionInfoKHR<'_>,
         compatibility: *mut vk::AccelerationStructureCompatibilityKHR,
     ) {
-        let compatible = version().is_compatible(&*(*info).p_version_data);
-        *compatibility = match compatible {
-            true => vk::AccelerationStructureCompatibilityKHR::COMPATIBLE,
-            false => vk::AccelerationStructureCompatibilityKHR::INCOMPATIBLE,
-        };
+        *compatibility = compatibility_of(&*(*info).p_version_data);
     }
 
     fn cmd_build_acceleration_structures(
@@ -462,19 +516,8 @@ shims! {
         data: *mut c_void,
         stride: usize,
     ) -> VkResult {
-        let Some(property) = StructureProperty::of(query_type) else {
-            return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT);
-        };
-        on_host((dispatchable::<Device>(device), "vkWriteAccelerationStructuresPropertiesKHR"), vk::DeferredOperationKHR::null(), |access| {
-            for (i, structure) in slice(structures, count).iter().enumerate() {
-                let value = access.property(&share::<AccelerationStructure>(*structure), property)?;
-                let at = i.saturating_mul(stride);
-                if at.checked_add(8).is_some_and(|end| end <= data_size) {
-                    // SAFETY: the application's memory has `data_size` bytes, and these are inside.
-                    data.cast::<u8>().add(at).cast::<u64>().write_unaligned(value);
-                }
-            }
-            Ok(())
-        })
+        let structures = slice(structures, count).iter().map(|one| share::<AccelerationStructure>(*one));
+        let command = (&**dispatchable::<Device>(device), "vkWriteAccelerationStructuresPropertiesKHR");
+        write_properties(command, structures, query_type, Values { data, size: data_size, stride })
     }
 }

@@ -25,6 +25,8 @@ mod external;
 pub mod generated_commands;
 pub mod host_image_copy;
 pub mod instance;
+pub mod micromap;
+mod micromap_input;
 pub mod physical_device;
 pub mod pipeline;
 pub mod pipeline_binary;

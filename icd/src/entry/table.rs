@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Requirement};
 
 /// Tables of all families.
-pub static TABLES: [&[CommandRow]; 33] = [
+pub static TABLES: [&[CommandRow]; 34] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -18,6 +18,7 @@ pub static TABLES: [&[CommandRow]; 33] = [
     descriptor_heap::COMMANDS,
     deferred_operation::COMMANDS,
     acceleration_structure::COMMANDS,
+    micromap::COMMANDS,
     pipeline::COMMANDS,
     ray_tracing::COMMANDS,
     pipeline_binary::COMMANDS,

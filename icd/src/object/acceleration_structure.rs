@@ -24,6 +24,12 @@ pub struct AccelerationStructure {
     entered: AtomicBool,
 }
 
+/// Object behind a `VkMicromapEXT`: a structure with a handle of another type.
+pub struct Micromap {
+    /// The structure.
+    pub structure: Arc<AccelerationStructure>,
+}
+
 impl AccelerationStructure {
     /// Creates a structure in a buffer, which may get its memory later; `replayed` is its device
     /// address in an earlier run, or 0.

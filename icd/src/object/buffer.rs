@@ -38,7 +38,12 @@ impl Buffer {
         let again = Flags::DEVICE_ADDRESS_CAPTURE_REPLAY | Flags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT;
         let again = info.flags.intersects(again);
         let addresses = AddressRequest::from_capture(again, opaque);
-        let has_structures = info.usage.contains(vk::BufferUsageFlags::ACCELERATION_STRUCTURE_STORAGE_KHR);
+        // The addresses of a micromap's input have this alignment, too.
+        let has_structures = info.usage.intersects(
+            vk::BufferUsageFlags::ACCELERATION_STRUCTURE_STORAGE_KHR
+                | vk::BufferUsageFlags::MICROMAP_STORAGE_EXT
+                | vk::BufferUsageFlags::MICROMAP_BUILD_INPUT_READ_ONLY_EXT,
+        );
         let alignment = if has_structures { STRUCTURE_ALIGNMENT } else { MEMORY_ALIGNMENT };
         Buffer { size: info.size, is_sparse, alignment, addresses, binding: OnceLock::new() }
     }

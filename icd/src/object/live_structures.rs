@@ -148,10 +148,11 @@ struct Owned {
 }
 
 impl Owned {
-    /// Returns the largest structure of a key.
-    fn largest(&self, key: u64) -> Option<Entered> {
+    /// Returns the largest structure of a key whose memory is live, or else the largest one. The
+    /// buffer of a structure may have been destroyed before it, and another one be in its place.
+    fn largest(&self, key: u64, heap: &Heap) -> Option<Entered> {
         let all = self.structures.range((key, 0)..=(key, u64::MAX)).map(|(_, entered)| *entered);
-        all.max_by_key(|entered| entered.place.size)
+        all.max_by_key(|Entered { place, .. }| (heap.range(place.address, place.size).is_some(), place.size))
     }
 }
 
@@ -203,7 +204,7 @@ impl LiveStructures {
             owned.structures.remove(&(key, owner));
             let found = slot_of(self.slots.current(), key);
             let Some(slot) = found.filter(|slot| slot.key.load(Ordering::Relaxed) == key) else { continue };
-            self.slots.write(|| match owned.largest(key) {
+            self.slots.write(|| match owned.largest(key, &self.heap) {
                 Some(other) => store(slot, key, other.place),
                 None => store(slot, REMOVED, Place::default()),
             });
@@ -220,7 +221,7 @@ impl LiveStructures {
         if owned.used >= slots.len() / 2 {
             return self.rebuild(owned);
         }
-        if let (Some(slot), Some(Entered { place, .. })) = (slot_of(slots, key.0), owned.largest(key.0)) {
+        if let (Some(slot), Some(Entered { place, .. })) = (slot_of(slots, key.0), owned.largest(key.0, &self.heap)) {
             owned.used += usize::from(slot.key.load(Ordering::Relaxed) == FREE);
             self.slots.write(|| store(slot, key.0, place));
         }
@@ -242,12 +243,11 @@ impl LiveStructures {
         self.slots.write(|| {
             slots.iter().for_each(|slot| store(slot, FREE, Place::default()));
             owned.used = 0;
-            for ((key, _), Entered { place, .. }) in &owned.structures {
-                let Some(slot) = slot_of(slots, *key) else { continue };
-                let is_new = slot.key.load(Ordering::Relaxed) == FREE;
-                owned.used += usize::from(is_new);
-                if is_new || slot.size.load(Ordering::Relaxed) < place.size {
-                    store(slot, *key, *place);
+            for (key, _) in owned.structures.keys() {
+                let found = slot_of(slots, *key).filter(|slot| slot.key.load(Ordering::Relaxed) == FREE);
+                if let (Some(slot), Some(Entered { place, .. })) = (found, owned.largest(*key, &self.heap)) {
+                    owned.used += 1;
+                    store(slot, *key, place);
                 }
             }
             self.slots.array.store(number, Ordering::Relaxed);
@@ -257,7 +257,7 @@ impl LiveStructures {
 
     /// Returns the handle of a structure at an address, which serialization on the host writes.
     pub fn handle_at(&self, address: u64) -> Option<u64> {
-        self.owned.lock().largest(address).map(|entered| entered.handle)
+        self.owned.lock().largest(address, &self.heap).map(|entered| entered.handle)
     }
 }
 

@@ -70,6 +70,7 @@ crate::ffi::handle::objects! { Object:
     query::QueryPool => QueryPool,
     deferred_operation::DeferredOperation => DeferredOperationKHR,
     acceleration_structure::AccelerationStructure => AccelerationStructureKHR,
+    acceleration_structure::Micromap => MicromapEXT,
     sync::Event => Event,
     semaphore::Fence => Fence,
     semaphore::Semaphore => Semaphore,

@@ -33,6 +33,8 @@ const QUERY_TYPES: &[QueryTypeRow] = &[
     (vk::QueryType::ACCELERATION_STRUCTURE_SERIALIZATION_SIZE_KHR, || Counters::Value(Arc::default())),
     (vk::QueryType::ACCELERATION_STRUCTURE_SERIALIZATION_BOTTOM_LEVEL_POINTERS_KHR, || Counters::Value(Arc::default())),
     (vk::QueryType::ACCELERATION_STRUCTURE_SIZE_KHR, || Counters::Value(Arc::default())),
+    (vk::QueryType::MICROMAP_SERIALIZATION_SIZE_EXT, || Counters::Value(Arc::default())),
+    (vk::QueryType::MICROMAP_COMPACTED_SIZE_EXT, || Counters::Value(Arc::default())),
 ];
 
 impl Counters {

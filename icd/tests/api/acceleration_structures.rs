@@ -7,7 +7,7 @@
 use crate::common::{Buffer, Chain, Context};
 use crate::pipeline::Messenger;
 use ash::vk::{self, Handle};
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use vulkan_grus::caps::newer::{self, TaggedStructure};
 
 pub type Functions = ash::khr::acceleration_structure::Device;
@@ -47,6 +47,11 @@ impl Structure {
 
 impl Device {
     pub fn new() -> Device {
+        Device::with(&[], None)
+    }
+
+    /// Makes a device with more extensions and a structure of features.
+    pub fn with(more: &[&CStr], more_features: Option<&mut dyn Chain>) -> Device {
         let mut structures = vk::PhysicalDeviceAccelerationStructureFeaturesKHR::default()
             .acceleration_structure(true)
             .acceleration_structure_indirect_build(true)
@@ -55,7 +60,7 @@ impl Device {
         let mut rays = vk::PhysicalDeviceRayQueryFeaturesKHR::default().ray_query(true);
         let mut maintenance =
             vk::PhysicalDeviceRayTracingMaintenance1FeaturesKHR::default().ray_tracing_maintenance1(true);
-        let extensions = [
+        let mut extensions = vec![
             c"VK_KHR_acceleration_structure",
             c"VK_KHR_deferred_host_operations",
             c"VK_KHR_ray_query",
@@ -63,8 +68,12 @@ impl Device {
             c"VK_KHR_device_address_commands",
             c"VK_EXT_descriptor_buffer",
         ];
-        let features: &mut [&mut dyn Chain] = &mut [&mut structures, &mut v12, &mut rays, &mut maintenance];
-        let c = Context::with(&[c"VK_EXT_debug_utils"], &extensions, features);
+        extensions.extend(more);
+        let mut features: Vec<&mut dyn Chain> = vec![&mut structures, &mut v12, &mut rays, &mut maintenance];
+        if let Some(more_features) = more_features {
+            features.push(more_features);
+        }
+        let c = Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut features);
         let f = Functions::new(&c.instance, &c.device);
         Device { c, f }
     }

@@ -44,6 +44,7 @@ mod leftover_data;
 mod long_texels;
 mod maintenance;
 mod memory_release;
+mod micromaps;
 mod modifiers;
 mod module_identifiers;
 mod mutable_descriptors;

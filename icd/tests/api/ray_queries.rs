@@ -77,7 +77,7 @@ fn moved(reference: u64, z: f32, custom_index: u32) -> Vec<u8> {
 
 /// Runs a shader with a buffer of words in binding 0 and structures in binding 1, and returns the
 /// words.
-fn dispatch(d: &Device, shader: &[u32], words: u64, structures: &[vk::AccelerationStructureKHR]) -> Vec<u32> {
+pub fn dispatch(d: &Device, shader: &[u32], words: u64, structures: &[vk::AccelerationStructureKHR]) -> Vec<u32> {
     let set = Set::new(&d.c, &[(STORAGE, 1), (KIND, structures.len() as u32)]);
     let out = d.c.buffer(4 * words);
     set.buffers(&d.c, 0, STORAGE, &[(out.buffer, 0, vk::WHOLE_SIZE)]);

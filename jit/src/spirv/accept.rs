@@ -23,6 +23,7 @@ static EXTENSIONS: &[&str] = &[
     "SPV_EXT_float8",
     "SPV_EXT_fragment_shader_interlock",
     "SPV_EXT_mesh_shader",
+    "SPV_EXT_opacity_micromap",
     "SPV_EXT_physical_storage_buffer",
     "SPV_EXT_replicated_composites",
     "SPV_EXT_shader_atomic_float16_add",

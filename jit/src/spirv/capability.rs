@@ -133,6 +133,7 @@ implemented! {
     FragmentShaderSampleInterlockEXT true;
     FragmentShaderPixelInterlockEXT true;
     DemoteToHelperInvocation false;
+    RayTracingOpacityMicromapEXT false;
     RayQueryPositionFetchKHR false;
     AtomicFloat16VectorNV true;
     RawAccessChainsNV false;

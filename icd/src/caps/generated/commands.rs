@@ -147,6 +147,11 @@ commands! {
     [Ext(E::VK_KHR_ray_tracing_maintenance1), Ext(E::VK_KHR_ray_tracing_pipeline)]:
         vkCmdTraceRaysIndirect2KHR;
     [Ext(E::VK_EXT_multi_draw)]: vkCmdDrawMultiEXT vkCmdDrawMultiIndexedEXT;
+    [Ext(E::VK_EXT_opacity_micromap)]: vkCreateMicromapEXT vkDestroyMicromapEXT
+        vkCmdBuildMicromapsEXT vkBuildMicromapsEXT vkCopyMicromapEXT vkCopyMicromapToMemoryEXT
+        vkCopyMemoryToMicromapEXT vkWriteMicromapsPropertiesEXT vkCmdCopyMicromapEXT
+        vkCmdCopyMicromapToMemoryEXT vkCmdCopyMemoryToMicromapEXT vkCmdWriteMicromapsPropertiesEXT
+        vkGetDeviceMicromapCompatibilityEXT vkGetMicromapBuildSizesEXT;
     [Ext(E::VK_EXT_pageable_device_local_memory)]: vkSetDeviceMemoryPriorityEXT;
     [Ext(E::VK_KHR_maintenance4)]: vkGetDeviceBufferMemoryRequirementsKHR
         vkGetDeviceImageMemoryRequirementsKHR vkGetDeviceImageSparseMemoryRequirementsKHR;

@@ -278,6 +278,8 @@ registry_facts! {
         Core(V1_2)]), Ext(E::VK_KHR_acceleration_structure)];
     VK_EXT_pipeline_library_group_handles 1 Device None [Ext(E::VK_KHR_ray_tracing_pipeline),
         Ext(E::VK_KHR_pipeline_library)];
+    VK_EXT_opacity_micromap 2 Device None [Ext(E::VK_KHR_acceleration_structure),
+        Dependency::Any(&[Ext(E::VK_KHR_synchronization2), Core(V1_3)])];
     VK_EXT_subgroup_size_control 2 Device Some(V1_3) [Core(V1_1)];
     VK_EXT_inline_uniform_block 1 Device Some(V1_3)
         [Dependency::Any(&[Dependency::All(&[Ext(E::VK_KHR_get_physical_device_properties2),

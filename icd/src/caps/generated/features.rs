@@ -196,6 +196,8 @@ structures! {
         nestedCommandBuffer nestedCommandBufferRendering nestedCommandBufferSimultaneousUse;
     PhysicalDeviceNonSeamlessCubeMapFeaturesEXT 1000422000 [Ext(E::VK_EXT_non_seamless_cube_map)]:
         nonSeamlessCubeMap;
+    PhysicalDeviceOpacityMicromapFeaturesEXT 1000396005 [Ext(E::VK_EXT_opacity_micromap)]: micromap
+        micromapCaptureReplay micromapHostCommands;
     PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT 1000412000
         [Ext(E::VK_EXT_pageable_device_local_memory)]: pageableDeviceLocalMemory;
     PhysicalDevicePipelineBinaryFeaturesKHR 1000483000 [Ext(E::VK_KHR_pipeline_binary)]:
@@ -525,6 +527,7 @@ mandatory! {
     [Ext(E::VK_EXT_image_view_min_lod)]: minLod;
     [Ext(E::VK_EXT_multi_draw)]: multiDraw;
     [Ext(E::VK_EXT_image_2d_view_of_3d)]: image2DViewOf3D;
+    [Ext(E::VK_EXT_opacity_micromap)]: micromap;
     [Ext(E::VK_EXT_border_color_swizzle)]: borderColorSwizzle;
     [Ext(E::VK_EXT_pageable_device_local_memory)]: pageableDeviceLocalMemory;
     [Ext(E::VK_KHR_maintenance4)]: maintenance4;

@@ -1,4 +1,4 @@
-//! Builds, copies and properties of acceleration structures on a queue.
+//! Builds, copies and properties of acceleration structures and micromaps on a queue.
 
 use super::Executor;
 use crate::command::WriteAccelerationStructuresProperties;
@@ -28,7 +28,7 @@ impl Executor<'_> {
     }
 
     pub(super) fn build_acceleration_structures(&mut self, builds: &[StructureBuild]) {
-        const COMMAND: &str = "vkCmdBuildAccelerationStructuresKHR";
+        const COMMAND: &str = "vkCmdBuildAccelerationStructuresKHR or vkCmdBuildMicromapsEXT";
         match self.structure_access().build_all(&self.queue.builders, builds) {
             Ok(errors) => errors.for_each(|error| self.report_structure(COMMAND, Err(error))),
             Err(error) => self.report_structure(COMMAND, Err(error)),
@@ -41,17 +41,17 @@ impl Executor<'_> {
         dst: &Arc<AccelerationStructure>,
     ) {
         let copied = self.structure_access().copy(src, dst);
-        self.report_structure("vkCmdCopyAccelerationStructureKHR", copied);
+        self.report_structure("vkCmdCopyAccelerationStructureKHR or vkCmdCopyMicromapEXT", copied);
     }
 
     pub(super) fn copy_acceleration_structure_to_memory(&mut self, src: &Arc<AccelerationStructure>, dst: u64) {
         let copied = self.structure_access().serialize(src, dst);
-        self.report_structure("vkCmdCopyAccelerationStructureToMemoryKHR", copied);
+        self.report_structure("vkCmdCopyAccelerationStructureToMemoryKHR or vkCmdCopyMicromapToMemoryEXT", copied);
     }
 
     pub(super) fn copy_memory_to_acceleration_structure(&mut self, src: u64, dst: &Arc<AccelerationStructure>) {
         let copied = self.structure_access().deserialize(src, dst);
-        self.report_structure("vkCmdCopyMemoryToAccelerationStructureKHR", copied);
+        self.report_structure("vkCmdCopyMemoryToAccelerationStructureKHR or vkCmdCopyMemoryToMicromapEXT", copied);
     }
 
     pub(super) fn write_acceleration_structures_properties(&mut self, c: &WriteAccelerationStructuresProperties) {
@@ -60,7 +60,10 @@ impl Executor<'_> {
             let value = property.map_or(Ok(0), |property| self.structure_access().property(structure, property));
             let all = query.counters.all();
             all.iter().for_each(|counter| counter.store(value.unwrap_or(0), Ordering::Release));
-            self.report_structure("vkCmdWriteAccelerationStructuresPropertiesKHR", value.map(|_| ()));
+            self.report_structure(
+                "vkCmdWriteAccelerationStructuresPropertiesKHR or vkCmdWriteMicromapsPropertiesEXT",
+                value.map(|_| ()),
+            );
             self.device.make_available(query);
         }
     }

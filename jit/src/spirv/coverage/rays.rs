@@ -19,6 +19,7 @@ const U64: Ty = Ty::new(Scalar::Uint(64), 1);
 pub const CASES: &[Special] = &[
     ("rays that are traced", RAY_GENERATION, traced),
     ("rays of hits", CLOSEST_HIT, traced_by_hits),
+    ("rays that see two states of micromaps", RAY_GENERATION, traced_with_two_states),
     ("rays that miss", MISS, changed_payload),
     ("callable shaders", CALLABLE, called),
     ("ends of any-hit shaders", ANY_HIT, any_hit_ends),
@@ -44,12 +45,24 @@ fn payload(a: &mut Asm, class: u32) -> [u32; 2] {
     [ty, a.variable(class, ty, &[])]
 }
 
-/// Adds a trace with a payload.
+fn traced_with_two_states(a: &mut Asm) {
+    a.capabilities.insert(5381);
+    a.extensions.insert("SPV_EXT_opacity_micromap");
+    let [_, variable] = payload(a, 5338);
+    trace_with(a, variable, 0x400);
+}
+
+/// Adds a trace with a payload, without boxes.
 fn trace(a: &mut Asm, payload: u32) {
+    trace_with(a, payload, 0x200);
+}
+
+/// Adds a trace with a payload and flags.
+fn trace_with(a: &mut Asm, payload: u32, flags: u32) {
     let structure = a.global(5341, false, &[]);
     let address = a.value(U64);
     let structure = a.r(4447, structure, &[address]);
-    let words = [0x200, 0xff, 1, 2, 3].map(|word| a.u(word));
+    let words = [flags, 0xff, 1, 2, 3].map(|word| a.u(word));
     let (origin, direction, start, end) = (a.value(F3), a.value(F3), a.value(F32), a.value(F32));
     a.i(4445, &[&[structure], &words[..], &[origin, start, direction, end, payload]].concat());
 }

@@ -106,6 +106,7 @@ pub struct CapabilityRow {
 #[rustfmt::skip]
 pub static CAPABILITIES: &[CapabilityRow] = &[
     CapabilityRow { number: 5128, name: "DescriptorHeapEXT", implied: &["UntypedPointersKHR"], feature: "descriptorHeap", extension: "VK_EXT_descriptor_heap" },
+    CapabilityRow { number: 6032, name: "RayTracingOpacityMicromapExecutionModeKHR", implied: &["Shader"], feature: "micromap", extension: "VK_KHR_opacity_micromap" },
     CapabilityRow { number: 6912, name: "DotProductFloat16AccFloat32VALVE", implied: &["Float16"], feature: "shaderMixedFloatDotProductFloat16AccFloat32", extension: "VK_VALVE_shader_mixed_float_dot_product" },
     CapabilityRow { number: 6913, name: "DotProductFloat16AccFloat16VALVE", implied: &["Float16"], feature: "shaderMixedFloatDotProductFloat16AccFloat16", extension: "VK_VALVE_shader_mixed_float_dot_product" },
     CapabilityRow { number: 6914, name: "DotProductBFloat16AccVALVE", implied: &["BFloat16TypeKHR"], feature: "shaderMixedFloatDotProductBFloat16Acc", extension: "VK_VALVE_shader_mixed_float_dot_product" },
@@ -113,8 +114,10 @@ pub static CAPABILITIES: &[CapabilityRow] = &[
 ];
 
 /// SPIR-V extensions, each with the Vulkan extension that unlocks it.
-pub static SPIRV_EXTENSIONS: &[(&str, &str)] =
-    &[("SPV_VALVE_mixed_float_dot_product", "VK_VALVE_shader_mixed_float_dot_product")];
+pub static SPIRV_EXTENSIONS: &[(&str, &str)] = &[
+    ("SPV_KHR_opacity_micromap", "VK_KHR_opacity_micromap"),
+    ("SPV_VALVE_mixed_float_dot_product", "VK_VALVE_shader_mixed_float_dot_product"),
+];
 
 /// Instructions and capabilities that were renamed: the name in the source, and the name since.
 pub static RENAMED: &[(&str, &str)] = &[
@@ -202,6 +205,14 @@ pub static EXTENSIONS: &[ExtensionRow] = &[
         depends: "VK_KHR_swapchain+VK_EXT_multisampled_render_to_single_sampled",
         structure: ("VkPhysicalDeviceMultisampledRenderToSwapchainFeaturesEXT", 0),
         features: &["multisampledRenderToSwapchain"],
+        commands: &[],
+    },
+    ExtensionRow {
+        name: "VK_KHR_opacity_micromap",
+        number: 624,
+        depends: "VK_KHR_acceleration_structure+VK_KHR_device_address_commands",
+        structure: ("VkPhysicalDeviceOpacityMicromapFeaturesKHR", 0),
+        features: &["micromap"],
         commands: &[],
     },
     ExtensionRow {

@@ -308,6 +308,7 @@ extensions! {
     VK_KHR_ray_tracing_pipeline, YES;
     VK_EXT_pipeline_library_group_handles, YES;
     VK_EXT_opacity_micromap, YES;
+    VK_KHR_opacity_micromap, YES;
     VK_EXT_subgroup_size_control, YES;
     VK_EXT_inline_uniform_block, YES;
     VK_EXT_sample_locations, YES;

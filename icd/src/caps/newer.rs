@@ -71,6 +71,27 @@ structures! {
         address_flags: u32,
         ty: AccelerationStructureTypeKHR
     }
+    PhysicalDeviceOpacityMicromapPropertiesKHR = 1_000_623_001 {
+        max_opacity2_state_subdivision_level: u32,
+        max_opacity4_state_subdivision_level: u32,
+        max_opacity_lossy4_state_subdivision_level: u32,
+        max_micromap_triangles: u64
+    }
+    AccelerationStructureGeometryMicromapDataKHR = 1_000_623_002 {
+        usage_counts_count: u32,
+        p_usage_counts: *const MicromapUsageEXT,
+        pp_usage_counts: *const *const MicromapUsageEXT,
+        data: DeviceAddress,
+        triangle_array: DeviceAddress,
+        triangle_array_stride: DeviceSize
+    }
+    AccelerationStructureTrianglesOpacityMicromapKHR = 1_000_623_003 {
+        index_type: IndexType,
+        index_buffer: DeviceAddress,
+        index_stride: DeviceSize,
+        base_triangle: u32,
+        micromap: AccelerationStructureKHR
+    }
     DeviceFaultDebugInfoKHR = 1_000_573_003 { vendor_binary_size: u32, p_vendor_binary_data: *mut c_void }
     DeviceFaultInfoKHR = 1_000_573_002 {
         flags: u32,
@@ -92,6 +113,12 @@ structures! {
 /// Type of vkCmdSetPrimitiveRestartIndexEXT.
 #[allow(non_camel_case_types, reason = "the names are the specification's")]
 pub type PFN_vkCmdSetPrimitiveRestartIndexEXT = unsafe extern "system" fn(CommandBuffer, u32);
+
+/// Type of structures that are micromaps.
+pub const ACCELERATION_STRUCTURE_TYPE_OPACITY_MICROMAP_KHR: AccelerationStructureTypeKHR =
+    AccelerationStructureTypeKHR::from_raw(1_000_623_000);
+/// Type of the geometry of a micromap.
+pub const GEOMETRY_TYPE_MICROMAP_KHR: GeometryTypeKHR = GeometryTypeKHR::from_raw(1_000_623_000);
 
 /// A list of structures in device memory.
 #[repr(C)]

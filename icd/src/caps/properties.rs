@@ -642,6 +642,12 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.max_opacity2_state_subdivision_level = rays::MAX_SUBDIVISION_LEVEL;
             p.max_opacity4_state_subdivision_level = rays::MAX_SUBDIVISION_LEVEL;
         };
+        PhysicalDeviceOpacityMicromapPropertiesKHR => |p| {
+            p.max_opacity2_state_subdivision_level = rays::MAX_SUBDIVISION_LEVEL;
+            p.max_opacity4_state_subdivision_level = rays::MAX_SUBDIVISION_LEVEL;
+            p.max_opacity_lossy4_state_subdivision_level = rays::MAX_SUBDIVISION_LEVEL;
+            p.max_micromap_triangles = rays::MAX_MICROMAP_TRIANGLES.into();
+        };
         PhysicalDeviceFaultPropertiesKHR => |p| p.max_device_fault_count = MAX_FAULT_REPORTS;
         PhysicalDeviceMaintenance10PropertiesKHR => |p| {
             p.rgba4_opaque_black_swizzled = vk::TRUE;

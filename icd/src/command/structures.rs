@@ -74,18 +74,22 @@ pub enum GeometryAddresses {
         /// True if there are addresses of instances.
         pointers: bool,
     },
-    /// Triangles of a micromap (`VkMicromapBuildInfoEXT`).
+    /// Triangles of a micromap (`VkMicromapBuildInfoEXT`,
+    /// `VkAccelerationStructureGeometryMicromapDataKHR`).
     Micromap {
         /// Address of the first triangle.
         triangles: u64,
         /// Number of bytes between triangles.
         stride: u64,
+        /// Number of triangles.
+        count: u32,
         /// Address of the states.
         states: u64,
     },
 }
 
-/// The micromap of a geometry's triangles (`VkAccelerationStructureTrianglesOpacityMicromapEXT`).
+/// The micromap of a geometry's triangles (`VkAccelerationStructureTrianglesOpacityMicromapEXT`,
+/// `VkAccelerationStructureTrianglesOpacityMicromapKHR`).
 #[derive(Clone)]
 pub struct GeometryMicromap {
     /// The micromap; `None` if all indices are special ones.
@@ -379,19 +383,18 @@ impl<'a> StructureAccess<'a> {
 
     /// Builds a micromap.
     fn build_micromap(&self, target: DeviceMemory, build: &StructureBuild) -> Outcome<()> {
-        let ranges = self.ranges(build)?;
-        let ([geometry], [range]) = (&build.geometries[..], &ranges[..]) else {
+        let [BuildGeometry { data: GeometryAddresses::Micromap { triangles, stride, count, states }, .. }] =
+            build.geometries[..]
+        else {
             return Err(BuildError::InvalidSource.into());
         };
-        let GeometryAddresses::Micromap { triangles, stride, states } = geometry.data else {
-            return Err(BuildError::InvalidSource.into());
-        };
-        let bytes = u64::from(range.primitives).checked_mul(stride).and_then(|bytes| bytes.checked_add(stride));
+        let range = BuildRange { primitives: count, ..BuildRange::default() };
+        let bytes = u64::from(count).checked_mul(stride).and_then(|bytes| bytes.checked_add(stride));
         let input = MicromapInput {
-            triangles: self.primitives(triangles, bytes, range)?,
+            triangles: self.primitives(triangles, bytes, &range)?,
             stride,
-            count: range.primitives,
-            states: self.primitives(states, None, range)?,
+            count,
+            states: self.primitives(states, None, &range)?,
             flags: build.flags.as_raw(),
         };
         rays::build_micromap(target, &input)?;

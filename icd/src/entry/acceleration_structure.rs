@@ -6,7 +6,9 @@
 
 use super::descriptor_buffer::write_capture_data;
 use super::memory_of;
-use super::micromap_input::{has_triangles_micromap, index_type, triangles_micromap};
+use super::micromap_input::{
+    geometry_micromap, geometry_usages, has_triangles_micromap, index_type, triangles_micromap,
+};
 use super::recording::push;
 use super::resource::captured_data;
 use crate::caps::formats::is_structure_vertex;
@@ -31,7 +33,7 @@ use crate::object::image::format_of;
 use crate::object::query::QueryPool;
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
-use rays::{Contents, MICROMAP_ADDRESS_BYTES, build_sizes};
+use rays::{Contents, MICROMAP_ADDRESS_BYTES, build_sizes, micromap_size};
 use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
@@ -96,6 +98,7 @@ unsafe fn geometry(geometry: &vk::AccelerationStructureGeometryKHR<'_>) -> Resul
                 let i = &geometry.geometry.instances;
                 GeometryAddresses::Instances { instances: i.data.device_address, pointers: i.array_of_pointers != 0 }
             }
+            newer::GEOMETRY_TYPE_MICROMAP_KHR => geometry_micromap(geometry.p_next)?,
             _ => return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT),
         }
     };
@@ -127,6 +130,7 @@ fn contents(ty: vk::AccelerationStructureTypeKHR, geometries: &[BuildGeometry]) 
     match geometries.first() {
         Some(first) => first.contents(),
         None if ty == vk::AccelerationStructureTypeKHR::TOP_LEVEL => Contents::Instances,
+        None if ty == newer::ACCELERATION_STRUCTURE_TYPE_OPACITY_MICROMAP_KHR => Contents::Micromap,
         None => Contents::Triangles,
     }
 }
@@ -358,6 +362,7 @@ shims! {
         let contents = match first.map(|first| first.geometry_type) {
             Some(vk::GeometryTypeKHR::AABBS) => Contents::Aabbs,
             Some(vk::GeometryTypeKHR::INSTANCES) => Contents::Instances,
+            Some(newer::GEOMETRY_TYPE_MICROMAP_KHR) => Contents::Micromap,
             Some(_) => Contents::Triangles,
             None => contents(info.ty, &[]),
         };
@@ -365,7 +370,10 @@ shims! {
         let primitives = counts.iter().map(|&count| u64::from(count)).sum::<u64>().min(u32::MAX.into());
         let needed = build_sizes(contents, primitives as u32);
         let micromaps = if has_micromaps(info) { info.geometry_count } else { 0 };
-        sizes.acceleration_structure_size = needed.structure + u64::from(micromaps) * MICROMAP_ADDRESS_BYTES;
+        sizes.acceleration_structure_size = match first {
+            Some(geometry) if contents == Contents::Micromap => micromap_size(geometry_usages(geometry.p_next)),
+            _ => needed.structure + u64::from(micromaps) * MICROMAP_ADDRESS_BYTES,
+        };
         sizes.update_scratch_size = needed.update_scratch;
         sizes.build_scratch_size = needed.build_scratch;
     }

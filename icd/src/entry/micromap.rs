@@ -5,9 +5,9 @@
 
 use super::acceleration_structure::{Values, compatibility_of, created, on_host, replayed_address, write_properties};
 use super::memory_of;
-use super::micromap_input::{structure, usages};
+use super::micromap_input::{count_of, structure, usages};
 use super::recording::push;
-use crate::command::structures::{BuildGeometry, BuildRange, BuildRanges, GeometryAddresses, StructureBuild};
+use crate::command::structures::{BuildGeometry, BuildRanges, GeometryAddresses, StructureBuild};
 use crate::command::{Command, WriteAccelerationStructuresProperties};
 use crate::device::Device;
 use crate::device::idle_builders::IdleBuilders;
@@ -59,16 +59,15 @@ unsafe fn build(info: &vk::MicromapBuildInfoEXT<'_>) -> Result<StructureBuild, v
         let usages = usages(info.usage_counts_count, info.p_usage_counts, info.pp_usage_counts);
         (usages, structure(info.dst_micromap), info.triangle_array.device_address, info.data.device_address)
     };
-    let count = usages.map(|usage| u64::from(usage.count)).sum::<u64>();
-    let range = BuildRange { primitives: count.min(u32::MAX.into()) as u32, ..BuildRange::default() };
-    let data = GeometryAddresses::Micromap { triangles, stride: info.triangle_array_stride, states };
+    let (stride, count) = (info.triangle_array_stride, count_of(usages));
+    let data = GeometryAddresses::Micromap { triangles, stride, count, states };
     Ok(StructureBuild {
         contents: Contents::Micromap,
         flags: vk::BuildAccelerationStructureFlagsKHR::empty(),
         source: None,
         target,
         geometries: fallible::collect([BuildGeometry { data, micromap: None, opaque: false }].into_iter())?,
-        ranges: BuildRanges::Direct(fallible::collect([range].into_iter())?),
+        ranges: BuildRanges::Direct(Vec::new()),
     })
 }
 

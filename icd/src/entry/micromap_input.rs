@@ -1,8 +1,9 @@
 //! Input that acceleration structures and micromaps have in common: types of indices, micromaps of
 //! triangles, and usages.
 
-use crate::command::structures::GeometryMicromap;
-use crate::ffi::handle::get;
+use crate::caps::newer;
+use crate::command::structures::{GeometryAddresses, GeometryMicromap};
+use crate::ffi::handle::{get, optional};
 use crate::ffi::pointer::{find, slice};
 use crate::object::acceleration_structure::{AccelerationStructure, Micromap};
 use ash::vk::{self, Handle};
@@ -38,6 +39,15 @@ pub unsafe fn triangles_micromap(p_next: *const c_void) -> Result<Option<Geometr
     // SAFETY: the chain is valid, so the handle is live or null, and both kinds of addresses are 64
     // bits.
     unsafe {
+        if let Some(info) = find::<newer::AccelerationStructureTrianglesOpacityMicromapKHR<'_>>(p_next) {
+            return Ok(Some(GeometryMicromap {
+                micromap: optional::<AccelerationStructure>(info.micromap),
+                indices: info.index_buffer,
+                index_type: index_type(info.index_type).ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?,
+                stride: info.index_stride,
+                base: info.base_triangle,
+            }));
+        }
         let Some(info) = find::<vk::AccelerationStructureTrianglesOpacityMicromapEXT<'_>>(p_next) else {
             return Ok(None);
         };
@@ -62,7 +72,47 @@ pub unsafe fn triangles_micromap(p_next: *const c_void) -> Result<Option<Geometr
 /// `p_next` is a valid chain.
 pub unsafe fn has_triangles_micromap(p_next: *const c_void) -> bool {
     // SAFETY: the chain is valid, as the `# Safety` section demands.
-    unsafe { find::<vk::AccelerationStructureTrianglesOpacityMicromapEXT<'_>>(p_next) }.is_some()
+    unsafe {
+        find::<vk::AccelerationStructureTrianglesOpacityMicromapEXT<'_>>(p_next).is_some()
+            || find::<newer::AccelerationStructureTrianglesOpacityMicromapKHR<'_>>(p_next).is_some()
+    }
+}
+
+/// Returns the number of triangles of usages.
+pub fn count_of(usages: impl Iterator<Item = MicromapUsage>) -> u32 {
+    let count = usages.map(|usage| u64::from(usage.count)).sum::<u64>();
+    count.min(u32::MAX.into()) as u32
+}
+
+/// Returns the usages of the micromap in the chain of a geometry; none if there is no micromap.
+///
+/// # Safety
+/// `p_next` is a valid chain.
+pub unsafe fn geometry_usages(p_next: *const c_void) -> impl Iterator<Item = MicromapUsage> {
+    // SAFETY: the chain is valid, so one of the pointers is null, and the other has the elements.
+    unsafe {
+        let info = find::<newer::AccelerationStructureGeometryMicromapDataKHR<'_>>(p_next);
+        let lists = info.map(|info| usages(info.usage_counts_count, info.p_usage_counts, info.pp_usage_counts));
+        lists.into_iter().flatten()
+    }
+}
+
+/// Decodes the micromap in the chain of a geometry.
+///
+/// # Safety
+/// `p_next` is a valid chain.
+pub unsafe fn geometry_micromap(p_next: *const c_void) -> Result<GeometryAddresses, vk::Result> {
+    // SAFETY: the chain is valid, as the `# Safety` section demands.
+    unsafe {
+        let info = find::<newer::AccelerationStructureGeometryMicromapDataKHR<'_>>(p_next);
+        let info = info.ok_or(vk::Result::ERROR_UNKNOWN)?;
+        Ok(GeometryAddresses::Micromap {
+            triangles: info.triangle_array,
+            stride: info.triangle_array_stride,
+            count: count_of(geometry_usages(p_next)),
+            states: info.data,
+        })
+    }
 }
 
 /// Returns the usages of a micromap.

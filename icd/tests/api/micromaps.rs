@@ -1,13 +1,15 @@
-//! Tests of opacity micromaps (VK_EXT_opacity_micromap): what rays see through them, builds and
-//! copies on queues and on the host, serialization, queries, and what is wrong in memory.
+//! Tests of opacity micromaps (VK_EXT_opacity_micromap, VK_KHR_opacity_micromap): what rays see
+//! through them, builds and copies on queues and on the host, serialization, queries, and what is
+//! wrong in memory.
 
 use crate::acceleration_structures::{
-    BOTTOM, Device, PLACES, Place, Structure, TOP, address_at, count, instance, instances, triangles,
+    BOTTOM, Device, Geometry, PLACES, Place, Structure, TOP, address_at, count, instance, instances, triangles,
 };
 use crate::common::Buffer;
 use crate::ray_queries::dispatch;
 use ash::vk;
 use std::mem::transmute;
+use vulkan_grus::caps::newer::{self, TaggedStructure};
 
 type Usage = vk::MicromapUsageEXT;
 type Flags = vk::GeometryInstanceFlagsKHR;
@@ -57,6 +59,8 @@ functions! {
     properties: PFN_vkWriteMicromapsPropertiesEXT = c"vkWriteMicromapsPropertiesEXT";
 }
 
+/// The corners of a triangle.
+const CORNERS: [f32; 9] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
 const NO_DEFERRAL: vk::DeferredOperationKHR = vk::DeferredOperationKHR::null();
 /// A micromap of one triangle: the states 0 to 3 of its four parts.
 const FOUR_STATES: ([Usage; 1], [u8; 8], [u8; 1]) =
@@ -68,7 +72,8 @@ impl World {
             .micromap(true)
             .micromap_host_commands(true)
             .micromap_capture_replay(true);
-        let d = Device::with(&[c"VK_EXT_opacity_micromap"], Some(&mut micromaps));
+        let extensions = [c"VK_EXT_opacity_micromap", c"VK_KHR_opacity_micromap"];
+        let d = Device::with(&extensions, Some(&mut micromaps));
         let f = Functions::load(&d);
         World { d, f }
     }
@@ -141,12 +146,66 @@ impl World {
         micromap
     }
 
+    /// Builds a micromap that is an acceleration structure.
+    fn built_structure(&self, (usages, triangles, states): (&[Usage], &[u8], &[u8])) -> Structure {
+        let inputs = [triangles, states].map(|bytes| self.buffer(bytes));
+        let data = newer::AccelerationStructureGeometryMicromapDataKHR {
+            s_type: newer::AccelerationStructureGeometryMicromapDataKHR::STRUCTURE_TYPE,
+            p_next: std::ptr::null_mut(),
+            usage_counts_count: usages.len() as u32,
+            p_usage_counts: usages.as_ptr(),
+            pp_usage_counts: std::ptr::null(),
+            triangle_array: self.d.buffer_address(&inputs[0]),
+            data: self.d.buffer_address(&inputs[1]),
+            triangle_array_stride: 8,
+            _marker: std::marker::PhantomData,
+        };
+        let mut geometry = Geometry::default().geometry_type(newer::GEOMETRY_TYPE_MICROMAP_KHR);
+        geometry.p_next = (&raw const data).cast();
+        let kind = newer::ACCELERATION_STRUCTURE_TYPE_OPACITY_MICROMAP_KHR;
+        let size = self.d.sizes(kind, &geometry, 0).acceleration_structure_size;
+        let micromap = self.d.structure(kind, size);
+        let scratch = self.buffer(&[0; 64]);
+        let mut info = vk::AccelerationStructureBuildGeometryInfoKHR::default()
+            .ty(kind)
+            .geometries(std::slice::from_ref(&geometry))
+            .dst_acceleration_structure(micromap.structure);
+        info.scratch_data.device_address = self.d.buffer_address(&scratch);
+        let ranges = [std::ptr::null()];
+        let build = self.d.f.fp().cmd_build_acceleration_structures_khr;
+        // SAFETY: valid usage; the geometry of a micromap has no range.
+        self.d.c.run(|b| unsafe { build(b, 1, &info, ranges.as_ptr()) }).expect("built");
+        inputs.into_iter().for_each(|input| self.d.c.free(input));
+        self.d.c.free(scratch);
+        micromap
+    }
+
+    /// Builds a structure of one triangle with a micromap that is an acceleration structure.
+    fn structure_with(&self, micromap: &Structure) -> Structure {
+        let with = newer::AccelerationStructureTrianglesOpacityMicromapKHR {
+            s_type: newer::AccelerationStructureTrianglesOpacityMicromapKHR::STRUCTURE_TYPE,
+            p_next: std::ptr::null_mut(),
+            index_type: vk::IndexType::NONE_KHR,
+            index_buffer: 0,
+            index_stride: 0,
+            base_triangle: 0,
+            micromap: micromap.structure,
+            _marker: std::marker::PhantomData,
+        };
+        let input = self.buffer(&CORNERS.map(f32::to_le_bytes).concat());
+        let mut geometry = triangles(address_at(Place::Queue, &self.d, &input), 1);
+        geometry.flags = vk::GeometryFlagsKHR::empty();
+        geometry.geometry.triangles.p_next = (&raw const with).cast();
+        let structure = self.d.built(Place::Queue, BOTTOM, &geometry, count(1));
+        self.d.c.free(input);
+        structure
+    }
+
     /// Builds a structure of one triangle with a micromap, whose first triangle or a special index
     /// decides.
     fn structure(&self, place: Place, micromap: vk::MicromapEXT, index: i32, usages: &[Usage]) -> Structure {
-        let corners = [0.0f32, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
         let inputs =
-            [&corners.map(f32::to_le_bytes).concat()[..], &index.to_le_bytes()].map(|bytes| self.buffer(bytes));
+            [&CORNERS.map(f32::to_le_bytes).concat()[..], &index.to_le_bytes()].map(|bytes| self.buffer(bytes));
         let mut geometry = triangles(address_at(place, &self.d, &inputs[0]), 1);
         geometry.flags = vk::GeometryFlagsKHR::empty();
         let mut with = vk::AccelerationStructureTrianglesOpacityMicromapEXT::default()
@@ -286,6 +345,32 @@ fn copies_are_equal() {
         w.free(first);
         w.d.c.free(data);
     }
+}
+
+#[test]
+fn micromaps_are_acceleration_structures() {
+    let w = World::new();
+    let (usages, list, states) = FOUR_STATES;
+    let micromap = w.built_structure((&usages, &list, &states));
+    let structure = w.structure_with(&micromap);
+    assert_eq!(w.seen(&structure, Flags::empty()), SEEN);
+
+    // A serialized structure has the address of its micromap in a block, which another one replaces.
+    let size = w.d.property(Place::Queue, &micromap, vk::QueryType::ACCELERATION_STRUCTURE_COMPACTED_SIZE_KHR);
+    let copy = w.d.structure(newer::ACCELERATION_STRUCTURE_TYPE_OPACITY_MICROMAP_KHR, size);
+    w.d.copy(Place::Queue, &micromap, &copy, vk::CopyAccelerationStructureModeKHR::COMPACT);
+    let size = w.d.property(Place::Queue, &structure, vk::QueryType::ACCELERATION_STRUCTURE_SERIALIZATION_SIZE_KHR);
+    let mut data = w.d.buffer(size);
+    w.d.serialize(Place::Queue, &structure, &data);
+    let word = |at: usize| u64::from_le_bytes(data.bytes()[at..at + 8].try_into().expect("a word"));
+    assert_eq!([48, 56, 64, 72].map(word), [0xffff_ffff_0000_0001, 0, 1, w.d.address(&micromap)]);
+    data.bytes_mut()[72..80].copy_from_slice(&w.d.address(&copy).to_le_bytes());
+    w.d.free(micromap);
+    let loaded = w.d.structure(BOTTOM, size);
+    w.d.deserialize(Place::Queue, &data, &loaded).expect("deserialized");
+    assert_eq!(w.seen(&loaded, Flags::empty()), SEEN);
+    [copy, structure, loaded].into_iter().for_each(|structure| w.d.free(structure));
+    w.d.c.free(data);
 }
 
 /// The geometry decides where there is no micromap any more, or none ever was.

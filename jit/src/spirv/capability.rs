@@ -153,6 +153,7 @@ implemented! {
     ReplicatedCompositesEXT false;
     GroupNonUniformRotateKHR true;
     FloatControls2 false;
+    RayTracingOpacityMicromapExecutionModeKHR false;
     AtomicFloat32AddEXT true;
     AtomicFloat64AddEXT true;
     AtomicFloat16AddEXT true;

@@ -187,6 +187,8 @@ modes! {
     5369 SampleInterlockUnorderedEXT Fragment Fragments(|f| f.ordered = true);
     6023 MaximallyReconvergesKHR Any NoEffect;
     6028 FPFastMathDefault Any FastMath;
+    // All shaders can use opacity micromaps.
+    6031 OpacityMicromapIdKHR Any NoEffect;
 }
 
 /// Returns the `OutputVertices` of a tessellation stage, which apply to the other stage too if that

@@ -198,6 +198,7 @@ structures! {
         nonSeamlessCubeMap;
     PhysicalDeviceOpacityMicromapFeaturesEXT 1000396005 [Ext(E::VK_EXT_opacity_micromap)]: micromap
         micromapCaptureReplay micromapHostCommands;
+    PhysicalDeviceOpacityMicromapFeaturesKHR 1000623000 [Ext(E::VK_KHR_opacity_micromap)]: micromap;
     PhysicalDevicePageableDeviceLocalMemoryFeaturesEXT 1000412000
         [Ext(E::VK_EXT_pageable_device_local_memory)]: pageableDeviceLocalMemory;
     PhysicalDevicePipelineBinaryFeaturesKHR 1000483000 [Ext(E::VK_KHR_pipeline_binary)]:
@@ -584,6 +585,7 @@ mandatory! {
     [Ext(E::VK_KHR_device_address_commands)]: deviceAddressCommands;
     [Ext(E::VK_KHR_device_fault)]: deviceFault;
     [Ext(E::VK_EXT_multisampled_render_to_swapchain)]: multisampledRenderToSwapchain;
+    [Ext(E::VK_KHR_opacity_micromap)]: micromap;
     [Ext(E::VK_KHR_maintenance11)]: maintenance11;
     [Ext(E::VK_KHR_extended_flags)]: extendedFlags;
     [Ext(E::VK_VALVE_shader_mixed_float_dot_product)]: shaderMixedFloatDotProductFloat16AccFloat32;

@@ -187,6 +187,7 @@ pub static CAPABILITIES: &[(Capability, &[Unlock])] = &[
     (Capability::ReplicatedCompositesEXT, &[Has(Feature::shaderReplicatedComposites)]),
     (Capability::GroupNonUniformRotateKHR, &[Has(Feature::shaderSubgroupRotate)]),
     (Capability::FloatControls2, &[Has(Feature::shaderFloatControls2)]),
+    (Capability::RayTracingOpacityMicromapExecutionModeKHR, &[Has(Feature::micromap)]),
     (
         Capability::AtomicFloat32AddEXT,
         &[
@@ -244,6 +245,7 @@ pub static EXTENSIONS: &[(&str, &[Unlock])] = &[
     ("SPV_KHR_maximal_reconvergence", &[Ext(Extension::VK_KHR_shader_maximal_reconvergence)]),
     ("SPV_KHR_multiview", &[Core(V1_1), Ext(Extension::VK_KHR_multiview)]),
     ("SPV_KHR_non_semantic_info", &[Core(V1_3), Ext(Extension::VK_KHR_shader_non_semantic_info)]),
+    ("SPV_KHR_opacity_micromap", &[Ext(Extension::VK_KHR_opacity_micromap)]),
     ("SPV_KHR_physical_storage_buffer", &[Core(V1_2), Ext(Extension::VK_KHR_buffer_device_address)]),
     ("SPV_KHR_post_depth_coverage", &[Ext(Extension::VK_EXT_post_depth_coverage)]),
     ("SPV_KHR_quad_control", &[Ext(Extension::VK_KHR_shader_quad_control)]),

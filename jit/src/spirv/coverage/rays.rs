@@ -46,8 +46,11 @@ fn payload(a: &mut Asm, class: u32) -> [u32; 2] {
 }
 
 fn traced_with_two_states(a: &mut Asm) {
-    a.capabilities.insert(5381);
-    a.extensions.insert("SPV_EXT_opacity_micromap");
+    a.capabilities.extend([5381, 6032]);
+    a.extensions.extend(["SPV_EXT_opacity_micromap", "SPV_KHR_opacity_micromap"]);
+    let bool_ty = a.ty(BOOL);
+    let enable = a.global(41, true, &[bool_ty]);
+    a.id_modes.push(vec![6031, enable]);
     let [_, variable] = payload(a, 5338);
     trace_with(a, variable, 0x400);
 }

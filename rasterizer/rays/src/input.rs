@@ -244,7 +244,7 @@ impl TriangleReader {
     fn indices(&self, primitive: u32) -> Option<[u32; 3]> {
         let first = 3 * u64::from(primitive);
         match self.triangles.index_type {
-            IndexType::None => Some([0, 1, 2].map(|i| (first + i) as u32)),
+            IndexType::None => Some([first as u32, (first + 1) as u32, (first + 2) as u32]),
             IndexType::Uint32 => words::<3, 12>(self.triangles.indices, first * 4),
             IndexType::Uint16 => {
                 let mut bytes = [0; 6];
@@ -299,8 +299,9 @@ impl TriangleReader {
     pub fn read(&self, primitive: u32) -> Option<Vertices> {
         let [a, b, c] = self.indices(primitive)?;
         let vertices = [self.vertex(a)?, self.vertex(b)?, self.vertex(c)?];
-        let [a, b, c] = vertices.map(|vertex| vertex.greater_or_equal(vertex));
-        if a.and(b).and(c).bits() & 0b111 != 0b111 {
+        let [a, b, c] = vertices;
+        let are_numbers = a.greater_or_equal(a).and(b.greater_or_equal(b)).and(c.greater_or_equal(c));
+        if are_numbers.bits() & 0b111 != 0b111 {
             return None;
         }
         Some(match &self.triangles.transform {
@@ -328,10 +329,16 @@ impl TriangleReader {
     /// Prefetches a triangle's vertices, whose indices are read for that.
     #[inline(always)]
     pub fn prefetch_vertices(&self, primitive: u32) {
-        for index in self.indices(primitive).into_iter().flatten() {
-            let offset = u64::from(index).wrapping_mul(self.triangles.stride);
-            prefetch(self.triangles.vertices.address().wrapping_add(offset) as *const u8);
-        }
+        let Some([a, b, c]) = self.indices(primitive) else { return };
+        self.prefetch_vertex(a);
+        self.prefetch_vertex(b);
+        self.prefetch_vertex(c);
+    }
+
+    #[inline(always)]
+    fn prefetch_vertex(&self, index: u32) {
+        let offset = u64::from(index).wrapping_mul(self.triangles.stride);
+        prefetch(self.triangles.vertices.address().wrapping_add(offset) as *const u8);
     }
 }
 

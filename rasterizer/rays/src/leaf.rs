@@ -190,17 +190,14 @@ impl Readers {
             let reader = self.triangles(primitive.geometry);
             let vertices = reader.and_then(|reader| reader.read(primitive.index));
             micromap[lane] = reader.map_or(0, |reader| reader.micromap_word(primitive.index));
-            let finite = vertices.filter(|[a, b, c]| {
+            words[lane] &= !ACTIVE;
+            if let Some([a, b, c]) = vertices {
                 let largest = a.abs().max(b.abs()).max(c.abs());
-                limit.greater(largest).bits() & 0b111 == 0b111
-            });
-            if let Some(vertices) = finite {
-                for (corner, vertex) in corners.iter_mut().zip(vertices) {
-                    corner[lane] = vertex;
+                if limit.greater(largest).bits() & 0b111 == 0b111 {
+                    (corners[0][lane], corners[1][lane], corners[2][lane]) = (a, b, c);
+                    bounds = bounds.with_triangle(&[a, b, c]);
+                    words[lane] |= ACTIVE;
                 }
-                bounds = bounds.with_triangle(&vertices);
-            } else {
-                words[lane] &= !ACTIVE;
             }
         }
         let mut rows = [zero; triangle_row::COUNT];

@@ -9,8 +9,16 @@ use super::references::{Box8, PrimitiveRef};
 use crate::vec4::F32x4;
 use base::host::{Floats, Host, Ints};
 
-/// Largest number of bins of an axis.
+/// Number of bins of an axis for large ranges.
 pub const MAX_BINS: usize = 16;
+/// Number of bins of an axis for small ranges.
+const FEW_BINS: usize = 8;
+
+/// Returns the number of bins of an axis.
+#[inline(always)]
+pub fn bins_of(references: u32) -> usize {
+    if references < 128 { FEW_BINS } else { MAX_BINS }
+}
 
 /// Number of references from which two sets of bins are used in turns: references that follow each
 /// other are often in the same bin, and a store to it delays the next load.
@@ -25,8 +33,8 @@ pub struct Mapping {
     pub bins: usize,
 }
 
-/// The number 1.5 · 2^23, to which a small number is added in order to round it.
-const ROUND: f32 = 12_582_912.0;
+/// Factor of the number of bins, so that rounding errors give no bin more.
+const SHRINK: f32 = 1.0 - 1.0 / (1 << 20) as f32;
 
 /// Returns a vector of two halves.
 #[inline(always)]
@@ -42,11 +50,11 @@ fn pair<H: Host, const HALF: usize>(references: &[PrimitiveRef; 2]) -> H::Floats
     vector::<H>(a, b)
 }
 
-/// Returns the centres of two references' boxes in three lanes of each half.
+/// Returns twice the centres of two references' boxes, in three lanes of each half. They are
+/// infinite for the largest coordinates, all of which are then in one bin.
 #[inline(always)]
 fn centroids<H: Host>(references: &[PrimitiveRef; 2]) -> H::Floats {
-    let half = H::Floats::splat(0.5);
-    pair::<H, 0>(references) * half - pair::<H, 1>(references) * half
+    pair::<H, 0>(references) - pair::<H, 1>(references)
 }
 
 /// Returns a vector of twice the four lanes.
@@ -65,7 +73,6 @@ fn load<H: Host>(bounds: &Box8) -> H::Floats {
 struct PairMapping<H: Host> {
     base: H::Floats,
     scale: H::Floats,
-    max: H::Floats,
 }
 
 impl Mapping {
@@ -76,26 +83,21 @@ impl Mapping {
         let base = F32x4::from_bits([a, b, c, d]);
         let zero = F32x4::splat(0.0);
         let extent = zero - F32x4::from_bits([e, f, g, h]) - base;
-        let scale = extent.greater(zero).select(F32x4::splat(bins as f32) / extent, zero);
-        Mapping { base, scale, bins }
+        let scale = (F32x4::splat(bins as f32 * SHRINK) / extent).min(F32x4::splat(f32::MAX));
+        Mapping { base, scale: extent.greater(zero).select(scale, zero), bins }
     }
 
     #[inline(always)]
     fn for_pairs<H: Host>(&self) -> PairMapping<H> {
-        PairMapping {
-            base: twice::<H>(self.base),
-            scale: twice::<H>(self.scale),
-            max: H::Floats::splat(self.bins as f32 - 1.0),
-        }
+        PairMapping { base: twice::<H>(self.base), scale: twice::<H>(self.scale) }
     }
 }
 
 impl<H: Host> PairMapping<H> {
-    /// Returns the bins of two centres on all axes, plus [`ROUND`].
+    /// Returns the bins of two centres on all axes.
     #[inline(always)]
-    fn bins(&self, centroids: H::Floats) -> H::Floats {
-        let position = (centroids - self.base) * self.scale - H::Floats::splat(0.5);
-        position.max(H::Floats::splat(0.0)).min(self.max) + H::Floats::splat(ROUND)
+    fn bins(&self, centroids: H::Floats) -> H::Ints {
+        ((centroids - self.base) * self.scale).truncate_to_int() & H::Ints::splat(MAX_BINS as u32 - 1)
     }
 }
 
@@ -163,21 +165,21 @@ pub fn bin<H: Host>(references: &[PrimitiveRef], mapping: &Mapping, [bins, other
     let (chunks, rest) = references.as_chunks::<2>();
     if references.len() < TWO_SETS {
         for references in chunks {
-            let [a, b, c, _, d, e, f, _] = pairs.bins(centroids::<H>(references)).bits().to_array();
+            let [a, b, c, _, d, e, f, _] = pairs.bins(centroids::<H>(references)).to_array();
             bins.add_reference::<H>(&references[0], [a, b, c]);
             bins.add_reference::<H>(&references[1], [d, e, f]);
         }
     } else {
         other.clear(mapping.bins);
         for references in chunks {
-            let [a, b, c, _, d, e, f, _] = pairs.bins(centroids::<H>(references)).bits().to_array();
+            let [a, b, c, _, d, e, f, _] = pairs.bins(centroids::<H>(references)).to_array();
             bins.add_reference::<H>(&references[0], [a, b, c]);
             other.add_reference::<H>(&references[1], [d, e, f]);
         }
         bins.add(other, mapping.bins);
     }
     for reference in rest {
-        let [a, b, c, ..] = pairs.bins(centroids::<H>(&[*reference; 2])).bits().to_array();
+        let [a, b, c, ..] = pairs.bins(centroids::<H>(&[*reference; 2])).to_array();
         bins.add_reference::<H>(reference, [a, b, c]);
     }
 }
@@ -237,6 +239,35 @@ struct Best<H: Host> {
 }
 
 impl<H: Host> Best<H> {
+    /// Takes the candidates of an axis into account. Candidate i is the border behind bin i; the
+    /// last one has all references on the left.
+    #[inline(always)]
+    fn update_axis<const BINS: usize>(
+        &mut self,
+        bounds: &[Box8; MAX_BINS],
+        counts: &[u32; MAX_BINS],
+        of: Counts,
+        number: u32,
+    ) {
+        let zero = F32x4::splat(0.0);
+        let (mut left, mut right, mut left_counts) = ([zero; BINS], [zero; BINS], [0; BINS]);
+        let (mut union, mut left_count) = (load::<H>(&Box8::EMPTY), 0);
+        for i in 0..BINS {
+            union = load::<H>(&bounds[i]).min(union);
+            left_count += counts[i];
+            (left[i], left_counts[i]) = (negated_extent::<H>(union), left_count);
+        }
+        let mut union = load::<H>(&Box8::EMPTY);
+        for i in (0..BINS - 1).rev() {
+            union = load::<H>(&bounds[i + 1]).min(union);
+            right[i] = negated_extent::<H>(union);
+        }
+        let (left, right) = (left.as_chunks::<8>().0, right.as_chunks::<8>().0);
+        for (i, left_counts) in left_counts.as_chunks::<8>().0.iter().enumerate() {
+            self.update(&left[i], &right[i], left_counts, of, number + 8 * i as u32);
+        }
+    }
+
     /// Takes eight candidates, `number` and those that follow, into account.
     #[inline(always)]
     fn update(&mut self, left: &[F32x4; 8], right: &[F32x4; 8], left_counts: &[u32; 8], of: Counts, number: u32) {
@@ -263,33 +294,16 @@ impl<H: Host> Best<H> {
 /// references.
 #[inline(always)]
 pub fn find<H: Host>(of: &Bins, bins: usize, count: u32, leaf_shift: u32) -> Option<Candidate> {
-    let bins = bins.min(MAX_BINS);
     let forbidden = u32::from(leaf_shift > 0 && count.is_multiple_of(2));
     let counts = Counts { all: count, leaf_shift, forbidden };
     let mut best = Best::<H> { cost: H::Floats::splat(f32::INFINITY), number: H::Ints::splat(0) };
     for axis in 0..3 {
-        // Candidate i is the border before bin i + 1. Those behind the last one have all
-        // references on the left.
-        let mut left_counts = [count; MAX_BINS];
-        let zero = F32x4::splat(0.0);
-        let (mut left, mut right) = ([zero; MAX_BINS], [zero; MAX_BINS]);
-        let (mut union, mut left_count) = (load::<H>(&Box8::EMPTY), 0);
-        for i in 0..bins - 1 {
-            union = load::<H>(&of.bounds[axis][i]).min(union);
-            left_count += of.counts[axis][i];
-            (left[i], left_counts[i]) = (negated_extent::<H>(union), left_count);
-        }
-        let mut union = load::<H>(&Box8::EMPTY);
-        for i in (0..bins - 1).rev() {
-            union = load::<H>(&of.bounds[axis][i + 1]).min(union);
-            right[i] = negated_extent::<H>(union);
-        }
-        let (left, right) = (left.as_chunks::<8>().0, right.as_chunks::<8>().0);
-        let left_counts = left_counts.as_chunks::<8>().0;
-        let number = (axis * MAX_BINS) as u32;
-        best.update(&left[0], &right[0], &left_counts[0], counts, number);
-        if bins > 9 {
-            best.update(&left[1], &right[1], &left_counts[1], counts, number + 8);
+        // Bins that are not in use are empty.
+        let first = (axis * MAX_BINS) as u32;
+        if bins <= FEW_BINS {
+            best.update_axis::<FEW_BINS>(&of.bounds[axis], &of.counts[axis], counts, first);
+        } else {
+            best.update_axis::<MAX_BINS>(&of.bounds[axis], &of.counts[axis], counts, first);
         }
     }
     let (costs, numbers) = (best.cost.bits().to_array().map(f32::from_bits), best.number.to_array());
@@ -374,7 +388,7 @@ pub fn partition<H: Host>(
 /// The places of references that are divided, and the bounds of their centres.
 struct Division<'a, H: Host> {
     pairs: PairMapping<H>,
-    first_right: H::Floats,
+    first_right: H::Ints,
     to: [&'a mut [PrimitiveRef]; 2],
     next: [usize; 2],
     left: CentroidBounds<H>,
@@ -386,7 +400,8 @@ impl<H: Host> Division<'_, H> {
     #[inline(always)]
     fn divide<const AXIS: i32>(&mut self, references: &[PrimitiveRef; 2]) -> [bool; 2] {
         let centroids = centroids::<H>(references);
-        let is_left = self.first_right.greater(self.pairs.bins(centroids).broadcast_in_quad::<AXIS>());
+        let bins = self.pairs.bins(centroids).as_floats().broadcast_in_quad::<AXIS>().bits();
+        let is_left = self.first_right.greater(bins);
         // All ones are not a number.
         let is_right = is_left ^ H::Ints::splat(!0);
         self.left.add((is_right | centroids.bits()).as_floats());
@@ -395,15 +410,17 @@ impl<H: Host> Division<'_, H> {
         [bits & 1 != 0, bits >> 4 & 1 != 0]
     }
 
+    /// Copies a reference to both sides, since a branch would often be mispredicted. On the wrong
+    /// side the next one replaces it, because there is only room for those that belong there.
     #[inline(always)]
     fn place(&mut self, reference: &PrimitiveRef, is_left: bool) {
-        let [left, right] = &mut self.to;
-        let to = if is_left { left.get_mut(self.next[0]) } else { right.get_mut(self.next[1]) };
+        for (to, next) in self.to.iter_mut().zip(self.next) {
+            if let Some(to) = to.get_mut(next) {
+                *to = *reference;
+            }
+        }
         self.next[0] += usize::from(is_left);
         self.next[1] += usize::from(!is_left);
-        if let Some(to) = to {
-            *to = *reference;
-        }
     }
 }
 
@@ -415,7 +432,7 @@ fn partition_on<H: Host, const AXIS: i32>(
     to: [&mut [PrimitiveRef]; 2],
 ) -> [Box8; 2] {
     let pairs = mapping.for_pairs::<H>();
-    let first_right = H::Floats::splat(ROUND + bin as f32);
+    let first_right = H::Ints::splat(bin as u32);
     let (left, right) = (CentroidBounds::<H>::empty(), CentroidBounds::<H>::empty());
     let mut division = Division { pairs, first_right, to, next: [0, 0], left, right };
     let (chunks, rest) = references.as_chunks::<2>();

@@ -66,7 +66,8 @@ impl Builder {
                     let lists = [&mut self.keys, &mut self.other_keys];
                     morton::build(&self.references[..active.count], lists, &active, leaf_size, workers)?
                 };
-                let order = Sorted { keys: &self.keys, references: &self.references };
+                let format = morton::KeyFormat::new(active.count);
+                let order = Sorted { keys: &self.keys, format, references: &self.references };
                 Emitter { target, input, readers: &readers, order, workers }.write(&top, &subtrees, count)?
             }
         };
@@ -97,22 +98,23 @@ impl Order for Divided<'_> {
 /// References in the order of keys.
 struct Sorted<'a> {
     keys: &'a [morton::Key],
+    format: morton::KeyFormat,
     references: &'a [PrimitiveRef],
 }
 
 impl Order for Sorted<'_> {
     #[inline(always)]
     fn primitive(&self, _: usize, at: usize) -> Primitive {
-        self.references[self.keys[at].index as usize].primitive()
+        self.reference(0, at).primitive()
     }
 
     #[inline(always)]
     fn reference(&self, _: usize, at: usize) -> PrimitiveRef {
-        self.references[self.keys[at].index as usize]
+        self.references[self.format.index(self.keys[at])]
     }
 
     #[inline(always)]
     fn prefetch(&self, _: usize, at: usize) {
-        prefetch((&raw const self.references[self.keys[at].index as usize]).cast());
+        prefetch((&raw const self.references[self.format.index(self.keys[at])]).cast());
     }
 }

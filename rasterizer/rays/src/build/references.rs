@@ -2,12 +2,15 @@
 
 #![forbid(unsafe_code)]
 
+use super::kernels::{self, Kernel};
 use super::request::{BuildError, BuildInput, ensure};
-use crate::input::{Geometry, GeometryData, TriangleReader};
+use crate::input::{Geometry, GeometryData, Vertices};
 use crate::instance::{build_instance, finite, position};
 use crate::layout::{Bounds, HEADER_BYTES, INSTANCE_BYTES, bytes_of};
 use crate::leaf::{Primitive, Readers, VectorBounds};
 use crate::parallel::Workers;
+use crate::vec4::F32x4;
+use base::host::Host;
 use base::mem::DeviceMemory;
 
 /// A box as eight floats: the lower bounds, a word of its own, the negated upper bounds, and
@@ -59,14 +62,17 @@ impl Box8 {
 }
 
 /// A reference to a primitive: its bounds, with the primitive's and the geometry's index in the
-/// two words.
+/// two words, both with the bits of [`NORMAL`] inverted.
 pub type PrimitiveRef = Box8;
+
+/// Bits that make an index a normal float: vectors with denormal lanes are slow.
+const NORMAL: u32 = 0x4000_0000;
 
 impl PrimitiveRef {
     /// Returns the primitive.
     #[inline(always)]
     pub fn primitive(&self) -> Primitive {
-        Primitive { geometry: self.0[7], index: self.0[3] }
+        Primitive { geometry: self.0[7] ^ NORMAL, index: self.0[3] ^ NORMAL }
     }
 }
 
@@ -76,7 +82,7 @@ pub struct Active {
     pub count: usize,
     /// Bounds of all.
     pub bounds: Box8,
-    /// Bounds of the centres of their boxes.
+    /// Bounds of twice the centres of their boxes.
     pub centroids: Box8,
 }
 
@@ -113,7 +119,7 @@ pub fn make(
         }
     }
     let lengths = base::alloc::collect(chunks.iter().map(|chunk| chunk.to.len()))?;
-    let parts = workers.map(chunks, |chunk| Ok(chunk.fill(input, readers, target)))?;
+    let parts = workers.map(chunks, |chunk| Ok(kernels::run(workers.level, Fill { chunk, input, readers, target })))?;
     let (mut from, mut all) = (0, Active { count: 0, bounds: Box8::EMPTY, centroids: Box8::EMPTY });
     for (part, length) in parts.into_iter().zip(lengths) {
         if all.count != from {
@@ -127,63 +133,100 @@ pub fn make(
     Ok(all)
 }
 
-impl Chunk<'_, '_> {
-    fn fill(self, input: &BuildInput, readers: &Readers, target: DeviceMemory) -> Active {
-        let mut active = Active { count: 0, bounds: Box8::EMPTY, centroids: Box8::EMPTY };
-        let (to, geometry, index) = (self.to, self.geometry, self.index);
-        let primitives = self.first..self.first + to.len() as u32;
-        let mut push = |primitive: u32, bounds: Bounds| {
-            let mut reference = Box8::new(&bounds);
-            let centre = centroid(&reference);
-            active.bounds = active.bounds.union(reference);
-            active.centroids = active.centroids.union(Box8::new(&Bounds { min: centre, max: centre }));
-            (reference.0[3], reference.0[7]) = (primitive, index);
-            to[active.count] = reference;
-            active.count += 1;
-        };
+/// Reads a chunk.
+struct Fill<'a, 'g> {
+    chunk: Chunk<'a, 'g>,
+    input: &'a BuildInput<'a>,
+    readers: &'a Readers,
+    target: DeviceMemory,
+}
+
+/// The references of a chunk.
+struct References<'a> {
+    to: &'a mut [PrimitiveRef],
+    geometry: u32,
+    count: usize,
+    bounds: VectorBounds,
+    centroids: VectorBounds,
+}
+
+impl References<'_> {
+    #[inline(always)]
+    fn push(&mut self, primitive: u32, bounds: VectorBounds) {
+        let [a, b, c, _] = bounds.min.to_bits();
+        let [d, e, f, _] = (F32x4::splat(-0.0) - bounds.max).to_bits();
+        self.to[self.count] = Box8([a, b, c, primitive ^ NORMAL, d, e, f, self.geometry ^ NORMAL]);
+        self.count += 1;
+        self.bounds = self.bounds.union(bounds);
+        let centre = bounds.min + bounds.max;
+        self.centroids = self.centroids.union(VectorBounds { min: centre, max: centre });
+    }
+}
+
+/// Number of triangles between that which is read and that whose vertices are prefetched.
+const AHEAD: u32 = 16;
+
+impl Kernel for Fill<'_, '_> {
+    type Output = Active;
+
+    #[inline(always)]
+    fn run<H: Host>(self) -> Active {
+        let Chunk { geometry, index, first, to } = self.chunk;
+        let primitives = first..first + to.len() as u32;
+        let (bounds, centroids) = (VectorBounds::empty(), VectorBounds::empty());
+        let mut references = References { to, geometry: index, count: 0, bounds, centroids };
         match &geometry.data {
             GeometryData::Triangles(_) => {
-                if let Some(reader) = readers.triangles(index) {
-                    primitives.for_each(|i| triangle_bounds(reader, i).into_iter().for_each(|b| push(i, b)));
+                if let Some(reader) = self.readers.triangles(index) {
+                    for i in primitives {
+                        reader.prefetch_vertices(i.saturating_add(AHEAD));
+                        if let Some(vertices) = reader.read(i) {
+                            references.push(i, triangle_bounds(&vertices));
+                        }
+                    }
                 }
             }
             GeometryData::Aabbs(_) => {
                 for i in primitives {
-                    if let Some(aabb) = readers.aabb(Primitive { geometry: index, index: i }) {
-                        push(i, Bounds { min: aabb.min.map(finite), max: aabb.max.map(finite) });
+                    if let Some(aabb) = self.readers.aabb(Primitive { geometry: index, index: i }) {
+                        let bounds = Bounds { min: aabb.min.map(finite), max: aabb.max.map(finite) };
+                        references.push(i, bounds.into());
                     }
                 }
             }
             GeometryData::Instances(instances) => {
                 for i in primitives {
-                    let built = build_instance(instances.read(i), input.structures);
+                    let built = build_instance(instances.read(i), self.input.structures);
                     let point = position(&built.record);
-                    target.write(HEADER_BYTES + u64::from(i) * INSTANCE_BYTES, &bytes_of::<32, 128>(&built.record));
+                    let offset = HEADER_BYTES + u64::from(i) * INSTANCE_BYTES;
+                    self.target.write(offset, &bytes_of::<32, 128>(&built.record));
                     if let Some(bounds) = built.bounds {
                         let anywhere = Bounds { min: point, max: point };
-                        push(i, if bounds.is_empty() { anywhere } else { bounds });
+                        references.push(i, if bounds.is_empty() { anywhere.into() } else { bounds.into() });
                     }
                 }
             }
         }
-        active
+        let [bounds, centroids] = [references.bounds, references.centroids].map(|all| Box8::new(&all.to_bounds()));
+        Active { count: references.count, bounds, centroids }
     }
 }
 
-/// Returns the centre of a reference's box.
+/// Returns twice the centre of a reference's box.
 #[inline(always)]
 pub fn centroid(reference: &PrimitiveRef) -> [f32; 3] {
     let [x, y, z, _, to_x, to_y, to_z, _] = reference.0;
-    let half = |lower: u32, negated_upper: u32| 0.5 * f32::from_bits(lower) - 0.5 * f32::from_bits(negated_upper);
-    [half(x, to_x), half(y, to_y), half(z, to_z)]
+    let twice = |lower: u32, negated_upper: u32| f32::from_bits(lower) - f32::from_bits(negated_upper);
+    [twice(x, to_x), twice(y, to_y), twice(z, to_z)]
 }
 
-/// Returns the bounds by which a triangle is sorted into the tree; `None` if it is inactive. A
-/// triangle that cannot be hit, because it is infinite, is active all the same: an update may move
-/// it.
+/// Returns the bounds by which a triangle is sorted into the tree. A triangle that cannot be hit,
+/// because it is infinite, is active all the same: an update may move it.
 #[inline(always)]
-fn triangle_bounds(reader: &TriangleReader, primitive: u32) -> Option<Bounds> {
-    let bounds = VectorBounds::of_triangle(&reader.read(primitive)?).to_bounds();
-    let is_finite = bounds.min.iter().chain(&bounds.max).all(|bound| bound.is_finite());
-    Some(if is_finite { bounds } else { Bounds { min: [0.0; 3], max: [0.0; 3] } })
+fn triangle_bounds(vertices: &Vertices) -> VectorBounds {
+    let bounds = VectorBounds::of_triangle(vertices);
+    let largest = bounds.min.abs().max(bounds.max.abs());
+    let zero = F32x4::splat(0.0);
+    let is_finite = F32x4::splat(f32::INFINITY).greater(largest).bits() & 0b111 == 0b111;
+    if is_finite { bounds } else { VectorBounds { min: zero, max: zero } }
 }

@@ -9,7 +9,7 @@
 use super::bins::{self, Bins, Candidate, MAX_BINS, Mapping, Split};
 use super::kernels::{self, Kernel};
 use super::references::{Active, Box8, PrimitiveRef};
-use super::tree::{self, Range, Splitter, Subtree, Task, Top, half};
+use super::tree::{self, Splitter, Subtree, Task, Top, half};
 use crate::level::HostLevel;
 use crate::parallel::{WorkError, Workers};
 use base::host::Host;
@@ -19,6 +19,15 @@ use core::marker::PhantomData;
 const LARGE: usize = 32 << 10;
 /// Number of references that one item of work bins or moves.
 const CHUNK: usize = 8 << 10;
+
+/// Bounds of the references of a range, and those of twice their centres.
+#[derive(Clone, Copy)]
+struct Boxes {
+    bounds: Box8,
+    centroids: Box8,
+}
+
+type Range = tree::Range<Boxes>;
 
 /// Splits ranges of two lists of references with the vectors of a level.
 struct Sah<'a, H> {
@@ -145,28 +154,30 @@ impl Kernel for Find<'_> {
 fn split_range(range: &Range, candidate: &Candidate, centroids: [Box8; 2]) -> [Range; 2] {
     let ([left, right], side) = (centroids, range.side ^ 1);
     let count = candidate.left_count;
+    let [left_bounds, right_bounds] = candidate.bounds;
     [
-        Range { count, side, bounds: candidate.bounds[0], centroids: left, ..*range },
+        Range { first: range.first, count, side, boxes: Boxes { bounds: left_bounds, centroids: left } },
         Range {
             first: range.first + count,
             count: range.count - count,
             side,
-            bounds: candidate.bounds[1],
-            centroids: right,
+            boxes: Boxes { bounds: right_bounds, centroids: right },
         },
     ]
 }
 
 impl<H: Host> Splitter for Sah<'_, H> {
+    type Boxes = Boxes;
+
     #[inline(always)]
     fn priority(&self, range: &Range) -> f32 {
-        range.bounds.half_area()
+        range.boxes.bounds.half_area()
     }
 
     #[inline(always)]
     fn split(&mut self, range: &Range) -> Result<[Range; 2], WorkError> {
-        let bins = (4 + range.count as usize / 16).min(MAX_BINS);
-        let mapping = Mapping::new(&range.centroids, bins);
+        let bins = bins::bins_of(range.count);
+        let mapping = Mapping::new(&range.boxes.centroids, bins);
         if let Some(workers) = self.workers {
             workers.check()?;
             if range.count as usize >= LARGE {
@@ -188,18 +199,12 @@ impl<H: Host> Splitter for Sah<'_, H> {
     fn halve(&mut self, range: &Range) -> [Range; 2] {
         let left_count = half(range.count, 1 << self.leaf_shift);
         let (left, right) = self.references(range).split_at(left_count as usize);
-        let [[left_bounds, left_centroids], [right_bounds, right_centroids]] =
-            [left, right].map(|part| kernels::run(self.level, BoundsOf(part)));
-        [
-            Range { count: left_count, bounds: left_bounds, centroids: left_centroids, ..*range },
-            Range {
-                first: range.first + left_count,
-                count: range.count - left_count,
-                bounds: right_bounds,
-                centroids: right_centroids,
-                ..*range
-            },
-        ]
+        let [left, right] = [left, right].map(|part| {
+            let [bounds, centroids] = kernels::run(self.level, BoundsOf(part));
+            Boxes { bounds, centroids }
+        });
+        let (first, count) = (range.first + left_count, range.count - left_count);
+        [Range { count: left_count, boxes: left, ..*range }, Range { first, count, boxes: right, ..*range }]
     }
 }
 
@@ -224,7 +229,7 @@ struct MakeTop<'a> {
 }
 
 impl Kernel for MakeTop<'_> {
-    type Output = Result<Top, WorkError>;
+    type Output = Result<(Top, Vec<Task<Boxes>>), WorkError>;
 
     #[inline(always)]
     fn run<H: Host>(self) -> Self::Output {
@@ -237,7 +242,7 @@ impl Kernel for MakeTop<'_> {
 /// Makes a subtree.
 struct MakeSubtree<'a> {
     sides: [&'a mut [PrimitiveRef]; 2],
-    task: &'a Task,
+    task: &'a Task<Boxes>,
     leaf_size: u32,
     level: HostLevel,
 }
@@ -261,16 +266,17 @@ pub fn build(
     workers: &Workers,
 ) -> Result<(Top, Vec<Subtree>), WorkError> {
     let count = references.len() as u32;
-    let range = Range { first: 0, count, side: 0, bounds: active.bounds, centroids: active.centroids };
+    let boxes = Boxes { bounds: active.bounds, centroids: active.centroids };
+    let range = Range { first: 0, count, side: 0, boxes };
     let sides = [&mut *references, &mut *other];
-    let top = kernels::run(workers.level, MakeTop { sides, range: &range, leaf_size, workers })?;
+    let (top, tasks) = kernels::run(workers.level, MakeTop { sides, range: &range, leaf_size, workers })?;
     // Each subtree gets its part of both lists.
-    let mut order: Vec<usize> = base::alloc::collect(0..top.tasks.len())?;
-    order.sort_unstable_by_key(|&task| top.tasks[task].range.first);
-    let mut parts: Vec<Option<[&mut [PrimitiveRef]; 2]>> = base::alloc::collect(top.tasks.iter().map(|_| None))?;
+    let mut order: Vec<usize> = base::alloc::collect(0..tasks.len())?;
+    order.sort_unstable_by_key(|&task| tasks[task].range.first);
+    let mut parts: Vec<Option<[&mut [PrimitiveRef]; 2]>> = base::alloc::collect(tasks.iter().map(|_| None))?;
     let (mut left, mut right, mut at) = (references, other, 0);
     for task in order {
-        let range = &top.tasks[task].range;
+        let range = &tasks[task].range;
         let skipped = (range.first - at) as usize;
         let (own, rest) = left.split_at_mut(skipped).1.split_at_mut(range.count as usize);
         let (own_other, rest_other) = right.split_at_mut(skipped).1.split_at_mut(range.count as usize);
@@ -278,7 +284,7 @@ pub fn build(
         (left, right, at) = (rest, rest_other, range.first + range.count);
     }
     let level = workers.level;
-    let subtrees = workers.map(base::alloc::collect(top.tasks.iter().zip(parts))?, |(task, sides)| {
+    let subtrees = workers.map(base::alloc::collect(tasks.iter().zip(parts))?, |(task, sides)| {
         let Some(sides) = sides else { return Ok(Subtree::default()) };
         kernels::run(level, MakeSubtree { sides, task, leaf_size, level })
     })?;

@@ -6,7 +6,6 @@
 
 #![forbid(unsafe_code)]
 
-use super::references::Box8;
 use crate::layout::{LEAF, MAX_DEPTH, WIDTH};
 use crate::parallel::WorkError;
 use base::alloc::{OutOfMemory, push, reserve};
@@ -20,29 +19,29 @@ const HALVING_DEPTH: u32 = MAX_DEPTH - 11;
 
 /// A range of references.
 #[derive(Clone, Copy)]
-pub struct Range {
+pub struct Range<B> {
     /// Position of the first one.
     pub first: u32,
     /// Number of references.
     pub count: u32,
     /// Number of the list that has them: the first or the second.
     pub side: u32,
-    /// Bounds of the references, if the splitter uses them.
-    pub bounds: Box8,
-    /// Bounds of the centres of the references, if the splitter uses them.
-    pub centroids: Box8,
+    /// What the splitter knows about the references.
+    pub boxes: B,
 }
 
 /// A way to split ranges.
 pub trait Splitter {
+    /// What is known about the references of a range.
+    type Boxes: Copy;
     /// Returns how urgent it is to split a range; the first one of the most urgent ranges of a node
     /// is split next.
-    fn priority(&self, range: &Range) -> f32;
+    fn priority(&self, range: &Range<Self::Boxes>) -> f32;
     /// Splits a range of more than a leaf in two. If the number of references is even, those of
     /// both parts are.
-    fn split(&mut self, range: &Range) -> Result<[Range; 2], WorkError>;
+    fn split(&mut self, range: &Range<Self::Boxes>) -> Result<[Range<Self::Boxes>; 2], WorkError>;
     /// Splits a range in two parts of about the same size; see [`half`].
-    fn halve(&mut self, range: &Range) -> [Range; 2];
+    fn halve(&mut self, range: &Range<Self::Boxes>) -> [Range<Self::Boxes>; 2];
 }
 
 /// Returns the size of the left half of `count` references: a multiple of the leaf's size, or any
@@ -83,9 +82,9 @@ pub struct Subtree {
 
 /// A range that becomes a subtree.
 #[derive(Clone, Copy)]
-pub struct Task {
+pub struct Task<B> {
     /// The range.
-    pub range: Range,
+    pub range: Range<B>,
     /// Number of nodes above.
     pub depth: u32,
 }
@@ -104,23 +103,24 @@ pub enum TopChild {
 /// A node above the subtrees.
 pub type TopNode = [Option<TopChild>; WIDTH];
 
-/// The nodes above the subtrees, in depth-first order, and the ranges of the subtrees.
+/// The nodes above the subtrees, in depth-first order.
 #[derive(Default)]
 pub struct Top {
     /// Nodes; the first one is the root.
     pub nodes: Vec<TopNode>,
-    /// Subtrees in depth-first order.
-    pub tasks: Vec<Task>,
 }
+
+/// The ranges of a node's children, and their number.
+type Children<B> = ([Range<B>; WIDTH], usize);
 
 /// Splits a range into the ranges of a node's children.
 #[inline(always)]
 fn children<S: Splitter>(
     splitter: &mut S,
-    range: &Range,
+    range: &Range<S::Boxes>,
     depth: u32,
     leaf_size: u32,
-) -> Result<([Range; WIDTH], usize), WorkError> {
+) -> Result<Children<S::Boxes>, WorkError> {
     let (mut parts, mut count) = ([*range; WIDTH], 1);
     let mut priorities = [0.0; WIDTH];
     while count < WIDTH {
@@ -143,14 +143,14 @@ fn children<S: Splitter>(
     Ok((parts, count))
 }
 
-fn leaf(range: &Range) -> LeafRange {
+fn leaf<B>(range: &Range<B>) -> LeafRange {
     LeafRange { first: range.first, count: range.count as u8, side: range.side as u8 }
 }
 
 /// A range that is a child of a node, or the root.
 #[derive(Clone, Copy)]
-struct Part {
-    range: Range,
+struct Part<B> {
+    range: Range<B>,
     /// Number of nodes above.
     depth: u32,
     /// Index of the parent and slot in it; `None` for the root.
@@ -158,10 +158,10 @@ struct Part {
 }
 
 /// Parts that have no node yet, the next one last.
-struct Parts(Vec<Part>);
+struct Parts<B>(Vec<Part<B>>);
 
-impl Parts {
-    fn new(range: Range, depth: u32) -> Result<Parts, OutOfMemory> {
+impl<B: Copy> Parts<B> {
+    fn new(range: Range<B>, depth: u32) -> Result<Parts<B>, OutOfMemory> {
         let mut parts = Vec::new();
         base::alloc::reserve(&mut parts, 4 * WIDTH)?;
         parts.push(Part { range, depth, parent: None });
@@ -170,7 +170,7 @@ impl Parts {
 
     /// Appends the children of a node so that the first one is next.
     #[inline(always)]
-    fn push(&mut self, ranges: &[Range], depth: u32, parent: u32) -> Result<(), OutOfMemory> {
+    fn push(&mut self, ranges: &[Range<B>], depth: u32, parent: u32) -> Result<(), OutOfMemory> {
         base::alloc::reserve(&mut self.0, ranges.len())?;
         for (slot, &range) in ranges.iter().enumerate().rev() {
             self.0.push(Part { range, depth, parent: Some((parent, slot as u32)) });
@@ -179,18 +179,26 @@ impl Parts {
     }
 }
 
-/// Makes the nodes above the subtrees; a small range is one subtree.
+/// The nodes above the subtrees, and the ranges of the subtrees in depth-first order.
+pub type TopAndTasks<B> = (Top, Vec<Task<B>>);
+
+/// Makes the nodes above the subtrees, and the ranges of the subtrees in depth-first order; a small
+/// range is one subtree.
 #[inline(always)]
-pub fn make_top<S: Splitter>(splitter: &mut S, range: &Range, leaf_size: u32) -> Result<Top, WorkError> {
-    let mut top = Top::default();
+pub fn make_top<S: Splitter>(
+    splitter: &mut S,
+    range: &Range<S::Boxes>,
+    leaf_size: u32,
+) -> Result<TopAndTasks<S::Boxes>, WorkError> {
+    let (mut top, mut tasks) = (Top::default(), Vec::new());
     let mut parts = Parts::new(*range, 0)?;
     while let Some(Part { range, depth, parent }) = parts.0.pop() {
         let child = if range.count <= SUBTREE {
             if parent.is_some() && range.count <= leaf_size {
                 TopChild::Leaf(leaf(&range))
             } else {
-                push(&mut top.tasks, Task { range, depth })?;
-                TopChild::Task(top.tasks.len() as u32 - 1)
+                push(&mut tasks, Task { range, depth })?;
+                TopChild::Task(tasks.len() as u32 - 1)
             }
         } else {
             let node = top.nodes.len() as u32;
@@ -203,12 +211,16 @@ pub fn make_top<S: Splitter>(splitter: &mut S, range: &Range, leaf_size: u32) ->
             top.nodes[node as usize][slot as usize] = Some(child);
         }
     }
-    Ok(top)
+    Ok((top, tasks))
 }
 
 /// Makes a subtree.
 #[inline(always)]
-pub fn make_subtree<S: Splitter>(splitter: &mut S, task: &Task, leaf_size: u32) -> Result<Subtree, WorkError> {
+pub fn make_subtree<S: Splitter>(
+    splitter: &mut S,
+    task: &Task<S::Boxes>,
+    leaf_size: u32,
+) -> Result<Subtree, WorkError> {
     let mut subtree = Subtree::default();
     reserve(&mut subtree.nodes, (task.range.count / 8) as usize + 1)?;
     reserve(&mut subtree.leaves, task.range.count.div_ceil(leaf_size) as usize)?;

@@ -184,14 +184,18 @@ pub fn available(bytes: usize) -> Result<(), OutOfMemory> {
 }
 
 /// Reserves capacity for `more` values; growth is amortised.
+#[inline]
 pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
-    if list.capacity() - list.len() >= more {
-        return Ok(());
-    }
+    if list.capacity() - list.len() >= more { Ok(()) } else { grow(list, more) }
+}
+
+#[cold]
+fn grow<T>(list: &mut Vec<T>, more: usize) -> Result<(), OutOfMemory> {
     Ok(without_reserve(|| list.try_reserve(more))?)
 }
 
 /// Appends a value.
+#[inline]
 pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), OutOfMemory> {
     reserve(list, 1)?;
     list.push(value);

@@ -65,7 +65,7 @@ pub struct SuspensionPoint {
 /// Frames lie in groups of [`FrameInfo::GROUP`]: a group has a row for each word, with the word of
 /// each of its frames. The words are, in this order: operands and results of a point, inputs of the
 /// stage, values that live across points, private arrays, ray queries. When an invocation begins,
-/// its inputs must be set and the other words before [`FrameInfo::queries`] must be 0.
+/// its inputs must be set and the words between them and [`FrameInfo::queries`] must be 0.
 ///
 /// The words of a variable of ray queries are not those of one frame: the bytes of its rows in a
 /// group are divided among the group's frames, so that a query is one piece of memory.
@@ -86,6 +86,7 @@ impl FrameInfo {
     pub const GROUP: u32 = 16;
 
     /// Returns the number of bytes from the first word of a frame to the word `word`.
+    #[inline]
     pub const fn word_bytes(word: u32) -> u32 {
         word * Self::GROUP * size_of::<u32>() as u32
     }
@@ -96,11 +97,13 @@ impl FrameInfo {
     }
 
     /// Returns the number of bytes of a number of frames.
+    #[inline]
     pub fn memory_bytes(&self, frames: u32) -> usize {
         frames.div_ceil(Self::GROUP) as usize * Self::word_bytes(self.words) as usize
     }
 
     /// Returns the byte offset of the first word of a frame.
+    #[inline]
     pub const fn offset(&self, frame: u32) -> u32 {
         frame / Self::GROUP * Self::word_bytes(self.words) + frame % Self::GROUP * size_of::<u32>() as u32
     }
@@ -131,6 +134,7 @@ impl InvocationEnd {
     }
 
     /// Returns the meaning of a word that code has written.
+    #[inline]
     pub const fn from_word(word: u32) -> InvocationEnd {
         const IGNORED: u32 = InvocationEnd::Ignored.word();
         match word {

@@ -9,6 +9,7 @@ use super::tile::Tile;
 use super::traversal::Tracer;
 use crate::stage::{StageMemory, aborted};
 use crate::worker_pool::{CostHint, WorkerPool, WorkerScratch};
+use core::ops::Range;
 use std::sync::Mutex;
 
 /// Largest number of launch ids of a tile, whose sides are powers of two.
@@ -17,6 +18,9 @@ const TILE_IDS: u32 = 512;
 const MIN_TILE_ROWS: u32 = 4;
 /// Number of tiles below which they are smaller, so that several threads have work.
 const MIN_TILES: u64 = 32;
+/// Sides of the blocks in which launch ids of a tile follow each other, so that rays that are traced
+/// together go about the same way.
+const BLOCK: u32 = 4;
 /// Width of a tile, if the launch has several rows.
 const TILE_WIDTH: u32 = 32;
 /// Number of bytes of frames of all shaders above which tiles are smaller.
@@ -48,16 +52,26 @@ impl Tiling {
         self.tiles.iter().fold(1, |product: u64, &n| product.saturating_mul(n))
     }
 
-    /// Returns the launch ids of a tile, in rows.
+    /// Returns the launch ids of a tile, in rows of blocks.
     fn ids(&self, number: u64) -> Vec<[u32; 3]> {
         let [across, down, _] = self.tiles;
         let z = (number / (across * down)) as u32;
         let corner = [number % across, number / across % down];
-        let range = |i: usize| {
+        let [columns, rows] = [0, 1].map(|i| {
             let first = corner[i] as u32 * self.tile[i];
             first..first.saturating_add(self.tile[i]).min(self.size[i])
+        });
+        let width = if self.tile[1] >= BLOCK { BLOCK } else { self.tile[0] };
+        let within = |all: &Range<u32>, first: u32, length: u32| first..first.saturating_add(length).min(all.end);
+        let blocks = rows
+            .clone()
+            .step_by(BLOCK as usize)
+            .flat_map(|y| columns.clone().step_by(width as usize).map(move |x| [x, y]));
+        let in_block = |[x, y]: [u32; 2]| {
+            let columns = within(&columns, x, width);
+            within(&rows, y, BLOCK).flat_map(move |y| columns.clone().map(move |x| [x, y, z]))
         };
-        range(1).flat_map(|y| range(0).map(move |x| [x, y, z])).collect()
+        blocks.flat_map(in_block).collect()
     }
 }
 
@@ -125,4 +139,24 @@ where
         }
     }
     error.into_inner().unwrap_or(Some(TraceError::Internal)).map_or(Ok(()), Err)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn tiles_have_each_launch_id_once_and_blocks_follow_each_other() {
+        for (size, ids) in [([70, 9, 2], 512), ([1000, 1, 1], 128), ([3, 40, 1], 32), ([5, 3, 3], 32)] {
+            let tiling = Tiling::new(size, ids);
+            let all: Vec<[u32; 3]> = (0..tiling.count()).flat_map(|number| tiling.ids(number)).collect();
+            assert_eq!(all.len() as u32, size.iter().product::<u32>());
+            assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
+        }
+        let ids = Tiling::new([64, 64, 1], 512).ids(0);
+        assert_eq!(ids.len(), 512);
+        assert!(ids[..16].iter().all(|id| id[0] < 4 && id[1] < 4), "{:?}", &ids[..16]);
+        assert_eq!(ids[16], [4, 0, 0]);
+    }
 }

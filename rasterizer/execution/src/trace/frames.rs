@@ -5,6 +5,7 @@ use crate::mem::AlignedBuf;
 use crate::stage::StageMemory;
 use base::abi::{InvocationBatch, ShaderContext};
 use base::shader::{CompiledStage, FrameInfo, SuspensionPoint};
+use core::ops::Range;
 use std::sync::Arc;
 
 /// Largest number of bytes of a shader's frames in a tile.
@@ -14,6 +15,8 @@ const MAX_FRAME_BYTES: usize = 1 << 29;
 /// ([`FrameInfo::offset`]).
 pub struct Frames {
     info: Arc<FrameInfo>,
+    /// The words that are 0 when an invocation begins.
+    zeros: Range<u32>,
     memory: AlignedBuf,
     /// Frames that are free, and the number of frames that have ever been in use.
     free: Vec<u32>,
@@ -35,6 +38,7 @@ pub struct FrameWords<'a> {
 
 impl FrameWords<'_> {
     /// Returns the index of a word, behind the first one, of frame number `i` of the list.
+    #[inline]
     fn index(&self, i: usize, word: u32) -> usize {
         index(self.frames[i], self.first + word)
     }
@@ -50,10 +54,11 @@ impl Frames {
     /// Makes the frames of a stage; there are none yet.
     pub fn new(stage: &CompiledStage) -> Result<Frames, TraceError> {
         let info = stage.info.frame.clone().ok_or(TraceError::Internal)?;
-        Ok(Frames { info, memory: AlignedBuf::default(), free: Vec::new(), count: 0, offsets: Vec::new() })
+        let zeros = info.inputs + stage.info.interface.inputs.len() as u32..info.queries;
+        Ok(Frames { info, zeros, memory: AlignedBuf::default(), free: Vec::new(), count: 0, offsets: Vec::new() })
     }
 
-    /// Appends `count` frames to a list, whose words before ray queries are 0.
+    /// Appends `count` frames to a list, of which the words between inputs and ray queries are 0.
     pub fn take(&mut self, count: usize, frames: &mut Vec<u32>) -> Result<(), TraceError> {
         let first = frames.len();
         base::alloc::or_unwind(base::alloc::reserve(frames, count));
@@ -65,33 +70,34 @@ impl Frames {
         }
         frames.extend((self.count..self.count + new).map(|number| self.info.offset(number)));
         self.count += new;
-        self.zero(&frames[first..]);
+        self.zero(&frames[first..], self.zeros.clone());
         Ok(())
     }
 
-    /// Makes a list of the first `count` frames, whose words before ray queries are 0. They are not
-    /// released. No other frame may be in use.
+    /// Makes a list of the first `count` frames, as [`Frames::take`] does. They are not released. No
+    /// other frame may be in use.
     pub fn take_first(&mut self, count: usize, frames: &mut Vec<u32>) -> Result<(), TraceError> {
         self.clear();
         frames.clear();
         self.take(count, frames)
     }
 
-    fn zero(&mut self, frames: &[u32]) {
-        let queries = self.info.queries;
+    /// Sets the words of a range to 0.
+    pub fn zero(&mut self, frames: &[u32], zeros: Range<u32>) {
         let words = self.words();
-        for &frame in frames {
-            let row = words.get_mut(index(frame, 0)..).unwrap_or_default();
-            row.iter_mut().step_by(FrameInfo::GROUP as usize).take(queries as usize).for_each(|word| *word = 0);
+        for word in zeros {
+            frames.iter().for_each(|&frame| words[index(frame, word)] = 0);
         }
     }
 
     /// Returns a frame that was taken.
+    #[inline]
     pub fn release(&mut self, frame: u32) {
         base::alloc::or_unwind(base::alloc::push(&mut self.free, frame));
     }
 
     /// Returns the description of the point with a number.
+    #[inline]
     pub fn point(&self, number: u32) -> Result<SuspensionPoint, TraceError> {
         let point = (number as usize).checked_sub(1).and_then(|i| self.info.points.get(i));
         point.copied().ok_or(TraceError::Internal)
@@ -118,17 +124,20 @@ impl Frames {
     }
 
     /// Reads words of a frame from one on.
+    #[inline]
     pub fn read(&mut self, frame: u32, first: u32, to: &mut [u32]) {
         let words = self.words();
         (first..).zip(to).for_each(|(word, to)| *to = words[index(frame, word)]);
     }
 
     /// Returns a word of a frame.
+    #[inline]
     pub fn get(&mut self, frame: u32, word: u32) -> u32 {
         self.words()[index(frame, word)]
     }
 
     /// Sets a word of a frame.
+    #[inline]
     pub fn set(&mut self, frame: u32, word: u32, bits: u32) {
         self.words()[index(frame, word)] = bits;
     }

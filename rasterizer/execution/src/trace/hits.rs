@@ -167,15 +167,16 @@ impl<T: Tracer> Tile<'_, T> {
             return Ok(());
         }
         decisions.sort_unstable_by_key(|decision| decision.ray);
+        // Reports are in the order of rays, too.
+        let mut decisions = decisions.into_iter().peekable();
         let (mut starts, mut frames) = (Vec::new(), Vec::new());
         for &report in reports {
             let start = all.starts[report.place];
             let ray = start.ray.ok_or(TraceError::Internal)?;
             // Without a decision the intersection was outside of the interval.
-            let decision = decisions.binary_search_by_key(&ray, |decision| decision.ray);
-            let accepted = match decision {
-                Ok(found) => self.generate(&decisions[found])?,
-                Err(_) => Some(false),
+            let accepted = match decisions.next_if(|decision| decision.ray == ray) {
+                Some(decision) => self.generate(&decision)?,
+                None => Some(false),
             };
             if let Some(accepted) = accepted {
                 let frame = all.frames[report.place];

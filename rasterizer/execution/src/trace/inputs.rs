@@ -13,6 +13,9 @@ use base::shader::{RayValue, Stage, matrix_columns};
 impl<T: Tracer> Tile<'_, T> {
     /// Sets the inputs of invocations of a shader that begin.
     pub fn set_inputs(&mut self, shader: u32, starts: &[Start], frames: &[u32]) -> Result<(), TraceError> {
+        let plan = self.plans.get(shader as usize).ok_or(TraceError::Internal)?;
+        let to = self.frames.get_mut(shader as usize).ok_or(TraceError::Internal)?;
+        plan.zeros.iter().for_each(|&word| to.zero(frames, word..word + 1));
         self.set_values(shader, starts, frames, |_| true)
     }
 

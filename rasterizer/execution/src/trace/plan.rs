@@ -37,6 +37,8 @@ pub struct InputPlan {
     pub results: Vec<DataRun>,
     /// Words of values.
     pub values: Vec<ValueRun>,
+    /// Words in the frame of inputs that no ray has, which are 0.
+    pub zeros: Vec<u32>,
 }
 
 impl InputPlan {
@@ -76,7 +78,7 @@ impl InputPlan {
                         _ => plan.values.push(ValueRun { value: input.value, first: word, own, count: 1 }),
                     }
                 }
-                SlotKind::Builtin(_) => {}
+                SlotKind::Builtin(_) => plan.zeros.push(own),
             }
         }
         plan

@@ -224,7 +224,7 @@ impl<'a, T: Tracer> Tile<'a, T> {
     }
 
     /// Copies the payload or the callable data between invocations of a shader and their callers.
-    /// Words that only one of them has are not copied.
+    /// Words that the caller does not have are 0 for the other one.
     pub fn copy_data(
         &mut self,
         shader: u32,
@@ -262,7 +262,10 @@ impl<'a, T: Tracer> Tile<'a, T> {
                 let other = FrameWords { shader: of, frames: &self.callers, first: results + run.location };
                 let count = run.count.min(point.results.saturating_sub(run.location));
                 match direction {
-                    Direction::FromCaller => copy_words(&mut self.frames, other, own, count)?,
+                    Direction::FromCaller => {
+                        copy_words(&mut self.frames, other, own, count)?;
+                        self.frames[shader as usize].zero(own.frames, run.own + count..run.own + run.count);
+                    }
                     Direction::ToCaller => copy_words(&mut self.frames, own, other, count)?,
                 }
             }

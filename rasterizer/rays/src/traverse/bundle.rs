@@ -7,8 +7,9 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over axes index several arrays")]
 
-use super::ray::BoxRay;
+use super::ray::{BoxRay, FAR, SHEAR_MARGIN, TRANSFORM_MARGIN, rows_of};
 use super::state::Traversal;
+use crate::layout::Bounds;
 use crate::layout::triangle_row::VERTEX;
 use crate::vec4::F32x4;
 use crate::view::{NodeRef, TriangleLeaf, View};
@@ -19,7 +20,6 @@ use base::host::{Floats, Host, Ints};
 pub type Vectors<H> = [<H as Host>::Floats; 3];
 
 /// Rays in one structure's space.
-#[derive(Clone, Copy)]
 pub struct Bundle<H: Host> {
     /// The fields of [`BoxRay`], by axis.
     pub near_origin: Vectors<H>,
@@ -44,41 +44,205 @@ pub struct Bundle<H: Host> {
 #[derive(Clone, Copy)]
 struct Hull {
     near_origin: [f32; 3],
-    near_inverse: [[f32; 4]; 2],
+    near_inverse: [[f32; 3]; 2],
     far_origin: [f32; 3],
-    far_inverse: [[f32; 4]; 2],
+    far_inverse: [[f32; 3]; 2],
     t_min: f32,
 }
 
-impl Hull {
-    /// Makes the hull of rays of one octant; `None` if a ray has no direction.
+/// Origins and directions of rays.
+pub struct Lines<H: Host> {
+    /// Origins by axis.
+    pub origin: Vectors<H>,
+    /// Directions by axis.
+    pub direction: Vectors<H>,
+}
+
+impl<H: Host> Lines<H> {
+    /// Joins the rays in the world.
     #[inline(always)]
-    fn new(states: &[&Traversal; MAX_LANES], octant: u32) -> Option<Hull> {
-        let first = Extremes::of(states[0].walk.ray());
-        let [mut near_origin, mut far_origin, mut near_inverse, mut far_inverse] = first;
-        let mut t_min = states[0].walk.t_min();
-        for state in &states[1..] {
-            let [a, b, c, d] = Extremes::of(state.walk.ray());
-            near_origin = near_origin.with(a);
-            far_origin = far_origin.with(b);
-            near_inverse = near_inverse.with(c);
-            far_inverse = far_inverse.with(d);
-            t_min = if state.walk.t_min() < t_min { state.walk.t_min() } else { t_min };
+    pub fn of(states: &[&Traversal; MAX_LANES]) -> Lines<H> {
+        let (mut origin, mut direction) = ([[0.0; MAX_LANES]; 3], [[0.0; MAX_LANES]; 3]);
+        for lane in 0..MAX_LANES {
+            for axis in 0..3 {
+                origin[axis][lane] = states[lane].ray.origin[axis];
+                direction[axis][lane] = states[lane].ray.direction[axis];
+            }
+        }
+        Lines { origin: vectors::<H>(&origin), direction: vectors::<H>(&direction) }
+    }
+
+    /// Applies an affine transform, given by rows, as `transform_point` and `transform_direction` do.
+    #[inline(always)]
+    pub fn transformed(&self, rows: &[f32; 12]) -> Lines<H> {
+        let mut to = Lines { origin: self.origin, direction: self.direction };
+        for axis in 0..3 {
+            let (a, b) = (H::Floats::splat(rows[4 * axis]), H::Floats::splat(rows[4 * axis + 1]));
+            let (c, d) = (H::Floats::splat(rows[4 * axis + 2]), H::Floats::splat(rows[4 * axis + 3]));
+            let [x, y, z] = self.origin;
+            to.origin[axis] = a * x + b * y + c * z + d;
+            let [x, y, z] = self.direction;
+            to.direction[axis] = a * x + b * y + c * z;
+        }
+        to
+    }
+
+    /// Returns the lanes whose numbers are finite.
+    #[inline(always)]
+    pub fn finite(&self) -> u32 {
+        let max = H::Floats::splat(f32::MAX);
+        let mut finite = !0;
+        for axis in 0..3 {
+            finite &= max.greater_or_equal(abs::<H>(self.origin[axis])).movemask();
+            finite &= max.greater_or_equal(abs::<H>(self.direction[axis])).movemask();
+        }
+        finite
+    }
+
+    /// Returns the lanes with the same octant and the same largest component as one of them.
+    #[inline(always)]
+    pub fn alike(&self, leader: usize) -> u32 {
+        let [x, y, z] = self.direction;
+        let (dx, dy, dz) = (abs::<H>(x), abs::<H>(y), abs::<H>(z));
+        let is_x = (dx.greater(dy) & dx.greater(dz)).movemask();
+        let is_y = !is_x & dy.greater(dz).movemask();
+        let mut alike = !0;
+        for bits in [x.bits().movemask(), y.bits().movemask(), z.bits().movemask(), is_x, is_y] {
+            alike &= if bits >> leader & 1 != 0 { bits } else { !bits };
+        }
+        alike
+    }
+
+    /// Returns the rays in `lanes`; other lanes have one of them.
+    #[inline(always)]
+    pub fn only(&self, lanes: u32, leader: usize) -> Lines<H> {
+        let mut to = Lines { origin: self.origin, direction: self.direction };
+        for axis in 0..3 {
+            to.origin[axis] = only::<H>(self.origin[axis], lanes, leader);
+            to.direction[axis] = only::<H>(self.direction[axis], lanes, leader);
+        }
+        to
+    }
+
+    /// Returns the margins of boxes of instances ([`BoxRay::for_instances`]).
+    #[inline(always)]
+    pub fn margin_of_instances(&self) -> Vectors<H> {
+        let [x, y, z] = self.origin;
+        let max = abs::<H>(z).max(abs::<H>(y).max(abs::<H>(x).max(H::Floats::splat(0.0))));
+        [max * H::Floats::splat(TRANSFORM_MARGIN); 3]
+    }
+
+    /// Returns the margins of boxes of triangles ([`BoxRay::for_triangles`]).
+    #[inline(always)]
+    pub fn margin_of_triangles(&self, bounds: &Bounds) -> Vectors<H> {
+        let mut distance = self.origin;
+        let mut max = H::Floats::splat(0.0);
+        for axis in 0..3 {
+            let to_min = abs::<H>(H::Floats::splat(bounds.min[axis]) - self.origin[axis]);
+            let to_max = abs::<H>(H::Floats::splat(bounds.max[axis]) - self.origin[axis]);
+            distance[axis] = to_min.max(to_max).min(H::Floats::splat(f32::MAX));
+            max = distance[axis].max(max);
+        }
+        for axis in 0..3 {
+            distance[axis] = (distance[axis] + max) * H::Floats::splat(SHEAR_MARGIN);
+        }
+        distance
+    }
+}
+
+/// Returns the values of `lanes`; other lanes have that of one of them.
+#[inline(always)]
+pub fn only<H: Host>(values: H::Floats, lanes: u32, leader: usize) -> H::Floats {
+    let first = H::Ints::splat(array(values)[leader % MAX_LANES].to_bits());
+    H::Ints::from_mask(lanes).select(values.bits(), first).as_floats()
+}
+
+/// Returns the least and the greatest value.
+#[inline(always)]
+fn extremes<F: Floats>(values: F) -> [f32; 2] {
+    let [a, b, c, d, e, f, g, h] = array(values);
+    let (low, high) = (F32x4::from_array([a, b, c, d]), F32x4::from_array([e, f, g, h]));
+    let ([a, b, c, d], [e, f, g, h]) = (low.min(high).to_array(), low.max(high).to_array());
+    let least = |a: f32, b: f32| if a < b { a } else { b };
+    let greatest = |a: f32, b: f32| if a > b { a } else { b };
+    [least(least(a, b), least(c, d)), greatest(greatest(e, f), greatest(g, h))]
+}
+
+#[inline(always)]
+fn abs<H: Host>(value: H::Floats) -> H::Floats {
+    (value.bits() & H::Ints::splat(i32::MAX as u32)).as_floats()
+}
+
+#[inline(always)]
+fn equal<H: Host>(a: H::Floats, b: H::Floats) -> H::Ints {
+    a.greater_or_equal(b) & b.greater_or_equal(a)
+}
+
+/// Computes origins again of which one is not moved by its margin.
+#[cold]
+#[inline(always)]
+fn move_origins<H: Host>(rays: &Lines<H>, margin: &Vectors<H>, [near, far]: [&mut Vectors<H>; 2]) {
+    let mut moved = [[[0.0; MAX_LANES]; 3]; 2];
+    let at = |of: &Vectors<H>, lane: usize| [array(of[0])[lane], array(of[1])[lane], array(of[2])[lane]];
+    for lane in 0..MAX_LANES {
+        let [x, y, z] = at(margin, lane);
+        let margin = F32x4::from_array([x, y, z, 0.0]);
+        let ray = BoxRay::new(at(&rays.origin, lane), at(&rays.direction, lane), margin);
+        for axis in 0..3 {
+            moved[0][axis][lane] = ray.near_origin[axis];
+            moved[1][axis][lane] = ray.far_origin[axis];
+        }
+    }
+    (*near, *far) = (vectors::<H>(&moved[0]), vectors::<H>(&moved[1]));
+}
+
+impl<H: Host> Bundle<H> {
+    /// Prepares rays for a structure, as [`BoxRay`] does. All have the same octant. `None` if they
+    /// cannot be tested together.
+    #[inline(always)]
+    pub fn new(rays: &Lines<H>, margin: Vectors<H>, t_min: H::Floats, (view, depth): (View, u32)) -> Option<Bundle<H>> {
+        let zero = H::Floats::splat(0.0);
+        let (least, greatest) = (H::Floats::splat(-f32::MAX), H::Floats::splat(f32::MAX));
+        let (mut near_origin, mut far_origin) = (rays.origin, rays.origin);
+        let (mut near_inverse, mut far_inverse) = (rays.direction, rays.direction);
+        let mut stuck = 0;
+        let mut octant = 0;
+        let mut inverses = [[0.0; 2]; 3];
+        for axis in 0..3 {
+            let (origin, margin) = (rays.origin[axis], margin[axis]);
+            let inverse = H::Floats::splat(1.0) / rays.direction[axis];
+            let sign = inverse.bits() & H::Ints::splat(1 << 31);
+            let outward = (sign | margin.bits()).as_floats();
+            let near = (origin + outward).max(least).min(greatest);
+            let far = (origin - outward).max(least).min(greatest);
+            let has_margin = margin.greater(zero);
+            near_origin[axis] = has_margin.select(near.bits(), origin.bits()).as_floats();
+            far_origin[axis] = has_margin.select(far.bits(), origin.bits()).as_floats();
+            near_inverse[axis] = inverse.max(least).min(greatest);
+            far_inverse[axis] = inverse * H::Floats::splat(FAR);
+            stuck |= ((equal::<H>(near, origin) | equal::<H>(far, origin)) & has_margin).movemask();
+            octant |= (sign.movemask() & 1) << axis;
+            inverses[axis] = extremes(inverse);
+        }
+        if stuck != 0 {
+            move_origins::<H>(rays, &margin, [&mut near_origin, &mut far_origin]);
         }
         let mut hull = Hull {
             near_origin: [0.0; 3],
-            near_inverse: [near_inverse.least.to_array(), near_inverse.greatest.to_array()],
+            near_inverse: [[0.0; 3]; 2],
             far_origin: [0.0; 3],
-            far_inverse: [far_inverse.least.to_array(), far_inverse.greatest.to_array()],
-            t_min,
+            far_inverse: [[0.0; 3]; 2],
+            t_min: extremes(t_min)[0],
         };
-        let [near_least, near_greatest] = [near_origin.least.to_array(), near_origin.greatest.to_array()];
-        let [far_least, far_greatest] = [far_origin.least.to_array(), far_origin.greatest.to_array()];
         let mut unlimited = 0;
         for axis in 0..3 {
             let is_down = octant >> axis & 1 != 0;
-            hull.near_origin[axis] = if is_down { near_least[axis] } else { near_greatest[axis] };
-            hull.far_origin[axis] = if is_down { far_greatest[axis] } else { far_least[axis] };
+            hull.near_origin[axis] = extremes(near_origin[axis])[usize::from(!is_down)];
+            hull.far_origin[axis] = extremes(far_origin[axis])[usize::from(is_down)];
+            for (end, inverse) in inverses[axis].into_iter().enumerate() {
+                hull.near_inverse[end][axis] = inverse.clamp(-f32::MAX, f32::MAX);
+                hull.far_inverse[end][axis] = inverse * FAR;
+            }
             if !(hull.far_inverse[0][axis].is_finite() && hull.far_inverse[1][axis].is_finite()) {
                 // A ray perpendicular to the axis: no far plane ends the hull.
                 let side = if is_down { -1.0 } else { 1.0 };
@@ -87,62 +251,12 @@ impl Hull {
                 unlimited += 1;
             }
         }
-        (unlimited < 3).then_some(hull)
-    }
-}
-
-/// Least and greatest values of rays, by axis.
-#[derive(Clone, Copy)]
-struct Extremes {
-    least: F32x4,
-    greatest: F32x4,
-}
-
-impl Extremes {
-    /// Returns the values of the fields of one ray.
-    #[inline(always)]
-    fn of(ray: &BoxRay) -> [Extremes; 4] {
-        let of = |values: &[f32; 4]| {
-            let value = F32x4::from_array(*values);
-            Extremes { least: value, greatest: value }
-        };
-        [of(&ray.near_origin), of(&ray.far_origin), of(&ray.near_inverse), of(&ray.far_inverse)]
-    }
-
-    /// Returns the extremes of both.
-    #[inline(always)]
-    fn with(self, other: Extremes) -> Extremes {
-        Extremes { least: other.least.min(self.least), greatest: other.greatest.max(self.greatest) }
-    }
-}
-
-impl<H: Host> Bundle<H> {
-    /// Prepares rays for a structure. All have the same octant. `None` if they cannot be tested
-    /// together.
-    #[inline(always)]
-    pub fn new(states: &[&Traversal; MAX_LANES], view: View, depth: u32) -> Option<Bundle<H>> {
-        let mut fields = [[[0.0; MAX_LANES]; 3]; 4];
-        let mut t_min = [0.0; MAX_LANES];
-        for lane in 0..MAX_LANES {
-            let ray = states[lane].walk.ray();
-            t_min[lane] = states[lane].walk.t_min();
-            for axis in 0..3 {
-                fields[0][axis][lane] = ray.near_origin[axis];
-                fields[1][axis][lane] = ray.far_origin[axis];
-                fields[2][axis][lane] = ray.near_inverse[axis];
-                fields[3][axis][lane] = ray.far_inverse[axis];
-            }
-        }
-        let (rows, octant) = states[0].walk.ray().rows_and_octant();
-        let hull = Hull::new(states, octant)?;
-        let [near_origin, far_origin, near_inverse, far_inverse] = &fields;
-        let t_min = vector::<H>(&t_min);
-        let steps = view.steps();
-        Some(Bundle {
-            near_origin: vectors::<H>(near_origin),
-            far_origin: vectors::<H>(far_origin),
-            near_inverse: vectors::<H>(near_inverse),
-            far_inverse: vectors::<H>(far_inverse),
+        let (rows, steps) = (rows_of(octant), view.steps());
+        let bundle = Bundle {
+            near_origin,
+            far_origin,
+            near_inverse,
+            far_inverse,
             t_min,
             hull,
             rows,
@@ -150,7 +264,8 @@ impl<H: Host> Bundle<H> {
             view,
             steps,
             depth,
-        })
+        };
+        if unlimited < 3 { Some(bundle) } else { None }
     }
 
     /// Counts a node or a leaf; returns false if there have been too many.

@@ -4,8 +4,8 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over axes index several arrays")]
 
-use super::bundle::{Bundle, Vectors, array, vector, vectors};
-use super::state::Traversal;
+use super::bundle::{Bundle, Lines, Vectors, array, vector};
+use super::ray::Shear;
 use super::triangle::{TINY, UNCERTAIN, exact};
 use crate::layout::triangle_row::VERTEX;
 use crate::view::TriangleLeaf;
@@ -13,7 +13,6 @@ use base::abi::MAX_LANES;
 use base::host::{Floats, Host, Ints};
 
 /// Rays prepared for triangles, with the same axes.
-#[derive(Clone, Copy)]
 pub struct Shears<H: Host> {
     axes: [usize; 3],
     origin: Vectors<H>,
@@ -36,21 +35,22 @@ pub struct RayHits {
 }
 
 impl<H: Host> Shears<H> {
-    /// Joins rays that have the axes of the first one.
+    /// Prepares rays that have the axes of the first one.
     #[inline(always)]
-    pub fn new(states: &[&Traversal; MAX_LANES]) -> Shears<H> {
-        let mut origin = [[0.0; MAX_LANES]; 3];
-        let mut factors = [[0.0; MAX_LANES]; 3];
-        for lane in 0..MAX_LANES {
-            for axis in 0..3 {
-                origin[axis][lane] = states[lane].shear.origin[axis];
-                factors[axis][lane] = states[lane].shear.factors[axis];
-            }
-        }
+    pub fn new(rays: &Lines<H>) -> Shears<H> {
+        let [x, y, z] = rays.origin;
+        let origin = [array(x)[0], array(y)[0], array(z)[0]];
+        let [x, y, z] = rays.direction;
+        let axes = Shear::new(origin, [array(x)[0], array(y)[0], array(z)[0]]).axes.map(|axis| axis.min(2) as usize);
+        let largest = rays.direction[axes[2]];
         Shears {
-            axes: states[0].shear.axes.map(|axis| axis.min(2) as usize),
-            origin: vectors::<H>(&origin),
-            factors: vectors::<H>(&factors),
+            axes,
+            origin: [rays.origin[axes[0]], rays.origin[axes[1]], rays.origin[axes[2]]],
+            factors: [
+                rays.direction[axes[0]] / largest,
+                rays.direction[axes[1]] / largest,
+                H::Floats::splat(1.0) / largest,
+            ],
         }
     }
 

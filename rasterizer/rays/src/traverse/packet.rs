@@ -8,11 +8,11 @@
 
 #![forbid(unsafe_code)]
 
-use super::bundle::{Bundle, array, vector};
+use super::bundle::{Bundle, Lines, array, only, vector};
 use super::bundle_triangle::{Shears, intersect};
 use super::proceed::{Found, Step, TriangleHit, opacity, take};
 use super::ray::BoxRay;
-use super::state::{Scene, Traversal};
+use super::state::{Rules, Scene, Traversal};
 use super::walk::{STACK, room};
 use crate::layout::{Contents, INDEX, LEAF, MAX_DEPTH, triangle_row};
 use crate::pack::{Pack, Packed};
@@ -38,13 +38,6 @@ pub struct PacketResult {
     pub remaining: u32,
 }
 
-/// Returns true if a ray may begin in a packet.
-#[inline(always)]
-pub fn can_begin(state: &Traversal) -> bool {
-    let walk = &state.walk;
-    walk.is_at_root() && walk.view().contents() == Contents::Instances
-}
-
 /// Returns up to eight of the rays in `among` that can walk with the first one.
 #[inline(always)]
 pub fn members(rays: &[Option<&mut Traversal>], among: u32) -> u32 {
@@ -62,7 +55,7 @@ pub fn members(rays: &[Option<&mut Traversal>], among: u32) -> u32 {
         let i = rest.trailing_zeros() as usize;
         rest &= rest - 1;
         let Some(Some(state)) = rays.get(i) else { continue };
-        let is_alike = state.walk.octant() == leader.walk.octant()
+        let is_alike = direction(state).sign_bits() == along.sign_bits()
             && (state.flags, state.cull_mask) == (leader.flags, leader.cull_mask)
             && state.top.is(&leader.top)
             && limit.greater_or_equal((direction(state) - along).abs()).bits() == 0xf;
@@ -103,6 +96,15 @@ struct Visit {
     parent: u32,
     /// Lanes that visit it.
     lanes: u32,
+}
+
+/// The instance that a packet walks through.
+struct Inside<'a, H: Pack> {
+    /// The structure above.
+    top: &'a Bundle<H>,
+    found: &'a Found,
+    rules: Rules,
+    shears: Shears<H>,
 }
 
 /// Walks with the rays in `members`, at most eight, until all have ended or left.
@@ -175,7 +177,11 @@ impl Packet<'_> {
         let lanes = self.active;
         let Some(states) = self.states(lanes) else { return };
         let view = states[0].top;
-        let Some(mut top) = Bundle::<H>::new(&states, view, MAX_DEPTH + view.depth()) else {
+        let lines = Lines::<H>::of(&states);
+        let first = vector::<H>(&states.map(|state| state.ray.t_min));
+        let bundle = Bundle::<H>::new(&lines, lines.margin_of_instances(), first, (view, MAX_DEPTH + view.depth()));
+        let Some(mut top) = bundle else {
+            self.rays.iter_mut().flatten().for_each(|state| state.start());
             self.remaining = lanes;
             return;
         };
@@ -185,7 +191,7 @@ impl Packet<'_> {
                 return;
             }
             if visit.child & LEAF != 0 {
-                self.instance::<H>(&mut top, &visit, scene);
+                self.instance::<H>(&mut top, &lines, &visit, scene);
             } else {
                 self.node::<H>(&top, None, &visit);
             }
@@ -215,14 +221,14 @@ impl Packet<'_> {
         None
     }
 
-    /// Adds the children of a node that the hull hits. `top` is the bundle of the structure above.
+    /// Adds the children of a node that the hull hits. `inside` is the instance that is walked.
     #[inline(always)]
-    fn node<H: Pack>(&mut self, bundle: &Bundle<H>, top: Option<&Bundle<H>>, visit: &Visit) {
+    fn node<H: Pack>(&mut self, bundle: &Bundle<H>, inside: Option<&Inside<H>>, visit: &Visit) {
         let index = visit.child & INDEX;
         let Some(node) = bundle.view.node(index) else { return };
         let at = self.length;
         if at + MAX_LANES > room(bundle.depth) as usize {
-            self.leave(bundle, top, self.active, visit);
+            self.leave(bundle, inside, self.active, visit);
             return;
         }
         let (near, far) = bundle.test_hull(node, self.last);
@@ -244,7 +250,7 @@ impl Packet<'_> {
 
     /// Walks through an instance.
     #[inline(always)]
-    fn instance<H: Pack>(&mut self, top: &mut Bundle<H>, visit: &Visit, scene: &Scene) {
+    fn instance<H: Pack>(&mut self, top: &mut Bundle<H>, lines: &Lines<H>, visit: &Visit, scene: &Scene) {
         let (near, hit) = Self::distances(top, visit, vector::<H>(&self.t_max));
         let visit = &Visit { lanes: visit.lanes & hit, ..*visit };
         let Some(Some(leader)) = self.rays.get(visit.lanes.trailing_zeros() as usize) else { return };
@@ -255,29 +261,31 @@ impl Packet<'_> {
             self.leave(top, None, visit.lanes, visit);
             return;
         }
-        let distances = array(near);
-        let (mut lanes, mut different) = (0, 0);
-        let mut alike = None;
-        for lane in (0..MAX_LANES).filter(|lane| visit.lanes >> lane & 1 != 0) {
-            let Some(state) = &mut self.rays[lane] else { continue };
-            if found.enter(state, distances[lane]) {
-                state.top_steps = top.steps;
-                let key = (state.walk.octant(), state.shear.axes);
-                let is_alike = *alike.get_or_insert(key) == key;
-                lanes |= u32::from(is_alike) << lane;
-                different |= u32::from(!is_alike) << lane;
-            }
+        let object = lines.transformed(&found.world_to_object());
+        let lanes = visit.lanes & object.finite();
+        if lanes == 0 {
+            return;
         }
+        let leader = lanes.trailing_zeros() as usize % MAX_LANES;
+        let different = lanes & !object.alike(leader);
         if different != 0 {
             self.leave(top, None, different, visit);
         }
-        let Some(states) = self.states(lanes) else { return };
-        let shears = Shears::<H>::new(&states);
-        let first = vector::<H>(&states.map(|state| state.ray.t_min));
-        let Some(mut bundle) = Bundle::<H>::new(&states, view, view.depth()) else {
+        let lanes = lanes & !different;
+        let object = object.only(lanes, leader);
+        let shears = Shears::<H>::new(&object);
+        let margin = object.margin_of_triangles(&found.header.bounds);
+        let near = only::<H>(near, lanes, leader);
+        let Some(mut bundle) = Bundle::<H>::new(&object, margin, near, (view, view.depth())) else {
             self.leave(top, None, lanes, visit);
             return;
         };
+        for (lane, state) in self.rays.iter_mut().enumerate() {
+            if let (Some(state), true) = (state, lanes >> lane & 1 != 0) {
+                found.set(state);
+            }
+        }
+        let inside = Inside { top, found: &found, rules: found.rules(flags.0), shears };
         let base = core::mem::replace(&mut self.base, self.length);
         self.push_root(0.0, lanes);
         let (mut visits, mut was_sparse) = (0u32, false);
@@ -291,19 +299,19 @@ impl Packet<'_> {
                 let (_, hit) = Self::distances(&bundle, &visit, vector::<H>(&self.t_max));
                 let is_sparse = (visit.lanes & hit).count_ones() < 2;
                 if is_sparse && was_sparse {
-                    self.leave(&bundle, Some(top), self.active, &visit);
+                    self.leave(&bundle, Some(&inside), self.active, &visit);
                     break;
                 }
                 was_sparse = is_sparse;
             }
             if visit.child & LEAF == 0 {
-                self.node::<H>(&bundle, Some(top), &visit);
+                self.node::<H>(&bundle, Some(&inside), &visit);
                 continue;
             }
             if scene.abort.load(Ordering::Relaxed) != 0 {
                 self.active = 0;
             }
-            self.leaf::<H>(&bundle, top, &shears, first, &visit);
+            self.leaf::<H>(&bundle, &inside, &visit);
         }
         self.base = base;
     }
@@ -319,14 +327,7 @@ impl Packet<'_> {
 
     /// Visits a leaf.
     #[inline(always)]
-    fn leaf<H: Pack>(
-        &mut self,
-        bundle: &Bundle<H>,
-        top: &Bundle<H>,
-        shears: &Shears<H>,
-        first: H::Floats,
-        visit: &Visit,
-    ) {
+    fn leaf<H: Pack>(&mut self, bundle: &Bundle<H>, inside: &Inside<H>, visit: &Visit) {
         let (_, hit) = Self::distances(bundle, visit, vector::<H>(&self.t_max));
         let visit = &Visit { lanes: visit.lanes & hit, ..*visit };
         if visit.lanes == 0 {
@@ -334,16 +335,15 @@ impl Packet<'_> {
         }
         let index = visit.child & INDEX;
         let Some(leaf) = bundle.view.triangle_leaf(index) else { return };
-        let Some(Some(leader)) = self.rays.get(visit.lanes.trailing_zeros() as usize) else { return };
-        let rules = leader.rules;
-        let opacity = opacity(&rules, leaf.words(triangle_row::GEOMETRY), 0xf);
+        let rules = &inside.rules;
+        let opacity = opacity(rules, leaf.words(triangle_row::GEOMETRY), 0xf);
         let mut triangles = opacity.lanes & bundle.test_triangles(leaf, self.last);
         while triangles != 0 {
             let triangle = triangles.trailing_zeros() as usize % 4;
             triangles &= triangles - 1;
             let lanes = visit.lanes & self.active;
-            let interval = [first, vector::<H>(&self.t_max)];
-            let Some(hits) = intersect((leaf, triangle), lanes, shears, bundle, interval) else { continue };
+            let interval = [inside.top.t_min, vector::<H>(&self.t_max)];
+            let Some(hits) = intersect((leaf, triangle), lanes, &inside.shears, bundle, interval) else { continue };
             let flip = |bits: u8| if bits != 0 { 0xff } else { 0 };
             let front = hits.front ^ flip(rules.flip);
             let mut kept = hits.lanes & !(front & flip(rules.cull_front) | !front & flip(rules.cull_back));
@@ -363,7 +363,7 @@ impl Packet<'_> {
                 let Some(state) = &mut self.rays[lane] else { continue };
                 let step = take(state, leaf, &hit);
                 self.t_max[lane] = state.t_max;
-                self.after::<H>((bundle, top), lane, step, (index, triangles));
+                self.after::<H>((bundle, inside), lane, step, (index, triangles));
             }
             self.limit();
         }
@@ -373,7 +373,7 @@ impl Packet<'_> {
     #[inline(always)]
     fn after<H: Pack>(
         &mut self,
-        (bundle, top): (&Bundle<H>, &Bundle<H>),
+        (bundle, inside): (&Bundle<H>, &Inside<H>),
         lane: usize,
         step: Step,
         (leaf, pending): (u32, u32),
@@ -382,7 +382,7 @@ impl Packet<'_> {
             Step::Continue => {}
             Step::End => self.active &= !(1 << lane),
             Step::Candidate => {
-                self.separate(bundle, Some(top), lane);
+                self.separate(bundle, Some(inside), lane);
                 self.remaining &= !(1 << lane);
                 self.candidates |= 1 << lane;
                 if let Some(state) = &mut self.rays[lane] {
@@ -394,29 +394,34 @@ impl Packet<'_> {
 
     /// Lets rays leave the packet before a child is visited, which those of its lanes still visit.
     #[cold]
-    fn leave<H: Pack>(&mut self, bundle: &Bundle<H>, top: Option<&Bundle<H>>, lanes: u32, visit: &Visit) {
+    fn leave<H: Pack>(&mut self, bundle: &Bundle<H>, inside: Option<&Inside<H>>, lanes: u32, visit: &Visit) {
         let lanes = lanes & self.active;
         let distances = array(Self::distances(bundle, visit, bundle.t_min).0);
         for lane in (0..MAX_LANES).filter(|lane| lanes >> lane & 1 != 0) {
-            self.separate(bundle, top, lane);
+            self.separate(bundle, inside, lane);
             if let (Some(state), true) = (&mut self.rays[lane], visit.lanes >> lane & 1 != 0) {
                 state.walk.push_child(visit.child, distances[lane]);
             }
         }
     }
 
-    /// Gives a ray the entries that remain for it. Rays in an instance have its state already.
+    /// Gives a ray the entries that remain for it.
     #[inline(never)]
-    fn separate<H: Pack>(&mut self, bundle: &Bundle<H>, top: Option<&Bundle<H>>, lane: usize) {
+    fn separate<H: Pack>(&mut self, bundle: &Bundle<H>, inside: Option<&Inside<H>>, lane: usize) {
         self.active &= !(1 << lane);
         self.remaining |= 1 << lane;
         let Some(state) = &mut self.rays[lane] else { return };
         let t_min = array(bundle.t_min)[lane];
-        let ray = match top {
-            Some(_) => *state.walk.ray(),
-            None => BoxRay::for_instances(state.ray.origin, state.ray.direction),
-        };
-        state.top_steps = top.map_or(state.top_steps, |top| top.steps);
+        let mut ray = BoxRay::NONE;
+        if let Some(inside) = inside {
+            // A ray that does not visit the instance has no entries of it.
+            if inside.found.enter(state, t_min) {
+                ray = *state.walk.ray();
+            }
+            state.top_steps = inside.top.steps;
+        } else {
+            ray = BoxRay::for_instances(state.ray.origin, state.ray.direction);
+        }
         state.walk.resume(bundle.view, ray, t_min, bundle.depth, bundle.steps);
         for at in 0..self.length.min(STACK) {
             if at == self.base {
@@ -427,7 +432,7 @@ impl Packet<'_> {
             }
             // In the top-level structure distances are those of the ray, because instances begin
             // there.
-            let of = top.filter(|_| at < self.base).unwrap_or(bundle);
+            let of = inside.filter(|_| at < self.base).map_or(bundle, |inside| inside.top);
             let visit = Visit { child: self.children[at], parent: self.parents[at], lanes: 0 };
             let distances = array(Self::distances(of, &visit, of.t_min).0);
             state.walk.push_child(visit.child, distances[lane]);

@@ -67,7 +67,7 @@ fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
     for (i, state) in rays.iter_mut().enumerate().take(MAX_RAYS) {
         let Some(state) = state else { continue };
         state.candidate.kind = HitKind::None;
-        fresh |= u32::from(packet::can_begin(state)) << i;
+        fresh |= core::mem::take(&mut state.is_fresh) << i;
         let step = match state.pending_lanes {
             _ if state.active == 0 => Step::End,
             0 => Step::Continue,
@@ -78,6 +78,7 @@ fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
         state.active &= u32::from(step != Step::End);
     }
     fresh &= waiting;
+    let mut alone = fresh;
     while fresh & fresh.wrapping_sub(1) != 0 {
         let members = packet::members(rays, fresh);
         fresh &= !members;
@@ -85,7 +86,11 @@ fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
             let result = packet::trace::<H>(rays, members, scene);
             found |= result.candidates;
             waiting &= !members | result.remaining;
+            alone &= !members;
         }
+    }
+    for (_, state) in rays.iter_mut().enumerate().filter(|(i, _)| alone >> i & 1 != 0) {
+        state.iter_mut().for_each(|state| state.start());
     }
     let mut running = [0u8; MAX_RAYS];
     let mut count = 0;
@@ -159,7 +164,7 @@ pub(super) struct Found {
     record: InstanceRecord,
     /// The instance's structure.
     pub(super) view: View,
-    header: Header,
+    pub(super) header: Header,
 }
 
 impl Found {
@@ -181,12 +186,34 @@ impl Found {
         (flags & skipped == 0).then_some(Found { index, record, view, header })
     }
 
+    /// Returns the transform into the instance's space.
+    #[inline(always)]
+    pub(super) fn world_to_object(&self) -> [f32; 12] {
+        transform(&self.record, WORLD_TO_OBJECT)
+    }
+
+    /// Returns the rules in the instance for flags of a ray.
+    #[inline(always)]
+    pub(super) fn rules(&self, flags: u32) -> Rules {
+        let instance = self.record[SBT_OFFSET_AND_FLAGS] >> 24;
+        let rules = Rules::new(flags, instance);
+        if self.view.has_micromaps() { rules.with_micromaps(instance) } else { rules }
+    }
+
+    /// Makes the instance that of a ray's hits.
+    #[inline(always)]
+    pub(super) fn set(&self, state: &mut Traversal) {
+        state.instance = self.index;
+        state.instance_custom_index = self.record[CUSTOM_INDEX_AND_MASK] & 0xff_ffff;
+        state.instance_sbt_and_flags = self.record[SBT_OFFSET_AND_FLAGS];
+    }
+
     /// Begins the traversal of the instance, whose box begins at a distance. Returns false if the
     /// ray is not finite in the instance's space.
     #[inline(always)]
     pub(super) fn enter(&self, state: &mut Traversal, distance: f32) -> bool {
-        let Found { record, view, header, .. } = self;
-        let rows = transform(record, WORLD_TO_OBJECT);
+        let Found { view, header, .. } = self;
+        let rows = self.world_to_object();
         let origin = transform_point(&rows, state.ray.origin);
         let direction = transform_direction(&rows, state.ray.direction);
         if !are_finite(origin, direction) {
@@ -199,13 +226,8 @@ impl Found {
             (state.object_origin, state.object_direction) = (origin, direction);
             BoxRay::new(origin, direction, F32x4::splat(0.0))
         };
-        state.instance = self.index;
-        state.instance_custom_index = record[CUSTOM_INDEX_AND_MASK] & 0xff_ffff;
-        state.instance_sbt_and_flags = record[SBT_OFFSET_AND_FLAGS];
-        state.rules = Rules::new(state.flags, state.instance_sbt_and_flags >> 24);
-        if view.has_micromaps() {
-            state.rules = state.rules.with_micromaps(state.instance_sbt_and_flags >> 24);
-        }
+        self.set(state);
+        state.rules = self.rules(state.flags);
         state.walk.enter(*view, boxes, distance, view.depth(), view.steps());
         true
     }
@@ -328,7 +350,7 @@ pub(super) fn take(state: &mut Traversal, leaf: TriangleLeaf, hit: &TriangleHit)
     if hit.t > state.t_max || hit.t == state.t_max && is_later() {
         return Step::Continue;
     }
-    state.candidate = Hit {
+    let taken = Hit {
         kind: HitKind::Triangle,
         t: hit.t,
         barycentrics: hit.barycentrics,
@@ -342,10 +364,11 @@ pub(super) fn take(state: &mut Traversal, leaf: TriangleLeaf, hit: &TriangleHit)
         vertices: vertices(leaf, lane),
     };
     if !hit.is_opaque {
+        state.candidate = taken;
         return Step::Candidate;
     }
-    state.commit();
-    state.candidate.kind = HitKind::None;
+    state.committed = taken;
+    state.after_commit(hit.t);
     if state.active == 0 { Step::End } else { Step::Continue }
 }
 

@@ -37,7 +37,7 @@ pub fn are_finite(a: [f32; 3], b: [f32; 3]) -> bool {
 
 /// Factor of the far distances: 1 + 2 γ₃ rounded up, so that the rounding of a subtraction, a
 /// reciprocal and a multiplication on both sides never makes an interval empty (Ize 2013).
-const FAR: f32 = 1.0 + 4.0 * f32::EPSILON;
+pub const FAR: f32 = 1.0 + 4.0 * f32::EPSILON;
 
 /// A ray prepared for boxes. Distances of planes are `(plane - origin) * inverse`, with two
 /// roundings and without fused operations, on every host. All of these are monotone: a box
@@ -58,11 +58,11 @@ pub struct BoxRay {
 
 /// Relative margin of boxes of triangles, beside the distances of the structure's bounds: the
 /// rounding of Woop's shear is at most some units of 2^-24.
-const SHEAR_MARGIN: f32 = 1.0 / (1 << 21) as f32;
+pub const SHEAR_MARGIN: f32 = 1.0 / (1 << 21) as f32;
 
 /// Relative margin of boxes of instances, beside the ray's origin: the rounding of the transform
 /// into object space.
-const TRANSFORM_MARGIN: f32 = 1.0 / (1 << 20) as f32;
+pub const TRANSFORM_MARGIN: f32 = 1.0 / (1 << 20) as f32;
 
 impl BoxRay {
     /// No ray.
@@ -132,17 +132,25 @@ impl BoxRay {
     /// is set if near planes of the axis are upper bounds.
     #[inline(always)]
     pub fn rows_and_octant(&self) -> ([[u8; 4]; 2], u32) {
-        let [mut near, mut far] = [[0; 4]; 2];
         let mut octant = 0;
         for axis in 0..3 {
-            let is_down = (self.near_inverse[axis].to_bits() >> 31) as usize;
-            let [min, max] = [node_row::MIN + axis, node_row::MAX + axis];
-            near[axis] = (32 * (min + (max - min) * is_down)) as u8;
-            far[axis] = (32 * (max - (max - min) * is_down)) as u8;
-            octant |= (is_down as u32) << axis;
+            octant |= (self.near_inverse[axis].to_bits() >> 31) << axis;
         }
-        ([near, far], octant)
+        (rows_of(octant), octant)
     }
+}
+
+/// Returns the offsets of the rows of near and far planes in a node, for rays of an octant.
+#[inline(always)]
+pub fn rows_of(octant: u32) -> [[u8; 4]; 2] {
+    let [mut near, mut far] = [[0; 4]; 2];
+    for axis in 0..3 {
+        let is_down = (octant >> axis & 1) as usize;
+        let [min, max] = [node_row::MIN + axis, node_row::MAX + axis];
+        near[axis] = (32 * (min + (max - min) * is_down)) as u8;
+        far[axis] = (32 * (max - (max - min) * is_down)) as u8;
+    }
+    [near, far]
 }
 
 /// Returns three values and another one as lanes.

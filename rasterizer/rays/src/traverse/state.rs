@@ -115,6 +115,8 @@ pub struct Traversal {
     pub(super) t_max: f32,
     /// 1 until the traversal ends.
     pub(super) active: u32,
+    /// 1 until the traversal continues for the first time.
+    pub(super) is_fresh: u32,
     pub(super) rules: Rules,
     pub(super) shear: Shear,
     pub(super) ray: Ray,
@@ -143,6 +145,7 @@ impl Traversal {
         walk: Walk::NONE,
         t_max: 0.0,
         active: 0,
+        is_fresh: 0,
         rules: Rules::NONE,
         shear: Shear { axes: [0; 3], origin: [0.0; 3], factors: [0.0; 3] },
         ray: Ray { origin: [0.0; 3], t_min: 0.0, direction: [0.0; 3], t_max: 0.0 },
@@ -173,14 +176,19 @@ impl Traversal {
         (self.flags, self.cull_mask) = (flags, cull_mask & 0xff);
         (self.t_max, self.pending_lanes) = (ray.t_max, 0);
         (self.candidate, self.committed) = (Hit::NONE, Hit::NONE);
-        (self.active, self.top) = (0, View::EMPTY);
+        (self.active, self.is_fresh, self.top) = (0, 0, View::EMPTY);
         self.walk.clear();
         if let Some(view) = structure.0.filter(|_| self.ray.is_valid() && !ray.t_min.is_nan()) {
-            (self.active, self.top) = (1, view);
-            let boxes = BoxRay::for_instances(ray.origin, ray.direction);
-            self.walk.enter(view, boxes, self.ray.t_min, MAX_DEPTH + view.depth(), view.steps());
-            self.walk.push_root(self.ray.t_min);
+            (self.active, self.is_fresh, self.top) = (1, 1, view);
         }
+    }
+
+    /// Begins the walk of a ray on its own.
+    #[inline(always)]
+    pub(super) fn start(&mut self) {
+        let (view, boxes) = (self.top, BoxRay::for_instances(self.ray.origin, self.ray.direction));
+        self.walk.enter(view, boxes, self.ray.t_min, MAX_DEPTH + view.depth(), view.steps());
+        self.walk.push_root(self.ray.t_min);
     }
 
     /// Returns from an instance to the top-level structure.
@@ -218,7 +226,13 @@ impl Traversal {
     /// Commits the candidate.
     pub(super) fn commit(&mut self) {
         self.committed = self.candidate;
-        self.t_max = self.candidate.t;
+        self.after_commit(self.committed.t);
+    }
+
+    /// Ends the ray's interval at the committed hit, and the traversal if it is to end there.
+    #[inline(always)]
+    pub(super) fn after_commit(&mut self, t: f32) {
+        self.t_max = t;
         if self.flags & ray_flags::TERMINATE_ON_FIRST_HIT != 0 {
             self.active = 0;
         }

@@ -163,12 +163,6 @@ impl Walk {
         self.base = 0;
     }
 
-    /// Returns true if the walk is at the root of its structure, and nothing else remains.
-    #[inline(always)]
-    pub fn is_at_root(&self) -> bool {
-        self.length == 1 && self.base == 0 && self.children[0] == 0
-    }
-
     /// Forgets all entries and continues in a structure with those that are pushed afterwards.
     pub fn resume(&mut self, view: View, ray: BoxRay, t_min: f32, depth: u32, steps: u64) {
         self.clear();
@@ -184,12 +178,6 @@ impl Walk {
     #[inline(always)]
     pub fn push_child(&mut self, child: u32, distance: f32) {
         self.push(Entry { child, distance: distance.to_bits() });
-    }
-
-    /// Returns the octant of the direction.
-    #[inline(always)]
-    pub fn octant(&self) -> u32 {
-        self.octant
     }
 
     /// Returns true if neither this structure nor the one above has an entry.

@@ -5,11 +5,11 @@
 //! no Rust reference to the memory is made. Hosts are little-endian, as the bytes are.
 
 use crate::layout::{
-    Contents, HEADER_BYTES, Header, INSTANCE_BYTES, MICROMAP_ADDRESS_BYTES, NODE_BYTES, aabb_row, node_row,
-    triangle_row,
+    Contents, HEADER_BYTES, Header, INDEX, INSTANCE_BYTES, LEAF, MICROMAP_ADDRESS_BYTES, NODE_BYTES, aabb_row,
+    node_row, triangle_row,
 };
 use crate::vec4::F32x4;
-use base::host::{Floats, Host, Ints};
+use base::host::{Floats, Host, Ints, prefetch};
 use base::mem::DeviceMemory;
 
 const _: () = assert!(cfg!(target_endian = "little"));
@@ -117,6 +117,24 @@ impl View {
         inside.then_some(LeafRef((self.leaves + u64::from(index) * bytes) as *const u8))
     }
 
+    /// Prefetches a node, or a leaf of a bottom-level structure.
+    #[inline(always)]
+    pub fn prefetch(&self, child: u32) {
+        let index = u64::from(child & INDEX);
+        let is_leaf = child & LEAF != 0;
+        let at = if is_leaf {
+            self.leaves + index * Contents::Triangles.leaf_bytes()
+        } else {
+            self.nodes + index * NODE_BYTES
+        } as *const u8;
+        for line in 0..3 {
+            prefetch(at.wrapping_add(64 * line));
+        }
+        if !is_leaf {
+            prefetch(at.wrapping_add(192));
+        }
+    }
+
     /// Returns true if a geometry has a micromap.
     #[inline(always)]
     pub fn has_micromaps(&self) -> bool {
@@ -178,6 +196,12 @@ impl NodeRef {
     #[inline(always)]
     pub fn children<H: Host>(self) -> H::Ints {
         self.row::<H>(node_row::CHILD).bits()
+    }
+
+    /// Returns the word of a child; the slot is taken modulo 8.
+    #[inline(always)]
+    pub fn child(self, slot: u32) -> u32 {
+        self.word_at(node_row::CHILD as u8 * 32, slot)
     }
 
     /// Returns the slot of the child with a word; that of the last one if there is none.

@@ -31,12 +31,20 @@ pub struct Bundle<H: Host> {
     hull: Hull,
     rows: [[u8; 4]; 2],
     octant: u32,
+    /// The structure and the progress in it.
+    pub place: Place,
+}
+
+/// The structure that a packet walks through.
+pub struct Place {
     /// The structure.
     pub view: View,
     /// Number of nodes and leaves that may still be visited.
     pub steps: u64,
     /// Number of levels of the tree for which entries are left.
     pub depth: u32,
+    /// Beginnings of the intervals of all rays.
+    pub t_min: [f32; MAX_LANES],
 }
 
 /// Extreme values of all rays. Distances of near planes are not below the lesser one of two: with
@@ -261,9 +269,7 @@ impl<H: Host> Bundle<H> {
             hull,
             rows,
             octant,
-            view,
-            steps,
-            depth,
+            place: Place { view, steps, depth, t_min: array(t_min) },
         };
         if unlimited < 3 { Some(bundle) } else { None }
     }
@@ -271,8 +277,8 @@ impl<H: Host> Bundle<H> {
     /// Counts a node or a leaf; returns false if there have been too many.
     #[inline(always)]
     pub fn count_step(&mut self) -> bool {
-        let may = self.steps != 0;
-        self.steps = self.steps.saturating_sub(1);
+        let may = self.place.steps != 0;
+        self.place.steps = self.place.steps.saturating_sub(1);
         may
     }
 

@@ -8,7 +8,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::bundle::{Bundle, Lines, array, only, vector};
+use super::bundle::{Bundle, Lines, Place, only, vector};
 use super::bundle_triangle::{Shears, intersect};
 use super::proceed::{Found, Step, TriangleHit, opacity, take};
 use super::ray::BoxRay;
@@ -96,6 +96,20 @@ struct Visit {
     parent: u32,
     /// Lanes that visit it.
     lanes: u32,
+}
+
+/// The structure above an instance, and the instance.
+#[derive(Clone, Copy)]
+struct Outer<'a> {
+    top: &'a Place,
+    found: &'a Found,
+}
+
+impl<H: Pack> Inside<'_, H> {
+    #[inline(always)]
+    fn outer(&self) -> Option<Outer<'_>> {
+        Some(Outer { top: &self.top.place, found: self.found })
+    }
 }
 
 /// The instance that a packet walks through.
@@ -225,10 +239,14 @@ impl Packet<'_> {
     #[inline(always)]
     fn node<H: Pack>(&mut self, bundle: &Bundle<H>, inside: Option<&Inside<H>>, visit: &Visit) {
         let index = visit.child & INDEX;
-        let Some(node) = bundle.view.node(index) else { return };
+        let Some(node) = bundle.place.view.node(index) else { return };
         let at = self.length;
-        if at + MAX_LANES > room(bundle.depth) as usize {
-            self.leave(bundle, inside, self.active, visit);
+        if at + MAX_LANES > room(bundle.place.depth) as usize {
+            let outer = match inside {
+                Some(inside) => inside.outer(),
+                None => None,
+            };
+            self.leave(&bundle.place, outer, self.active, visit);
             return;
         }
         let (near, far) = bundle.test_hull(node, self.last);
@@ -255,10 +273,10 @@ impl Packet<'_> {
         let visit = &Visit { lanes: visit.lanes & hit, ..*visit };
         let Some(Some(leader)) = self.rays.get(visit.lanes.trailing_zeros() as usize) else { return };
         let (flags, index) = ((leader.flags, leader.cull_mask), visit.child & INDEX);
-        let Some(found) = Found::new(&top.view, index, flags, scene) else { return };
+        let Some(found) = Found::new(&top.place.view, index, flags, scene) else { return };
         let view = found.view;
         if view.contents() != Contents::Triangles || view.has_micromaps() {
-            self.leave(top, None, visit.lanes, visit);
+            self.leave(&top.place, None, visit.lanes, visit);
             return;
         }
         let object = lines.transformed(&found.world_to_object());
@@ -269,7 +287,7 @@ impl Packet<'_> {
         let leader = lanes.trailing_zeros() as usize % MAX_LANES;
         let different = lanes & !object.alike(leader);
         if different != 0 {
-            self.leave(top, None, different, visit);
+            self.leave(&top.place, None, different, visit);
         }
         let lanes = lanes & !different;
         let object = object.only(lanes, leader);
@@ -277,7 +295,7 @@ impl Packet<'_> {
         let margin = object.margin_of_triangles(&found.header.bounds);
         let near = only::<H>(near, lanes, leader);
         let Some(mut bundle) = Bundle::<H>::new(&object, margin, near, (view, view.depth())) else {
-            self.leave(top, None, lanes, visit);
+            self.leave(&top.place, None, lanes, visit);
             return;
         };
         for (lane, state) in self.rays.iter_mut().enumerate() {
@@ -299,7 +317,7 @@ impl Packet<'_> {
                 let (_, hit) = Self::distances(&bundle, &visit, vector::<H>(&self.t_max));
                 let is_sparse = (visit.lanes & hit).count_ones() < 2;
                 if is_sparse && was_sparse {
-                    self.leave(&bundle, Some(&inside), self.active, &visit);
+                    self.leave(&bundle.place, inside.outer(), self.active, &visit);
                     break;
                 }
                 was_sparse = is_sparse;
@@ -319,7 +337,7 @@ impl Packet<'_> {
     /// Returns the distances of a child for all rays, and bits of those that hit it.
     #[inline(always)]
     fn distances<H: Pack>(bundle: &Bundle<H>, visit: &Visit, t_max: H::Floats) -> (H::Floats, u32) {
-        match bundle.view.node(visit.parent) {
+        match bundle.place.view.node(visit.parent) {
             Some(node) => bundle.test_child(node, node.slot::<H>(visit.child), t_max),
             None => (bundle.t_min, !0),
         }
@@ -334,7 +352,7 @@ impl Packet<'_> {
             return;
         }
         let index = visit.child & INDEX;
-        let Some(leaf) = bundle.view.triangle_leaf(index) else { return };
+        let Some(leaf) = bundle.place.view.triangle_leaf(index) else { return };
         let rules = &inside.rules;
         let opacity = opacity(rules, leaf.words(triangle_row::GEOMETRY), 0xf);
         let mut triangles = opacity.lanes & bundle.test_triangles(leaf, self.last);
@@ -382,7 +400,7 @@ impl Packet<'_> {
             Step::Continue => {}
             Step::End => self.active &= !(1 << lane),
             Step::Candidate => {
-                self.separate(bundle, Some(inside), lane);
+                self.separate(&bundle.place, inside.outer(), lane);
                 self.remaining &= !(1 << lane);
                 self.candidates |= 1 << lane;
                 if let Some(state) = &mut self.rays[lane] {
@@ -394,35 +412,36 @@ impl Packet<'_> {
 
     /// Lets rays leave the packet before a child is visited, which those of its lanes still visit.
     #[cold]
-    fn leave<H: Pack>(&mut self, bundle: &Bundle<H>, inside: Option<&Inside<H>>, lanes: u32, visit: &Visit) {
+    fn leave(&mut self, place: &Place, outer: Option<Outer>, lanes: u32, visit: &Visit) {
         let lanes = lanes & self.active;
-        let distances = array(Self::distances(bundle, visit, bundle.t_min).0);
         for lane in (0..MAX_LANES).filter(|lane| lanes >> lane & 1 != 0) {
-            self.separate(bundle, inside, lane);
+            self.separate(place, outer, lane);
             if let (Some(state), true) = (&mut self.rays[lane], visit.lanes >> lane & 1 != 0) {
-                state.walk.push_child(visit.child, distances[lane]);
+                let distance = match outer {
+                    Some(_) => place.t_min[lane],
+                    None => distance(state.walk.ray(), place, visit.parent, visit.child, lane),
+                };
+                state.walk.push_child(visit.child, distance);
             }
         }
     }
 
     /// Gives a ray the entries that remain for it.
     #[inline(never)]
-    fn separate<H: Pack>(&mut self, bundle: &Bundle<H>, inside: Option<&Inside<H>>, lane: usize) {
+    fn separate(&mut self, place: &Place, outer: Option<Outer>, lane: usize) {
         self.active &= !(1 << lane);
         self.remaining |= 1 << lane;
         let Some(state) = &mut self.rays[lane] else { return };
-        let t_min = array(bundle.t_min)[lane];
-        let mut ray = BoxRay::NONE;
-        if let Some(inside) = inside {
+        let top_ray = BoxRay::for_instances(state.ray.origin, state.ray.direction);
+        let mut ray = top_ray;
+        if let Some(outer) = outer {
             // A ray that does not visit the instance has no entries of it.
-            if inside.found.enter(state, t_min) {
+            if outer.found.enter(state, place.t_min[lane]) {
                 ray = *state.walk.ray();
             }
-            state.top_steps = inside.top.steps;
-        } else {
-            ray = BoxRay::for_instances(state.ray.origin, state.ray.direction);
+            state.top_steps = outer.top.steps;
         }
-        state.walk.resume(bundle.view, ray, t_min, bundle.depth, bundle.steps);
+        state.walk.resume(place.view, ray, place.t_min[lane], place.depth, place.steps);
         for at in 0..self.length.min(STACK) {
             if at == self.base {
                 state.walk.set_base();
@@ -430,15 +449,32 @@ impl Packet<'_> {
             if self.lanes[at] >> lane & 1 == 0 {
                 continue;
             }
+            let child = self.children[at];
             // In the top-level structure distances are those of the ray, because instances begin
             // there.
-            let of = inside.filter(|_| at < self.base).map_or(bundle, |inside| inside.top);
-            let visit = Visit { child: self.children[at], parent: self.parents[at], lanes: 0 };
-            let distances = array(Self::distances(of, &visit, of.t_min).0);
-            state.walk.push_child(visit.child, distances[lane]);
+            let distance = match outer {
+                Some(outer) if at < self.base => distance(&top_ray, outer.top, self.parents[at], child, lane),
+                Some(_) => f32::from_bits(self.nears[at]),
+                None => distance(&top_ray, place, self.parents[at], child, lane),
+            };
+            state.walk.push_child(child, distance);
         }
         if self.length == self.base {
             state.walk.set_base();
         }
     }
+}
+
+/// Returns the distance of a child of a node for one ray.
+fn distance(ray: &BoxRay, place: &Place, parent: u32, child: u32, lane: usize) -> f32 {
+    let mut near = place.t_min[lane];
+    let Some(node) = place.view.node(parent) else { return near };
+    let slot = (0..7).find(|&slot| node.child(slot) == child).unwrap_or(7);
+    let ([rows, _], _) = ray.rows_and_octant();
+    for axis in 0..3 {
+        let plane = f32::from_bits(node.word_at(rows[axis], slot));
+        let distance = (plane - ray.near_origin[axis]) * ray.near_inverse[axis];
+        near = if distance > near { distance } else { near };
+    }
+    near
 }

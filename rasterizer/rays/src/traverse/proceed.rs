@@ -135,6 +135,7 @@ fn step<H: Pack>(state: &mut Traversal, scene: &Scene) -> Step {
     };
     let Some(index) = entry.leaf() else {
         if state.walk.visit::<H>(entry, state.t_max) {
+            state.walk.prefetch_next();
             return Step::Continue;
         }
         return give_up(state);

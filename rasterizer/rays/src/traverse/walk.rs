@@ -213,6 +213,15 @@ impl Walk {
         }
     }
 
+    /// Prefetches the child that is visited next. It is visited when the other rays have had their
+    /// turn.
+    #[inline(always)]
+    pub fn prefetch_next(&self) {
+        if self.length > self.base {
+            self.view.prefetch(self.children[(self.length as usize - 1) % STACK]);
+        }
+    }
+
     /// Visits a node: its children that are hit become entries. Returns false if there have been
     /// too many nodes.
     #[inline(always)]

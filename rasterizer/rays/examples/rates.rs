@@ -1,4 +1,5 @@
-//! Prints rates of builds and rays for a generated scene of 262,144 triangles, on one thread.
+//! Prints rates of builds and rays for a generated scene of 262,144 triangles on one thread, and of
+//! builds on two.
 //!
 //! `cargo run --release -p grus-rays --example rates` (`GRUS_CPU=v3` and `v2` select lower
 //! processor levels). With the argument `builds` no rays are traced; an argument such as
@@ -137,7 +138,7 @@ fn hash(memory: DeviceMemory, size: u64) -> u64 {
 }
 
 fn report(name: &str, count: usize, time: Duration, unit: &str) {
-    println!("{name:12} {:8.2} {unit} ({:.2} ms)", count as f64 / time.as_secs_f64() / 1e6, time.as_secs_f64() * 1e3);
+    println!("{name:24} {:8.2} {unit} ({:.2} ms)", count as f64 / time.as_secs_f64() / 1e6, time.as_secs_f64() * 1e3);
 }
 
 /// Traces rays, `together` at a time, and returns the closest hits (or any hits, for shadows).
@@ -263,6 +264,15 @@ fn main() {
     let time = fastest(|| _ = copy_structure(other.device(), bottom.device()).expect("a structure"));
     report("compaction", count, time, "Mtri/s");
     small_builds(&input, &bottom, data);
+    let pool = execution::work_sharing::WorkSharingPool::new(2);
+    let workers = Workers { threads: Some(&pool), ..Workers::default() };
+    for (name, quality) in [("fast build", Quality::FastBuild), ("build", Quality::FastTrace)] {
+        input.quality = quality;
+        let time = fastest(|| _ = builder.build(bottom.device(), &input, &workers).expect("a structure"));
+        report(&format!("{name}, two threads"), count, time, "Mtri/s");
+    }
+    let time = fastest(|| _ = update(bottom.device(), bottom.device(), &input, &workers).expect("a structure"));
+    report("refit, two threads", count, time, "Mtri/s");
 }
 
 fn rates(bottom: &Memory) {

@@ -6,7 +6,7 @@
 use super::kernels::{self, Kernel};
 use super::references::{Active, PrimitiveRef, centroid};
 use super::request::ensure;
-use super::tree::{self, Range, Splitter, Subtree, Top, half};
+use super::tree::{self, Range, SUBTREE, Splitter, Subtree, Task, Top, half};
 use crate::layout::WIDTH;
 use crate::parallel::{WorkError, Workers};
 use base::alloc::OutOfMemory;
@@ -291,7 +291,8 @@ pub fn build(
 impl Morton<'_> {
     fn make_tree(&self, workers: &Workers) -> Result<(Top, Vec<Subtree>), WorkError> {
         let range = Range { first: 0, count: self.keys.len() as u32, side: 0, boxes: () };
-        let (top, tasks) = tree::make_top(&mut Morton { ..*self }, &range, self.leaf_size)?;
+        let task = Task { range, depth: 0 };
+        let (top, tasks) = tree::make_top(&mut Morton { ..*self }, &task, self.leaf_size, SUBTREE)?;
         let subtrees = workers.map(tasks, |task| tree::make_subtree(&mut Morton { ..*self }, &task, self.leaf_size))?;
         Ok((top, subtrees))
     }

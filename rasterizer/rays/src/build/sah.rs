@@ -9,13 +9,15 @@
 use super::bins::{self, Bins, Candidate, MAX_BINS, Mapping, Split};
 use super::kernels::{self, Kernel};
 use super::references::{Active, Box8, PrimitiveRef};
-use super::tree::{self, Splitter, Subtree, Task, Top, half};
+use super::tree::{self, SUBTREE, Splitter, Subtree, Task, Top, TopAndTasks, half};
 use crate::level::HostLevel;
 use crate::parallel::{WorkError, Workers};
+use base::alloc::OutOfMemory;
 use base::host::Host;
 use core::marker::PhantomData;
 
-/// Number of references from which a range is split in chunks, by all threads.
+/// Largest number of references of a range that one thread splits; larger ones are split in chunks,
+/// by all threads.
 const LARGE: usize = 32 << 10;
 /// Number of references that one item of work bins or moves.
 const CHUNK: usize = 8 << 10;
@@ -180,7 +182,7 @@ impl<H: Host> Splitter for Sah<'_, H> {
         let mapping = Mapping::new(&range.boxes.centroids, bins);
         if let Some(workers) = self.workers {
             workers.check()?;
-            if range.count as usize >= LARGE {
+            if range.count as usize > LARGE {
                 let split = self.split_in_chunks(range, &mapping, workers)?;
                 return Ok(split.unwrap_or_else(|| self.halve(range)));
             }
@@ -220,22 +222,24 @@ impl Kernel for BoundsOf<'_> {
     }
 }
 
-/// Makes the nodes above the subtrees.
+/// Makes the nodes above the subtrees of up to `limit` references.
 struct MakeTop<'a> {
     sides: [&'a mut [PrimitiveRef]; 2],
-    range: &'a Range,
+    task: Task<Boxes>,
     leaf_size: u32,
+    limit: u32,
     workers: &'a Workers<'a>,
 }
 
 impl Kernel for MakeTop<'_> {
-    type Output = Result<(Top, Vec<Task<Boxes>>), WorkError>;
+    type Output = Result<TopAndTasks<Boxes>, WorkError>;
 
     #[inline(always)]
     fn run<H: Host>(self) -> Self::Output {
-        let mut splitter = Sah::<H>::new(self.sides, 0, self.leaf_size, self.workers.level);
-        splitter.workers = Some(self.workers);
-        tree::make_top(&mut splitter, self.range, self.leaf_size)
+        let MakeTop { sides, task, leaf_size, limit, workers } = self;
+        let mut splitter = Sah::<H>::new(sides, task.range.first, leaf_size, workers.level);
+        splitter.workers = Some(workers);
+        tree::make_top(&mut splitter, &task, leaf_size, limit)
     }
 }
 
@@ -257,6 +261,31 @@ impl Kernel for MakeSubtree<'_> {
     }
 }
 
+/// The parts of both lists that ranges have.
+type Sides<'a> = [&'a mut [PrimitiveRef]; 2];
+
+/// Returns tasks, in their order, with their parts of both lists.
+fn divide<'a>(
+    [mut left, mut right]: Sides<'a>,
+    tasks: Vec<Task<Boxes>>,
+) -> Result<Vec<(Task<Boxes>, Sides<'a>)>, OutOfMemory> {
+    let mut order: Vec<usize> = base::alloc::collect(0..tasks.len())?;
+    order.sort_unstable_by_key(|&task| tasks[task].range.first);
+    let mut parts: Vec<(Task<Boxes>, Sides)> = base::alloc::collect(tasks.into_iter().map(|task| {
+        let none: Sides = [&mut [], &mut []];
+        (task, none)
+    }))?;
+    let mut at = 0;
+    for i in order {
+        let Task { range: Range { first, count, .. }, .. } = parts[i].0;
+        let (own, rest) = left.split_at_mut((first - at) as usize).1.split_at_mut(count as usize);
+        let (own_other, rest_other) = right.split_at_mut((first - at) as usize).1.split_at_mut(count as usize);
+        parts[i].1 = [own, own_other];
+        (left, right, at) = (rest, rest_other, first + count);
+    }
+    Ok(parts)
+}
+
 /// Makes the tree of the references in the first list, using the second one.
 pub fn build(
     references: &mut [PrimitiveRef],
@@ -267,26 +296,18 @@ pub fn build(
 ) -> Result<(Top, Vec<Subtree>), WorkError> {
     let count = references.len() as u32;
     let boxes = Boxes { bounds: active.bounds, centroids: active.centroids };
-    let range = Range { first: 0, count, side: 0, boxes };
+    let task = Task { range: Range { first: 0, count, side: 0, boxes }, depth: 0 };
     let sides = [&mut *references, &mut *other];
-    let (top, tasks) = kernels::run(workers.level, MakeTop { sides, range: &range, leaf_size, workers })?;
-    // Each subtree gets its part of both lists.
-    let mut order: Vec<usize> = base::alloc::collect(0..tasks.len())?;
-    order.sort_unstable_by_key(|&task| tasks[task].range.first);
-    let mut parts: Vec<Option<[&mut [PrimitiveRef]; 2]>> = base::alloc::collect(tasks.iter().map(|_| None))?;
-    let (mut left, mut right, mut at) = (references, other, 0);
-    for task in order {
-        let range = &tasks[task].range;
-        let skipped = (range.first - at) as usize;
-        let (own, rest) = left.split_at_mut(skipped).1.split_at_mut(range.count as usize);
-        let (own_other, rest_other) = right.split_at_mut(skipped).1.split_at_mut(range.count as usize);
-        parts[task] = Some([own, own_other]);
-        (left, right, at) = (rest, rest_other, range.first + range.count);
-    }
     let level = workers.level;
-    let subtrees = workers.map(base::alloc::collect(tasks.iter().zip(parts))?, |(task, sides)| {
-        let Some(sides) = sides else { return Ok(Subtree::default()) };
-        kernels::run(level, MakeSubtree { sides, task, leaf_size, level })
-    })?;
+    // Large ranges are split by all threads, and those that remain side by side.
+    let limit = LARGE as u32;
+    let (mut top, tasks) = kernels::run(level, MakeTop { sides, task, leaf_size, limit, workers })?;
+    let parts = divide([&mut *references, &mut *other], tasks)?;
+    let parts = workers
+        .map(parts, |(task, sides)| kernels::run(level, MakeTop { sides, task, leaf_size, limit: SUBTREE, workers }))?;
+    let tasks = top.insert(parts)?;
+    let parts = divide([references, other], tasks)?;
+    let subtrees = workers
+        .map(parts, |(task, sides)| kernels::run(level, MakeSubtree { sides, task: &task, leaf_size, level }))?;
     Ok((top, subtrees))
 }

@@ -182,18 +182,19 @@ impl<B: Copy> Parts<B> {
 /// The nodes above the subtrees, and the ranges of the subtrees in depth-first order.
 pub type TopAndTasks<B> = (Top, Vec<Task<B>>);
 
-/// Makes the nodes above the subtrees, and the ranges of the subtrees in depth-first order; a small
-/// range is one subtree.
+/// Makes the nodes above the subtrees of up to `limit` references, and the ranges of the subtrees
+/// in depth-first order; a small range is one subtree.
 #[inline(always)]
 pub fn make_top<S: Splitter>(
     splitter: &mut S,
-    range: &Range<S::Boxes>,
+    task: &Task<S::Boxes>,
     leaf_size: u32,
+    limit: u32,
 ) -> Result<TopAndTasks<S::Boxes>, WorkError> {
     let (mut top, mut tasks) = (Top::default(), Vec::new());
-    let mut parts = Parts::new(*range, 0)?;
+    let mut parts = Parts::new(task.range, task.depth)?;
     while let Some(Part { range, depth, parent }) = parts.0.pop() {
-        let child = if range.count <= SUBTREE {
+        let child = if range.count <= limit {
             if parent.is_some() && range.count <= leaf_size {
                 TopChild::Leaf(leaf(&range))
             } else {
@@ -212,6 +213,38 @@ pub fn make_top<S: Splitter>(
         }
     }
     Ok((top, tasks))
+}
+
+impl Top {
+    /// Replaces subtrees by trees of their own, and returns the ranges of the subtrees that these
+    /// have.
+    pub fn insert<B>(&mut self, parts: Vec<TopAndTasks<B>>) -> Result<Vec<Task<B>>, OutOfMemory> {
+        let (mut all, mut roots) = (Vec::new(), Vec::new());
+        let own = self.nodes.len();
+        for (top, tasks) in parts {
+            let (first_node, first_task) = (self.nodes.len() as u32, all.len() as u32);
+            push(
+                &mut roots,
+                if top.nodes.is_empty() { TopChild::Task(first_task) } else { TopChild::Node(first_node) },
+            )?;
+            reserve(&mut self.nodes, top.nodes.len())?;
+            self.nodes.extend(top.nodes.iter().map(|node| {
+                node.map(|child| match child? {
+                    TopChild::Node(node) => Some(TopChild::Node(first_node + node)),
+                    TopChild::Task(task) => Some(TopChild::Task(first_task + task)),
+                    TopChild::Leaf(leaf) => Some(TopChild::Leaf(leaf)),
+                })
+            }));
+            reserve(&mut all, tasks.len())?;
+            all.extend(tasks);
+        }
+        for child in self.nodes[..own].iter_mut().flatten().flatten() {
+            if let TopChild::Task(task) = *child {
+                *child = roots[task as usize];
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// Makes a subtree.

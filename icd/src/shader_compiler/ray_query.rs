@@ -88,8 +88,12 @@ unsafe fn each(queries: *const u64, lanes: u32, mut f: impl FnMut(usize, &mut Tr
 }
 
 /// Returns the lanes of a mask.
+#[inline]
 fn lanes_of(lanes: u32) -> impl Iterator<Item = usize> {
-    (0..MAX_LANES).filter(move |lane| lanes >> lane & 1 != 0)
+    let rest = |lanes: u32| (lanes != 0).then_some(lanes);
+    let all = lanes & (u32::MAX >> (u32::BITS as usize - MAX_LANES));
+    std::iter::successors(rest(all), move |lanes| rest(lanes & (lanes - 1)))
+        .map(|lanes| lanes.trailing_zeros() as usize)
 }
 
 /// Calls a function with the device's structures and the surroundings of traversals, if the device
@@ -200,52 +204,85 @@ pub unsafe extern "C" fn terminate(_: *const c_void, queries: *const u64, lanes:
 
 /// Reads from ray queries (`OpRayQueryGet…KHR`).
 pub unsafe extern "C" fn get(_: *const c_void, queries: *const u64, getter: u32, results: *mut u32, lanes: u32) {
+    use RayGetter as G;
     let Some((getter, committed)) = RayGetter::from_word(getter) else { return };
-    let components = getter.components().min(MAX_RAY_COMPONENTS);
     // SAFETY: generated code passes its own queries, and results for all components of the getter
     // and MAX_LANES lanes.
-    unsafe {
-        results.write_bytes(0, components * MAX_LANES);
-        each(queries, lanes, |lane, query| {
-            for (component, word) in words(query, getter, committed).into_iter().take(components).enumerate() {
-                *results.add(component * MAX_LANES + lane) = word;
-            }
-        });
+    let results = unsafe {
+        results.write_bytes(0, getter.components().min(MAX_RAY_COMPONENTS) * MAX_LANES);
+        Results { queries, results, lanes, committed }
+    };
+    match getter {
+        G::IntersectionType => results.of_hit(|hit| [kind_word(hit.kind, committed)]),
+        G::RayTMin => results.of_query(|query| [query.ray().t_min.to_bits()]),
+        G::RayFlags => results.of_query(|query| [query.flags()]),
+        // Without a committed intersection it is the end of the ray's interval.
+        G::IntersectionT if committed => results.of_query(|query| [query.t_max().to_bits()]),
+        G::IntersectionT => results.of_hit(|hit| [hit.t.to_bits()]),
+        G::InstanceCustomIndex => results.of_hit(|hit| [hit.custom_index]),
+        G::InstanceId => results.of_hit(|hit| [hit.instance]),
+        G::InstanceShaderBindingTableRecordOffset => results.of_hit(|hit| [hit.sbt_offset]),
+        G::GeometryIndex => results.of_hit(|hit| [hit.geometry]),
+        G::PrimitiveIndex => results.of_hit(|hit| [hit.primitive]),
+        G::Barycentrics => results.of_hit(|hit| bits(hit.barycentrics)),
+        G::FrontFace => results.of_hit(|hit| [hit.front_facing]),
+        G::CandidateAabbOpaque => results.of_hit(|hit| [hit.opaque]),
+        G::ObjectRayDirection => results.of_both(|query, hit| bits(query.object_ray_direction(hit))),
+        G::ObjectRayOrigin => results.of_both(|query, hit| bits(query.object_ray_origin(hit))),
+        G::WorldRayDirection => results.of_query(|query| bits(query.ray().direction)),
+        G::WorldRayOrigin => results.of_query(|query| bits(query.ray().origin)),
+        G::ObjectToWorld => results.of_both(|query, hit| bits(matrix_columns(&query.object_to_world(hit)))),
+        G::WorldToObject => results.of_both(|query, hit| bits(matrix_columns(&query.world_to_object(hit)))),
+        G::TriangleVertexPositions => results.of_hit(|hit| {
+            let vertices: [f32; 9] = std::array::from_fn(|i| hit.vertices[i / 3][i % 3]);
+            bits(vertices)
+        }),
     }
 }
 
-/// Returns the words that a getter has for a query.
-fn words(query: &Traversal, getter: RayGetter, committed: bool) -> [u32; MAX_RAY_COMPONENTS] {
-    use RayGetter as G;
-    let hit: &Hit = if committed { query.committed() } else { query.candidate() };
-    let ray = query.ray();
-    match getter {
-        G::IntersectionType => first([kind_word(hit.kind, committed)]),
-        G::RayTMin => floats([ray.t_min]),
-        G::RayFlags => first([query.flags()]),
-        // Without a committed intersection it is the end of the ray's interval.
-        G::IntersectionT if committed => floats([query.t_max()]),
-        G::IntersectionT => floats([hit.t]),
-        G::InstanceCustomIndex => first([hit.custom_index]),
-        G::InstanceId => first([hit.instance]),
-        G::InstanceShaderBindingTableRecordOffset => first([hit.sbt_offset]),
-        G::GeometryIndex => first([hit.geometry]),
-        G::PrimitiveIndex => first([hit.primitive]),
-        G::Barycentrics => floats(hit.barycentrics),
-        G::FrontFace => first([hit.front_facing]),
-        G::CandidateAabbOpaque => first([hit.opaque]),
-        G::ObjectRayDirection => floats(query.object_ray_direction(hit)),
-        G::ObjectRayOrigin => floats(query.object_ray_origin(hit)),
-        G::WorldRayDirection => floats(ray.direction),
-        G::WorldRayOrigin => floats(ray.origin),
-        G::ObjectToWorld => floats(matrix_columns(&query.object_to_world(hit))),
-        G::WorldToObject => floats(matrix_columns(&query.world_to_object(hit))),
-        G::TriangleVertexPositions => {
-            let [a, b, c] = hit.vertices;
-            let vertices: [f32; 9] = std::array::from_fn(|i| [a, b, c][i / 3][i % 3]);
-            floats(vertices)
+/// The results of a getter for the queries of a call.
+struct Results {
+    /// Addresses of the lanes' queries.
+    queries: *const u64,
+    /// `[component][lane]`, with all components of the getter.
+    results: *mut u32,
+    lanes: u32,
+    committed: bool,
+}
+
+impl Results {
+    /// Stores the words that a function returns for each lane's query.
+    #[inline]
+    fn of_query<const N: usize>(&self, words: impl Fn(&Traversal) -> [u32; N]) {
+        for lane in lanes_of(self.lanes) {
+            // SAFETY: only `get` makes results, and calls this function once with as many
+            // components as the getter has. The query is initialized, and nothing else uses it
+            // meanwhile, as in `collect`.
+            unsafe {
+                let query = &*(*self.queries.add(lane) as *const Traversal);
+                for (component, word) in words(query).into_iter().enumerate() {
+                    *self.results.add(component * MAX_LANES + lane) = word;
+                }
+            }
         }
     }
+
+    /// Stores words of each lane's query and intersection.
+    #[inline]
+    fn of_both<const N: usize>(&self, words: impl Fn(&Traversal, &Hit) -> [u32; N]) {
+        self.of_query(|query| words(query, if self.committed { query.committed() } else { query.candidate() }));
+    }
+
+    /// Stores words of each lane's intersection.
+    #[inline]
+    fn of_hit<const N: usize>(&self, words: impl Fn(&Hit) -> [u32; N]) {
+        self.of_both(|_, hit| words(hit));
+    }
+}
+
+/// Returns the bits of floats.
+fn bits<const N: usize>(values: [f32; N]) -> [u32; N] {
+    values.map(f32::to_bits)
 }
 
 /// Returns a kind in the encoding of SPIR-V: that of committed intersections has none, triangle and
@@ -256,16 +293,6 @@ fn kind_word(kind: HitKind, committed: bool) -> u32 {
         (HitKind::Triangle, true) | (HitKind::Aabb, false) => 1,
         (HitKind::Aabb, true) => 2,
     }
-}
-
-fn first<const N: usize>(words: [u32; N]) -> [u32; MAX_RAY_COMPONENTS] {
-    let mut all = [0; MAX_RAY_COMPONENTS];
-    all[..N].copy_from_slice(&words);
-    all
-}
-
-fn floats<const N: usize>(values: [f32; N]) -> [u32; MAX_RAY_COMPONENTS] {
-    first(values.map(f32::to_bits))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::hit::{Hit, HitKind, ray_flags};
 use super::micromap;
 use super::packet;
-use super::ray::{BoxRay, Shear, are_finite};
+use super::ray::{BoxRay, FAR, Shear, are_finite};
 use super::state::{Rules, Scene, Traversal};
 use super::triangle::{self, Interval};
 use crate::input::{transform_direction, transform_point};
@@ -12,7 +12,7 @@ use crate::instance::{
 };
 use crate::layout::{ACTIVE, Contents, GEOMETRY_INDEX, Header, OPAQUE, aabb_row, triangle_row};
 use crate::pack::Pack;
-use crate::vec4::F32x4;
+use crate::vec4::{F32x4, Mask4};
 use crate::view::{AabbLeaf, TriangleLeaf, View};
 use core::sync::atomic::Ordering;
 
@@ -389,7 +389,7 @@ fn vertices(leaf: TriangleLeaf, lane: usize) -> [[f32; 3]; 3] {
 fn aabbs(state: &mut Traversal, leaf: AabbLeaf, lanes: u32) -> Step {
     let words = leaf.words(aabb_row::GEOMETRY);
     let opacity = opacity(&state.rules, words, lanes);
-    let mut kept = opacity.lanes;
+    let mut kept = opacity.lanes & near_boxes(state, leaf);
     while kept != 0 {
         let lane = kept.trailing_zeros() as usize % 4;
         kept &= kept - 1;
@@ -412,6 +412,26 @@ fn aabbs(state: &mut Traversal, leaf: AabbLeaf, lanes: u32) -> Step {
         return Step::Candidate;
     }
     Step::Continue
+}
+
+/// Returns the lanes of a leaf whose boxes the ray may meet in its interval: those that
+/// [`box_distance`] finds, and few others.
+#[inline(always)]
+fn near_boxes(state: &Traversal, leaf: AabbLeaf) -> u32 {
+    let boxes = state.walk.ray();
+    let mut near = F32x4::splat(state.ray.t_min);
+    // Near distances have the same roundings as far ones, for which they are multiplied.
+    let mut far = F32x4::splat(state.t_max * FAR);
+    for axis in 0..3 {
+        let (min, max) = (leaf.row(aabb_row::MIN + axis), leaf.row(aabb_row::MAX + axis));
+        let mask = Mask4::splat(boxes.near_inverse[axis].is_sign_negative());
+        let (near_plane, far_plane) = (mask.select(max, min), mask.select(min, max));
+        let distance = (near_plane - F32x4::splat(boxes.near_origin[axis])) * F32x4::splat(boxes.near_inverse[axis]);
+        near = distance.max(near);
+        let distance = (far_plane - F32x4::splat(boxes.far_origin[axis])) * F32x4::splat(boxes.far_inverse[axis]);
+        far = distance.min(far);
+    }
+    far.greater_or_equal(near).bits()
 }
 
 /// Returns where the ray enters a box, or the beginning of its interval inside of it; `None` if

@@ -2,7 +2,7 @@
 //! and the registry of Vulkan.
 //!
 //! [`source`] finds the two files, [`grammar`] and [`registry`] read them, [`supplement`] has the
-//! facts that are younger than the files, and the other modules each write a generated file.
+//! facts that are younger than the files, with the help of [`hit_objects`], and the other modules each write a generated file.
 
 #![forbid(unsafe_code)]
 
@@ -10,6 +10,7 @@ pub mod capabilities;
 pub mod dependency;
 pub mod driver;
 pub mod grammar;
+pub mod hit_objects;
 pub mod opcodes;
 pub mod output;
 pub mod registry;

@@ -5,6 +5,7 @@
 //! when the source has caught up, so that the row can be deleted.
 
 use crate::grammar::{EnumValue, Grammar, Instruction, Operand};
+use crate::hit_objects;
 use crate::registry::{Condition, Contents, Extension, Member, Registry, Structure, Unlocked, tag};
 
 /// An instruction.
@@ -91,7 +92,7 @@ pub static INSTRUCTIONS: &[InstructionRow] = &[
 ];
 
 /// A capability: its number, its name, the capabilities that it declares implicitly, and the
-/// feature that unlocks it.
+/// feature that unlocks it, or the extension alone if the feature has no name.
 #[derive(Debug)]
 pub struct CapabilityRow {
     number: u32,
@@ -106,6 +107,7 @@ pub struct CapabilityRow {
 #[rustfmt::skip]
 pub static CAPABILITIES: &[CapabilityRow] = &[
     CapabilityRow { number: 5128, name: "DescriptorHeapEXT", implied: &["UntypedPointersKHR"], feature: "descriptorHeap", extension: "VK_EXT_descriptor_heap" },
+    CapabilityRow { number: 5388, name: hit_objects::CAPABILITY, implied: &["RayTracingKHR"], feature: "", extension: "VK_EXT_ray_tracing_invocation_reorder" },
     CapabilityRow { number: 6032, name: "RayTracingOpacityMicromapExecutionModeKHR", implied: &["Shader"], feature: "micromap", extension: "VK_KHR_opacity_micromap" },
     CapabilityRow { number: 6912, name: "DotProductFloat16AccFloat32VALVE", implied: &["Float16"], feature: "shaderMixedFloatDotProductFloat16AccFloat32", extension: "VK_VALVE_shader_mixed_float_dot_product" },
     CapabilityRow { number: 6913, name: "DotProductFloat16AccFloat16VALVE", implied: &["Float16"], feature: "shaderMixedFloatDotProductFloat16AccFloat16", extension: "VK_VALVE_shader_mixed_float_dot_product" },
@@ -254,6 +256,9 @@ pub static EXTENSIONS: &[ExtensionRow] = &[
     },
 ];
 
+/// Extensions of the registry that have a newer version, with the version.
+pub static NEWER_VERSIONS: &[(&str, u32)] = &[("VK_EXT_ray_tracing_invocation_reorder", 2)];
+
 /// Returns the message for a row that the source has.
 fn caught_up(name: &str) -> String {
     format!("the source has {name} now; delete its row in xtask/src/supplement.rs")
@@ -299,6 +304,7 @@ pub fn merge_grammar(grammar: &mut Grammar) -> Result<(), String> {
             capabilities: row.capabilities.iter().map(|c| (*c).to_owned()).collect(),
         });
     }
+    merge_hit_objects(grammar)?;
     let all = grammar.enums.iter_mut().find(|e| e.kind == "Capability").ok_or("no capabilities")?;
     for c in &mut all.values {
         rename(&mut c.name);
@@ -319,6 +325,50 @@ pub fn merge_grammar(grammar: &mut Grammar) -> Result<(), String> {
     Ok(())
 }
 
+/// Adds instructions and values of SPV_EXT_shader_invocation_reorder to the grammar.
+fn merge_hit_objects(grammar: &mut Grammar) -> Result<(), String> {
+    let operand = |kind: &str, quantifier: &str| Operand {
+        kind: kind.to_owned(),
+        name: String::new(),
+        quantifier: quantifier.to_owned(),
+    };
+    let instruction = |name: &str, number, class: &str, operands, capabilities: &[&str]| Instruction {
+        name: name.to_owned(),
+        number,
+        class: class.to_owned(),
+        operands,
+        capabilities: capabilities.iter().map(|c| (*c).to_owned()).collect(),
+    };
+    let own = &[hit_objects::CAPABILITY];
+    let result = vec![operand("IdResult", "")];
+    let mut added = vec![instruction("OpTypeHitObjectEXT", 5313, "Type-Declaration", result, own)];
+    added.extend(hit_objects::GETTERS.iter().map(|&(name, number)| {
+        let operands = vec![operand("IdResultType", ""), operand("IdResult", ""), operand("IdRef", "")];
+        instruction(name, number, "Reserved", operands, own)
+    }));
+    added.extend(hit_objects::INSTRUCTIONS.iter().map(|row| {
+        let (all, optional) = row.operands;
+        let ids = |n, quantifier| std::iter::repeat_with(move || operand("IdRef", quantifier)).take(n);
+        let operands = ids(all, "").chain(ids(optional, "?")).collect();
+        instruction(row.name, row.number, "Reserved", operands, row.capabilities())
+    }));
+    for row in &added {
+        if grammar.instructions.iter().any(|i| i.number == row.number || i.name == row.name) {
+            return Err(caught_up(&row.name));
+        }
+    }
+    grammar.instructions.extend(added);
+    for &(kind, name, number) in hit_objects::VALUES {
+        let all = grammar.enums.iter_mut().find(|e| e.kind == kind).ok_or("an unknown kind of values")?;
+        if all.values.iter().any(|v| v.number == number || v.name == name) {
+            return Err(caught_up(name));
+        }
+        let capabilities = own.map(str::to_owned).to_vec();
+        all.values.push(EnumValue { name: name.to_owned(), number, parameters: Vec::new(), capabilities });
+    }
+    Ok(())
+}
+
 /// Adds the conditions of capabilities and extensions to the registry, which may know some of them
 /// before the grammar does.
 ///
@@ -326,10 +376,21 @@ pub fn merge_grammar(grammar: &mut Grammar) -> Result<(), String> {
 /// Returns a message if the registry has another condition.
 pub fn merge_registry(registry: &mut Registry) -> Result<(), String> {
     let capabilities = CAPABILITIES.iter().map(|row| {
-        let providers = vec![row.extension.to_owned()];
-        (row.name, Condition::Feature { name: row.feature.to_owned(), providers })
+        let extension = row.extension.to_owned();
+        let by = match row.feature {
+            "" => Condition::Extension(extension),
+            feature => Condition::Feature { name: feature.to_owned(), providers: vec![extension] },
+        };
+        (row.name, by)
     });
     add(&mut registry.spirv_capabilities, capabilities, false)?;
+    for &(name, version) in NEWER_VERSIONS {
+        let extension = registry.extensions.iter_mut().find(|e| e.name == name);
+        match extension.filter(|e| e.spec_version < version) {
+            Some(extension) => extension.spec_version = version,
+            None => return Err(caught_up(name)),
+        }
+    }
     for row in EXTENSIONS {
         if registry.extensions.iter().any(|e| e.name == row.name) {
             return Err(caught_up(row.name));

@@ -104,6 +104,8 @@ ray_getters! {
     WorldToObject 12;
     /// Positions of the triangle's vertices, by vertex.
     TriangleVertexPositions 9;
+    /// Mask of the instances that the ray can hit.
+    CullMask 1;
 }
 
 /// Bit of a getter's word that selects the committed intersection; the candidate's is read without

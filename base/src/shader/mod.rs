@@ -8,6 +8,7 @@
 
 pub mod capture;
 pub mod code;
+pub mod hit_object;
 pub mod info;
 pub mod interface;
 pub mod layout;
@@ -17,6 +18,7 @@ pub mod suspension;
 
 pub use capture::{Capture, Captured};
 pub use code::{CompiledStage, StageCode};
+pub use hit_object::{HitObjectField, HitObjectKind};
 pub use info::{
     Domain, FragmentInfo, GeometryInfo, InputPrimitive, MeshInfo, MeshPrimitive, OutputPrimitive, Records, ShaderInfo,
     Spacing, StageSpecificInfo, TaskInfo, TessellationControlInfo, TessellationInfo, VertexMark, VertexOrder,
@@ -28,7 +30,8 @@ pub use layout::{
     PipelineLayoutInfo,
 };
 pub use ray::{
-    ExecuteCallableOperand, RayStages, RayValue, RayWord, ReportIntersectionOperand, TraceRayOperand, matrix_columns,
+    ExecuteCallableOperand, InstanceWord, RayStages, RayValue, RayWord, ReadInstanceOperand, ReorderOperand,
+    ReportIntersectionOperand, TraceRayOperand, matrix_columns,
 };
 pub use stage::{BuiltinFamily, ModeFamily, PipelineType, Stage, StageIoKind, StageRow};
 pub use suspension::{FrameInfo, FrameLayout, InvocationEnd, SuspendReason, SuspensionPoint};

@@ -78,8 +78,8 @@ ray_values! {
     ObjectRayDirection { Some(5324), 3 true Primitive }
     /// RayTminKHR.
     RayTmin { Some(5325), 1 true Ray }
-    /// RayTmaxKHR: in stages of an intersection its distance, else the end of the ray's interval
-    /// when the invocation begins or was continued last.
+    /// RayTmaxKHR when the invocation begins: in stages of an intersection its distance, else the
+    /// end of the ray's remaining interval.
     RayTmax { Some(5326), 1 true Ray }
     /// InstanceCustomIndexKHR.
     InstanceCustomIndex { Some(5327), 1 false Primitive }
@@ -102,6 +102,11 @@ ray_values! {
     /// Device address of the data in the shader binding table's record (class
     /// ShaderRecordBufferKHR), the low word first.
     ShaderRecord { None, 2 false All }
+    /// Device address of the data of the first record in the table of miss shaders, and number of
+    /// bytes from record to record; of each the low word first.
+    MissRecords { None, 4 false All }
+    /// Address and stride in the table of hit groups, as [`RayValue::MissRecords`] has them.
+    HitRecords { None, 4 false All }
 }
 
 impl RayValue {
@@ -182,7 +187,8 @@ operands! {
         Index
     }
     /// Last operands of [`SuspendReason::ReportIntersection`], which follow the words of the hit
-    /// attribute. The last one becomes the result: 1 if the intersection was accepted, else 0.
+    /// attribute. They become the results: the end of the ray's remaining interval, and 1 if the
+    /// intersection was accepted, else 0.
     ///
     /// [`SuspendReason::ReportIntersection`]: super::SuspendReason::ReportIntersection
     ReportIntersectionOperand {
@@ -191,6 +197,51 @@ operands! {
         /// Hit kind.
         Kind
     }
+    /// Operands of [`SuspendReason::Reorder`].
+    ///
+    /// [`SuspendReason::Reorder`]: super::SuspendReason::Reorder
+    ReorderOperand {
+        /// `HitObjectKind`; empty without a hit object.
+        Kind
+        /// Index of the hit object's record.
+        RecordIndex
+        /// Hint, of which the lowest bits count.
+        Hint
+        /// Number of the bits.
+        Bits
+    }
+    /// Operands of [`SuspendReason::ReadInstance`].
+    ///
+    /// [`SuspendReason::ReadInstance`]: super::SuspendReason::ReadInstance
+    ReadInstanceOperand {
+        /// Low word of the structure's address.
+        StructureLow
+        /// High word of the structure's address.
+        StructureHigh
+        /// Index of the instance.
+        Instance
+    }
+}
+
+/// First word of a value among the results of [`SuspendReason::ReadInstance`].
+///
+/// [`SuspendReason::ReadInstance`]: super::SuspendReason::ReadInstance
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum InstanceWord {
+    /// Custom index.
+    CustomIndex = 0,
+    /// Shader binding table record offset.
+    SbtOffset = 1,
+    /// Transform of the instance, by columns.
+    ObjectToWorld = 2,
+    /// Transform to the instance, by columns.
+    WorldToObject = 14,
+}
+
+impl InstanceWord {
+    /// Number of all words.
+    pub const COUNT: u32 = 26;
 }
 
 /// Returns the 4 columns of 3 components, as shaders read them, of a transform that is given by

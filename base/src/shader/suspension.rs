@@ -8,6 +8,8 @@
 
 #![forbid(unsafe_code)]
 
+use super::{HitObjectField, InstanceWord};
+
 /// Layout of the frames of a stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameLayout {
@@ -36,6 +38,19 @@ pub enum SuspendReason {
     /// operands are the hit attribute and those of
     /// [`ReportIntersectionOperand`](super::ReportIntersectionOperand).
     ReportIntersection,
+    /// A ray has to be traced as for `TraceRay`, but its closest-hit or miss shader does not run.
+    /// The words of the hit object are results behind the payload (`OpHitObjectTraceRayEXT`).
+    TraceHitObject,
+    /// The closest-hit or miss shader of a hit object has to run (`OpHitObjectExecuteShaderEXT`).
+    /// The operands are the hit object's words and the payload, which the shader changes.
+    ExecuteHitObject,
+    /// Invocations that do similar work are to continue together (`OpReorderThreadWithHintEXT`).
+    /// The operands are those of [`ReorderOperand`](super::ReorderOperand).
+    Reorder,
+    /// An instance of a structure is asked for (`OpHitObjectRecordHitNV`). The operands are those
+    /// of [`ReadInstanceOperand`](super::ReadInstanceOperand), and the results the words of
+    /// [`InstanceWord`](super::InstanceWord).
+    ReadInstance,
 }
 
 impl SuspendReason {
@@ -44,7 +59,19 @@ impl SuspendReason {
         match self {
             SuspendReason::Barrier => FrameLayout::Chunk,
             SuspendReason::ExecuteCallable | SuspendReason::TraceRay => FrameLayout::Invocation,
-            SuspendReason::ReportIntersection => FrameLayout::Invocation,
+            SuspendReason::ReportIntersection | SuspendReason::TraceHitObject => FrameLayout::Invocation,
+            SuspendReason::ExecuteHitObject | SuspendReason::Reorder => FrameLayout::Invocation,
+            SuspendReason::ReadInstance => FrameLayout::Invocation,
+        }
+    }
+
+    /// Returns the number of results that are no operands; they follow the operands' words.
+    pub const fn new_words(self) -> u32 {
+        match self {
+            SuspendReason::TraceHitObject => HitObjectField::WORDS,
+            SuspendReason::ReadInstance => InstanceWord::COUNT,
+            SuspendReason::Barrier | SuspendReason::ExecuteCallable | SuspendReason::TraceRay => 0,
+            SuspendReason::ReportIntersection | SuspendReason::ExecuteHitObject | SuspendReason::Reorder => 0,
         }
     }
 }
@@ -54,10 +81,19 @@ impl SuspendReason {
 pub struct SuspensionPoint {
     /// Reason of the suspension.
     pub reason: SuspendReason,
-    /// Number of the first words of the frame that hold operands while the invocation waits.
+    /// Number of the first words of the frame that hold operands while the invocation waits, and
+    /// of the words for new results behind them ([`SuspendReason::new_words`]).
     pub operands: u32,
     /// Number of the last of these words that must hold results when the invocation continues.
     pub results: u32,
+}
+
+impl SuspensionPoint {
+    /// Returns the number of words that the shader that is called reads and changes. They are the
+    /// first results.
+    pub const fn data_words(&self) -> u32 {
+        self.results.saturating_sub(self.reason.new_words())
+    }
 }
 
 /// The frame of an invocation of a stage, and the points at which the invocation may be suspended.

@@ -237,6 +237,7 @@ pub unsafe extern "C" fn get(_: *const c_void, queries: *const u64, getter: u32,
             let vertices: [f32; 9] = std::array::from_fn(|i| hit.vertices[i / 3][i % 3]);
             bits(vertices)
         }),
+        G::CullMask => results.of_query(|query| [query.cull_mask()]),
     }
 }
 

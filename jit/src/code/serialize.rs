@@ -155,7 +155,16 @@ variants! {
         12 Intersection
         13 Callable
     }
-    SuspendReason { 0 Barrier 1 ExecuteCallable 2 TraceRay 3 ReportIntersection }
+    SuspendReason {
+        0 Barrier
+        1 ExecuteCallable
+        2 TraceRay
+        3 ReportIntersection
+        4 TraceHitObject
+        5 ExecuteHitObject
+        6 Reorder
+        7 ReadInstance
+    }
     Domain { 0 Triangles 1 Quads 2 Isolines }
     Spacing { 0 Equal 1 FractionalEven 2 FractionalOdd }
     VertexOrder { 0 Clockwise 1 CounterClockwise }
@@ -214,6 +223,8 @@ variants! {
         17 CullMask
         18 HitAttribute
         19 ShaderRecord
+        20 MissRecords
+        21 HitRecords
     }
 }
 

@@ -21,7 +21,7 @@ use crate::ir::{Inst, InstData, Ty, Value, Var};
 use crate::lir::{Access, AccessReason, Block, Elem, IntCond, Type, Value as C};
 use crate::passes::words_of;
 use base::abi::InvocationBatch;
-use base::shader::{FrameInfo, FrameLayout, InvocationEnd};
+use base::shader::{FrameInfo, FrameLayout, InvocationEnd, SuspendReason};
 use core::mem::offset_of;
 
 /// The frames of a chunk's invocations.
@@ -137,7 +137,8 @@ impl Emitter<'_> {
         let (open, valid) = (frame.open.clone(), frame.valid);
         open.iter().for_each(|variable| self.zero_variable(variable));
         self.set_exec(valid, false);
-        let first = data.args.len() as u32 - u32::from(data.result_count);
+        let new_words = data.op.suspends().map_or(0, SuspendReason::new_words);
+        let first = (data.args.len() as u32 + new_words).saturating_sub(data.result_count.into());
         for (word, v) in (first..).zip(data.results()) {
             let c = self.load_frame_value(word, shader.ty(v))?;
             self.define(v, ValueRep::Varying(c))?;

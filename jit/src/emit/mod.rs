@@ -366,9 +366,13 @@ impl Emitter<'_> {
             }
             Op::Subgroup(op) => self.subgroup(*op, data),
             Op::Barrier => self.barrier(inst),
-            Op::ExecuteCallable | Op::TraceRay | Op::ReportIntersection => {
-                Err(Error::internal("a call of a shader outside of a region"))
-            }
+            Op::ExecuteCallable
+            | Op::TraceRay
+            | Op::ReportIntersection
+            | Op::TraceHitObject
+            | Op::ExecuteHitObject
+            | Op::Reorder
+            | Op::ReadInstance => Err(Error::internal("a call of a shader outside of a region")),
             Op::TerminateRay => self.set_end(InvocationEnd::Terminated),
             Op::IgnoreIntersection => self.set_end(InvocationEnd::Ignored),
             // One chunk runs on one thread, and workgroups that share memory synchronise through

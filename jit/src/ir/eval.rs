@@ -59,7 +59,8 @@ pub fn eval(op: &Op, ty: Ty, result: Ty, args: &[u64]) -> Option<[u64; 2]> {
         Op::ImageStore { .. } | Op::ImageAtomic { .. } => return None,
         Op::ImageQuery(_) | Op::Ddx { .. } | Op::Ddy { .. } | Op::Subgroup(_) => return None,
         Op::Barrier | Op::MemoryBarrier | Op::Demote | Op::IsHelper | Op::Clock => return None,
-        Op::ExecuteCallable | Op::TraceRay | Op::ReportIntersection => return None,
+        Op::ExecuteCallable | Op::TraceRay | Op::ReportIntersection | Op::TraceHitObject => return None,
+        Op::ExecuteHitObject | Op::Reorder | Op::ReadInstance => return None,
         Op::TerminateRay | Op::IgnoreIntersection => return None,
         Op::RayQuery(..) => return None,
     };

@@ -700,9 +700,24 @@ pub enum Op {
     /// [`TraceRayOperand`](base::shader::TraceRayOperand); suspended as
     /// [`Op::ExecuteCallable`] is.
     TraceRay,
-    /// (attribute..., distance: F32, kind: I32) -> I32: reports an intersection
-    /// (OpReportIntersectionKHR); 1 if it is accepted. Suspended as [`Op::ExecuteCallable`] is.
+    /// (attribute..., distance: F32, kind: I32) -> (F32, I32): reports an intersection
+    /// (OpReportIntersectionKHR); the end of the remaining interval, and 1 if it is accepted.
+    /// Suspended as [`Op::ExecuteCallable`] is.
     ReportIntersection,
+    /// (operands, payload...) -> (payload, hit object): traces a ray as [`Op::TraceRay`] does, but
+    /// for the closest-hit or miss shader (OpHitObjectTraceRayEXT). The words of the hit object are
+    /// those of [`HitObjectField`](base::shader::HitObjectField).
+    TraceHitObject,
+    /// (hit object, payload...) -> payload: runs the closest-hit or miss shader of a hit object
+    /// (OpHitObjectExecuteShaderEXT). Suspended as [`Op::ExecuteCallable`] is.
+    ExecuteHitObject,
+    /// (operands) -> (): lets invocations that do similar work continue together
+    /// (OpReorderThreadWithHitObjectEXT). The operands are those of
+    /// [`ReorderOperand`](base::shader::ReorderOperand).
+    Reorder,
+    /// (low, high, instance: I32) -> words of [`InstanceWord`](base::shader::InstanceWord): reads
+    /// an instance of a structure. Suspended as [`Op::ExecuteCallable`] is.
+    ReadInstance,
     /// Marks the active lanes as terminated. OpTerminateRayKHR is this and a break to the end of
     /// the entry point, where outputs are stored.
     TerminateRay,

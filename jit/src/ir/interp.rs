@@ -406,7 +406,8 @@ impl<'a> Machine<'a, '_> {
             Op::Subgroup(_) | Op::Ddx { .. } | Op::Ddy { .. } | Op::Barrier | Op::MemoryBarrier | Op::Demote => {
                 return unsupported(&data.op);
             }
-            Op::TraceRay | Op::ReportIntersection => return unsupported(&data.op),
+            Op::TraceRay | Op::ReportIntersection | Op::TraceHitObject => return unsupported(&data.op),
+            Op::ExecuteHitObject | Op::Reorder | Op::ReadInstance => return unsupported(&data.op),
             Op::TerminateRay | Op::IgnoreIntersection => return unsupported(&data.op),
         };
         self.set(data.first_result, lane, result);

@@ -185,7 +185,8 @@ impl Suspension {
         let point = |&inst: &Inst| {
             let data = &shader.insts[inst];
             let reason = data.op.suspends()?;
-            Some(SuspensionPoint { reason, operands: data.args.len() as u32, results: data.result_count.into() })
+            let operands = data.args.len() as u32 + reason.new_words();
+            Some(SuspensionPoint { reason, operands, results: data.result_count.into() })
         };
         let points: Vec<SuspensionPoint> = found.iter().filter_map(point).collect();
         let inputs = points.iter().map(|point| point.operands).max().unwrap_or(0);

@@ -30,6 +30,7 @@ static EXTENSIONS: &[&str] = &[
     "SPV_EXT_shader_atomic_float_add",
     "SPV_EXT_shader_atomic_float_min_max",
     "SPV_EXT_shader_image_int64",
+    "SPV_EXT_shader_invocation_reorder",
     "SPV_EXT_shader_stencil_export",
     "SPV_EXT_shader_subgroup_partitioned",
     "SPV_EXT_shader_viewport_index_layer",
@@ -74,6 +75,7 @@ static EXTENSIONS: &[&str] = &[
     "SPV_NV_cooperative_matrix2",
     "SPV_NV_raw_access_chains",
     "SPV_NV_shader_atomic_fp16_vector",
+    "SPV_NV_shader_invocation_reorder",
     "SPV_NV_shader_subgroup_partitioned",
     "SPV_VALVE_mixed_float_dot_product",
 ];

@@ -221,6 +221,8 @@ fn scan_chain(s: &Spec<'_>, dynamic: &mut HashSet<(u32, u32)>, args: &[u32]) {
             | class::RAY_PAYLOAD
             | class::HIT_ATTRIBUTE
             | class::INCOMING_RAY_PAYLOAD
+            | class::HIT_OBJECT_ATTRIBUTE_NV
+            | class::HIT_OBJECT_ATTRIBUTE_EXT
     );
     if !of_ray && !matches!(*class, class::FUNCTION | class::PRIVATE | class::INPUT | class::OUTPUT) {
         return;

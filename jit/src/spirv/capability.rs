@@ -134,6 +134,8 @@ implemented! {
     FragmentShaderPixelInterlockEXT true;
     DemoteToHelperInvocation false;
     RayTracingOpacityMicromapEXT false;
+    ShaderInvocationReorderNV true;
+    ShaderInvocationReorderEXT true;
     RayQueryPositionFetchKHR false;
     AtomicFloat16VectorNV true;
     RawAccessChainsNV false;

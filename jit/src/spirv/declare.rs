@@ -10,6 +10,7 @@ use super::types::{Const, Cooperative, ImageType, MAX_LEAVES, Spec, Type, TypeEn
 use super::{Specialization, class, deco};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ty;
+use base::shader::HitObjectField;
 use std::collections::{HashMap, HashSet};
 
 /// Largest number of rows or columns of a cooperative matrix. `SCOPE_SUBGROUP` is its only scope.
@@ -63,6 +64,8 @@ impl<'m> Spec<'m> {
                 | op::OpTypeUntypedPointerKHR
                 | op::OpTypeAccelerationStructureKHR
                 | op::OpTypeRayQueryKHR
+                | op::OpTypeHitObjectNV
+                | op::OpTypeHitObjectEXT
                 | op::OpTypeBufferEXT => {
                     s.types[n] = s.make_type(v).map_err(|e| e.at(v.opcode(), v.result))?;
                     if s.contains_query(n) {
@@ -193,6 +196,7 @@ impl<'m> Spec<'m> {
             op::OpTypeBufferEXT => one(Type::Buffer, 2),
             op::OpTypeAccelerationStructureKHR => one(Type::AccelerationStructure, 1),
             op::OpTypeRayQueryKHR => one(Type::RayQuery, 1),
+            op::OpTypeHitObjectNV | op::OpTypeHitObjectEXT => one(Type::HitObject, HitObjectField::WORDS.into()),
             op::OpTypeSampledImage => match self.ty(a(0)?)? {
                 Type::Image(_) => one(Type::SampledImage(a(0)?), 2),
                 _ => Err(Error::invalid("sampled image of something else than an image")),

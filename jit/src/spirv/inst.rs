@@ -2,6 +2,7 @@
 
 use super::alu::{self, Rule};
 use super::body::Translator;
+use super::hit_object::is_hit_object_op;
 use super::module::{ExtSet, NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::{Type, UNTYPED};
@@ -97,6 +98,7 @@ impl Translator<'_> {
             | op::OpRayQueryGetIntersectionTypeKHR
             | op::OpRayQueryGetIntersectionTriangleVertexPositionsKHR
             | op::OpRayQueryGetRayTMinKHR..=op::OpRayQueryGetIntersectionWorldToObjectKHR => self.ray_query_op(v),
+            number if is_hit_object_op(number) => self.hit_object_op(v),
             op::OpSDot..=op::OpSUDotAccSat => {
                 let flat = self.integer_dot(v)?;
                 self.result(v, flat)

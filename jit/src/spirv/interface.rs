@@ -19,7 +19,8 @@ use super::{builtin, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Cmp, Convert, InterpolateAt, Op, RAY_QUERY_PADDING, RAY_QUERY_WORDS, Space, Ty, Value, Var};
 use base::shader::{
-    BindingLayout, BuiltinSlot, DescriptorKind as Kind, Interpolation, RayWord, Slot, SlotKind, SlotType, StageIoKind,
+    BindingLayout, BuiltinSlot, DescriptorKind as Kind, HitObjectField, Interpolation, RayValue, RayWord, Slot,
+    SlotKind, SlotType, StageIoKind,
 };
 
 /// Array length above which an array is kept even if every index is constant.
@@ -73,6 +74,7 @@ impl Translator<'_> {
                 if self.kept(root, ty, n) { one } else { one.saturating_mul(n.into()) }
             }
             Type::RayQuery => QUERY_VARS,
+            Type::HitObject => HitObjectField::WORDS.into(),
             _ => self.s.scalar(ty).map(|_| 1)?,
         })
     }
@@ -118,6 +120,7 @@ impl Translator<'_> {
                 out.push(self.b.var(Ty::I32, words.ok_or_else(|| Error::limit("private memory"))?, name));
                 out.push(self.b.var(Ty::B1, len, name));
             }
+            Type::HitObject => out.extend((0..HitObjectField::WORDS).map(|_| self.b.var(Ty::I32, len, name))),
             _ => out.push(self.b.var(s.scalar(ty)?, len, name)),
         }
         Ok(())
@@ -259,6 +262,8 @@ impl Translator<'_> {
             | class::RAY_PAYLOAD
             | class::HIT_ATTRIBUTE
             | class::INCOMING_RAY_PAYLOAD
+            | class::HIT_OBJECT_ATTRIBUTE_NV
+            | class::HIT_OBJECT_ATTRIBUTE_EXT
             | class::SHADER_RECORD_BUFFER => self.ray_variable(v, to)?,
             class::PUSH_CONSTANT => {
                 if init.is_some() {
@@ -379,6 +384,9 @@ impl Translator<'_> {
     fn input(&mut self, v: View<'_>, to: u32) -> Result<Pointer> {
         if self.is_arrayed(v.result, to, self.stage.row().inputs) {
             return self.arrayed_input(v, to);
+        }
+        if self.stage.row().inputs == StageIoKind::Frame {
+            self.check_ray_builtins(v.result, to)?;
         }
         let io = self.io_leaves(v.result, to, self.stage.row().inputs)?;
         if io.iter().any(|l| l.at == InterpolateAt::Sample) {
@@ -691,6 +699,9 @@ impl Translator<'_> {
             if !self.stage.reads_ray_value(value) || io.ty != ty {
                 self.b.fault = Some("built-in is not an input of this stage, or not of this type");
                 return self.b.konst(io.ty, 0);
+            }
+            if let (RayValue::RayTmax, Some(var)) = (value, self.ray.t_max) {
+                return self.b.load_var(var, None);
             }
         }
         if let SlotKind::Builtin(_) = io.slot.kind {

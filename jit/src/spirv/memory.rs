@@ -464,6 +464,7 @@ impl Translator<'_> {
                 }
             }
             Type::RayQuery => return Err(Error::invalid("load or store of a ray query").with_id(root)),
+            Type::HitObject => return Err(Error::invalid("load or store of a hit object").with_id(root)),
             _ => f(self, first, index),
         }
         Ok(())

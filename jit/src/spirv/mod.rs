@@ -37,6 +37,7 @@ mod generated;
 mod glsl;
 mod grammar;
 mod heap;
+mod hit_object;
 mod image;
 mod inst;
 mod interface;
@@ -126,7 +127,9 @@ mod class {
     pub(crate) const INCOMING_RAY_PAYLOAD: u32 = 5342;
     pub(crate) const SHADER_RECORD_BUFFER: u32 = 5343;
     pub(crate) const PHYSICAL_STORAGE_BUFFER: u32 = 5349;
+    pub(crate) const HIT_OBJECT_ATTRIBUTE_NV: u32 = 5385;
     pub(crate) const TASK_PAYLOAD: u32 = 5402;
+    pub(crate) const HIT_OBJECT_ATTRIBUTE_EXT: u32 = 5411;
 }
 
 /// Numbers of decorations.

@@ -7,15 +7,16 @@
 //! the words if they agree on the type.
 
 use super::body::Translator;
-use super::class;
-use super::module::View;
+use super::generated::capabilities::Capability;
+use super::module::{NO_MEMBER, View};
 use super::opcodes::op;
 use super::types::Type;
 use super::value::{Flat, Pointer, PointerTarget, Val};
+use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Cmp, Convert, InterpolateAt, Op, Term, Ty, Value};
 use base::limits::MAX_FRAME_WORDS;
-use base::shader::{BuiltinSlot, Interpolation, RayValue, RayWord, Slot, SlotKind, SlotType, Stage};
+use base::shader::{BuiltinSlot, Interpolation, RayValue, RayWord, Slot, SlotKind, SlotType, Stage, SuspendReason};
 
 /// Returns the slot of a word of the payload or of the callable data.
 fn data_slot(word: u32) -> Slot {
@@ -32,6 +33,13 @@ fn ray_slot(value: RayValue, word: u32) -> Slot {
 impl Translator<'_> {
     /// Translates the function of the entry point.
     pub fn entry_point(&mut self, root: usize) -> Result<()> {
+        if self.stage == Stage::Intersection {
+            let t_max = self.b.var(Ty::F32, 1, "RayTmaxKHR");
+            let slot = self.input_slot(Slot { ty: SlotType::Float, ..ray_slot(RayValue::RayTmax, 0) });
+            let first = self.b.val(Op::LoadInput(slot, InterpolateAt::Default), &[], Ty::F32);
+            self.b.store_var(t_max, None, first);
+            self.ray.t_max = Some(t_max);
+        }
         if self.stage != Stage::AnyHit {
             return self.inline(root, &[]).map(drop);
         }
@@ -52,7 +60,7 @@ impl Translator<'_> {
         Ok(Term::Break(end, Vec::new()))
     }
 
-    fn misplaced(&self, what: &str) -> Error {
+    pub fn misplaced(&self, what: &str) -> Error {
         Error::invalid(format!("{what} in a {:?} stage", self.stage))
     }
 
@@ -65,6 +73,9 @@ impl Translator<'_> {
             class::CALLABLE_DATA => &[Stage::RayGeneration, Stage::ClosestHit, Stage::Miss, Stage::Callable],
             class::INCOMING_CALLABLE_DATA => &[Stage::Callable],
             class::HIT_ATTRIBUTE => &[Stage::Intersection, Stage::AnyHit, Stage::ClosestHit],
+            class::HIT_OBJECT_ATTRIBUTE_NV | class::HIT_OBJECT_ATTRIBUTE_EXT => {
+                &[Stage::RayGeneration, Stage::ClosestHit, Stage::Miss]
+            }
             _ => &[
                 Stage::RayGeneration,
                 Stage::AnyHit,
@@ -114,6 +125,22 @@ impl Translator<'_> {
         Ok(p)
     }
 
+    /// Checks the types of the built-ins that an input is or has as its members.
+    pub fn check_ray_builtins(&self, variable: u32, ty: u32) -> Result<()> {
+        let check = |target, member, ty| {
+            let number = self.m.decoration_value(target, member, deco::BUILT_IN);
+            let Some(value) = number.and_then(RayValue::of_builtin) else { return Ok(()) };
+            let leaf = if value.is_float() { Ty::F32 } else { Ty::I32 };
+            match self.s.is_ray_type(ty, value.words(), leaf)? {
+                true => Ok(()),
+                false => Err(Error::invalid("type of a built-in of ray tracing").with_id(variable)),
+            }
+        };
+        check(variable, NO_MEMBER, ty)?;
+        let Type::Struct(members) = self.s.ty(ty)? else { return Ok(()) };
+        (0..).zip(members).try_for_each(|(i, &member)| check(ty, i, member))
+    }
+
     /// Returns a pointer to the data of the shader binding table's record.
     fn shader_record(&mut self, to: u32) -> Result<Pointer> {
         let words = self.load_frame_words(2, |word| ray_slot(RayValue::ShaderRecord, word));
@@ -123,6 +150,11 @@ impl Translator<'_> {
             m.readonly = true;
         }
         Ok(p)
+    }
+
+    /// Returns the words of a value.
+    pub fn load_ray_value(&mut self, value: RayValue) -> Flat {
+        self.load_frame_words(value.words(), |word| ray_slot(value, word))
     }
 
     /// Returns the address of the shader record's data, plus an offset.
@@ -166,33 +198,64 @@ impl Translator<'_> {
             op::OpTraceRayKHR => self.trace_ray(v),
             op::OpExecuteCallableKHR => {
                 let index = self.word(v.arg(0)?)?;
-                self.call_with(Op::ExecuteCallable, Flat::from_slice(&[index]), v.arg(1)?, class::CALLABLE_DATA)
+                let args = Flat::from_slice(&[index]);
+                self.call_with(Op::ExecuteCallable, args, v.arg(1)?, class::CALLABLE_DATA).map(drop)
             }
             _ => self.report_intersection(v),
         }
     }
 
     fn trace_ray(&mut self, v: View<'_>) -> Result<()> {
-        if !matches!(self.type_of(v.arg(0)?).and_then(|ty| self.s.ty(ty))?, Type::AccelerationStructure) {
-            return Err(Error::invalid("trace of something else than an acceleration structure"));
-        }
-        let structure = self.operand1(v, 0)?;
-        let mut args = self.split(structure, Ty::I32, 2);
+        let args = self.trace_operands(v, 0)?;
+        self.call_with(Op::TraceRay, args, v.arg(10)?, class::RAY_PAYLOAD).map(drop)
+    }
+
+    /// Returns the operands of a trace, from that number on of an instruction.
+    pub fn trace_operands(&mut self, v: View<'_>, first: usize) -> Result<Flat> {
+        self.check_ray_flags(v.arg(first + 1)?)?;
+        let mut args = self.structure(v, first)?;
         for i in 1..6 {
-            args.push(self.word(v.arg(i)?)?);
+            args.push(self.word(v.arg(first + i)?)?);
         }
         for (i, components) in [(6, 3), (7, 1), (8, 3), (9, 1)] {
-            let floats = self.operand(v, i)?;
-            if floats.len() != components || floats.iter().any(|&x| self.b.ty(x) != Ty::F32) {
-                return Err(Error::invalid("ray of other types than floats of 32 bits"));
-            }
-            args.extend(floats);
+            args.extend(self.ray_floats(v, first + i, components)?);
         }
-        self.call_with(Op::TraceRay, args, v.arg(10)?, class::RAY_PAYLOAD)
+        Ok(args)
+    }
+
+    /// Returns the words of an acceleration structure's address.
+    pub fn structure(&mut self, v: View<'_>, i: usize) -> Result<Flat> {
+        if !matches!(self.type_of(v.arg(i)?).and_then(|ty| self.s.ty(ty))?, Type::AccelerationStructure) {
+            return Err(Error::invalid("trace of something else than an acceleration structure"));
+        }
+        let structure = self.operand1(v, i)?;
+        Ok(self.split(structure, Ty::I32, 2))
+    }
+
+    /// Returns the components of an operand that describes a ray.
+    pub fn ray_floats(&mut self, v: View<'_>, i: usize, components: usize) -> Result<Flat> {
+        let floats = self.operand(v, i)?;
+        if floats.len() != components || floats.iter().any(|&x| self.b.ty(x) != Ty::F32) {
+            return Err(Error::invalid("ray of other types than floats of 32 bits"));
+        }
+        Ok(floats)
+    }
+
+    /// Checks the flags of a ray, if they are constant: those that skip primitives need a
+    /// capability.
+    pub fn check_ray_flags(&self, id: u32) -> Result<()> {
+        const SKIP_TRIANGLES_OR_AABBS: i64 = 0x300;
+        let skips = self.s.constant_int(id).is_some_and(|flags| flags & SKIP_TRIANGLES_OR_AABBS != 0);
+        let capability = Capability::RayTraversalPrimitiveCullingKHR as u32;
+        if skips && !self.m.capabilities.contains(&capability) {
+            let message = "ray flag SkipTrianglesKHR or SkipAABBsKHR without RayTraversalPrimitiveCullingKHR";
+            return Err(Error::invalid(message).with_id(id));
+        }
+        Ok(())
     }
 
     /// Returns an operand that is a word.
-    fn word(&mut self, id: u32) -> Result<Value> {
+    pub fn word(&mut self, id: u32) -> Result<Value> {
         let v = self.scalar(id)?;
         if self.b.ty(v) != Ty::I32 {
             return Err(Error::invalid("operand of another type than a word").with_id(id));
@@ -201,10 +264,12 @@ impl Translator<'_> {
     }
 
     /// Emits an operation that calls shaders with the variable `data`, of the storage class `own`
-    /// or incoming.
-    fn call_with(&mut self, op: Op, mut args: Flat, data: u32, own: u32) -> Result<()> {
+    /// or incoming. Returns the results behind the data.
+    pub fn call_with(&mut self, op: Op, mut args: Flat, data: u32, own: u32) -> Result<Vec<Value>> {
         let stages: &[Stage] = match op {
-            Op::TraceRay => &[Stage::RayGeneration, Stage::ClosestHit, Stage::Miss],
+            Op::TraceRay | Op::TraceHitObject | Op::ExecuteHitObject => {
+                &[Stage::RayGeneration, Stage::ClosestHit, Stage::Miss]
+            }
             _ => &[Stage::RayGeneration, Stage::ClosestHit, Stage::Miss, Stage::Callable],
         };
         if !stages.contains(&self.stage) {
@@ -218,10 +283,13 @@ impl Translator<'_> {
         }
         let Val::Ptr(p) = self.get(data)? else { return Err(Error::invalid("payload that is no pointer")) };
         let words = self.load_words_of(&p)?;
-        let types = vec![Ty::I32; words.len()];
+        let count = words.len();
         args.extend(words);
-        let results = self.b.vals(op, &args, &types);
-        self.store_words(&p, &results)
+        let new_words = op.suspends().map_or(0, SuspendReason::new_words);
+        let mut results = self.b.vals(op, &args, &vec![Ty::I32; count + new_words as usize]);
+        let behind = results.split_off(count.min(results.len()));
+        self.store_words(&p, &results)?;
+        Ok(behind)
     }
 
     fn report_intersection(&mut self, v: View<'_>) -> Result<()> {
@@ -237,13 +305,17 @@ impl Translator<'_> {
             return Err(Error::invalid("distance of another type than a float of 32 bits"));
         }
         args.extend([t, kind]);
-        let accepted = self.b.val(Op::ReportIntersection, &args, Ty::I32);
+        let results = self.b.vals(Op::ReportIntersection, &args, &[Ty::F32, Ty::I32]);
+        let &[t_max, accepted] = &results[..] else { return Err(Error::internal("results of a report")) };
+        if let Some(var) = self.ray.t_max {
+            self.b.store_var(var, None, t_max);
+        }
         let accepted = self.bit_to_bool(accepted);
         self.result(v, Flat::from_slice(&[accepted]))
     }
 
     /// Returns the number of words of a type.
-    fn words_of_type(&self, ty: u32) -> Result<u32> {
+    pub fn words_of_type(&self, ty: u32) -> Result<u32> {
         let words = self.s.leaf_types(ty)?.iter().map(|ty| ty.bytes().div_ceil(4).max(1)).sum();
         if words > MAX_FRAME_WORDS {
             return Err(Error::limit(format!("{words} words of data for shaders")));
@@ -252,7 +324,7 @@ impl Translator<'_> {
     }
 
     /// Loads a variable as words.
-    fn load_words_of(&mut self, p: &Pointer) -> Result<Flat> {
+    pub fn load_words_of(&mut self, p: &Pointer) -> Result<Flat> {
         self.words_of_type(p.ty)?;
         let Val::Flat(leaves) = self.load(p, false)? else { return Err(Error::invalid("payload of such a type")) };
         let mut words = Flat::new();
@@ -263,7 +335,7 @@ impl Translator<'_> {
     }
 
     /// Stores words in a variable.
-    fn store_words(&mut self, p: &Pointer, mut words: &[Value]) -> Result<()> {
+    pub fn store_words(&mut self, p: &Pointer, mut words: &[Value]) -> Result<()> {
         let mut leaves = Flat::new();
         for ty in self.s.leaf_types(p.ty)? {
             let count = if ty.bytes() == 8 { 2 } else { 1 };

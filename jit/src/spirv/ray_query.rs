@@ -11,44 +11,46 @@ use crate::error::{Error, Result};
 use crate::ir::{Cmp, Convert, Op, RayQueryOp, Ty, Value, Var};
 use base::abi::RayGetter;
 
-/// A getter, and whether an operand of it selects the committed intersection.
-const GETTERS: &[(u16, RayGetter, bool)] = &[
-    (op::OpRayQueryGetIntersectionTypeKHR, RayGetter::IntersectionType, true),
-    (op::OpRayQueryGetRayTMinKHR, RayGetter::RayTMin, false),
-    (op::OpRayQueryGetRayFlagsKHR, RayGetter::RayFlags, false),
-    (op::OpRayQueryGetIntersectionTKHR, RayGetter::IntersectionT, true),
-    (op::OpRayQueryGetIntersectionInstanceCustomIndexKHR, RayGetter::InstanceCustomIndex, true),
-    (op::OpRayQueryGetIntersectionInstanceIdKHR, RayGetter::InstanceId, true),
+/// A getter, the type of the scalars of its result, and whether an operand selects the committed
+/// intersection.
+const GETTERS: &[(u16, RayGetter, Ty, bool)] = &[
+    (op::OpRayQueryGetIntersectionTypeKHR, RayGetter::IntersectionType, Ty::I32, true),
+    (op::OpRayQueryGetRayTMinKHR, RayGetter::RayTMin, Ty::F32, false),
+    (op::OpRayQueryGetRayFlagsKHR, RayGetter::RayFlags, Ty::I32, false),
+    (op::OpRayQueryGetIntersectionTKHR, RayGetter::IntersectionT, Ty::F32, true),
+    (op::OpRayQueryGetIntersectionInstanceCustomIndexKHR, RayGetter::InstanceCustomIndex, Ty::I32, true),
+    (op::OpRayQueryGetIntersectionInstanceIdKHR, RayGetter::InstanceId, Ty::I32, true),
     (
         op::OpRayQueryGetIntersectionInstanceShaderBindingTableRecordOffsetKHR,
         RayGetter::InstanceShaderBindingTableRecordOffset,
+        Ty::I32,
         true,
     ),
-    (op::OpRayQueryGetIntersectionGeometryIndexKHR, RayGetter::GeometryIndex, true),
-    (op::OpRayQueryGetIntersectionPrimitiveIndexKHR, RayGetter::PrimitiveIndex, true),
-    (op::OpRayQueryGetIntersectionBarycentricsKHR, RayGetter::Barycentrics, true),
-    (op::OpRayQueryGetIntersectionFrontFaceKHR, RayGetter::FrontFace, true),
-    (op::OpRayQueryGetIntersectionCandidateAABBOpaqueKHR, RayGetter::CandidateAabbOpaque, false),
-    (op::OpRayQueryGetIntersectionObjectRayDirectionKHR, RayGetter::ObjectRayDirection, true),
-    (op::OpRayQueryGetIntersectionObjectRayOriginKHR, RayGetter::ObjectRayOrigin, true),
-    (op::OpRayQueryGetWorldRayDirectionKHR, RayGetter::WorldRayDirection, false),
-    (op::OpRayQueryGetWorldRayOriginKHR, RayGetter::WorldRayOrigin, false),
-    (op::OpRayQueryGetIntersectionObjectToWorldKHR, RayGetter::ObjectToWorld, true),
-    (op::OpRayQueryGetIntersectionWorldToObjectKHR, RayGetter::WorldToObject, true),
-    (op::OpRayQueryGetIntersectionTriangleVertexPositionsKHR, RayGetter::TriangleVertexPositions, true),
+    (op::OpRayQueryGetIntersectionGeometryIndexKHR, RayGetter::GeometryIndex, Ty::I32, true),
+    (op::OpRayQueryGetIntersectionPrimitiveIndexKHR, RayGetter::PrimitiveIndex, Ty::I32, true),
+    (op::OpRayQueryGetIntersectionBarycentricsKHR, RayGetter::Barycentrics, Ty::F32, true),
+    (op::OpRayQueryGetIntersectionFrontFaceKHR, RayGetter::FrontFace, Ty::B1, true),
+    (op::OpRayQueryGetIntersectionCandidateAABBOpaqueKHR, RayGetter::CandidateAabbOpaque, Ty::B1, false),
+    (op::OpRayQueryGetIntersectionObjectRayDirectionKHR, RayGetter::ObjectRayDirection, Ty::F32, true),
+    (op::OpRayQueryGetIntersectionObjectRayOriginKHR, RayGetter::ObjectRayOrigin, Ty::F32, true),
+    (op::OpRayQueryGetWorldRayDirectionKHR, RayGetter::WorldRayDirection, Ty::F32, false),
+    (op::OpRayQueryGetWorldRayOriginKHR, RayGetter::WorldRayOrigin, Ty::F32, false),
+    (op::OpRayQueryGetIntersectionObjectToWorldKHR, RayGetter::ObjectToWorld, Ty::F32, true),
+    (op::OpRayQueryGetIntersectionWorldToObjectKHR, RayGetter::WorldToObject, Ty::F32, true),
+    (op::OpRayQueryGetIntersectionTriangleVertexPositionsKHR, RayGetter::TriangleVertexPositions, Ty::F32, true),
 ];
 
 /// A ray query of a variable.
 #[derive(Clone, Copy)]
-struct RayQuery {
-    words: Var,
-    initialized: Var,
-    index: Value,
+pub(super) struct RayQuery {
+    pub words: Var,
+    pub initialized: Var,
+    pub index: Value,
 }
 
 impl Translator<'_> {
     /// Returns the ray query that a pointer points to.
-    fn ray_query(&self, p: &Pointer) -> Result<RayQuery> {
+    pub fn ray_query(&self, p: &Pointer) -> Result<RayQuery> {
         let none = || Error::invalid("operand does not point to a ray query");
         let PointerTarget::Local(l) = &p.place else { return Err(none()) };
         match (self.s.ty(p.ty)?, self.locals[l.local].vars.get(l.first..)) {
@@ -84,6 +86,9 @@ impl Translator<'_> {
             op::OpRayQueryProceedKHR => (RayQueryOp::Proceed, 0..0),
             _ => (self.ray_getter(v)?, 0..0),
         };
+        if operation == RayQueryOp::Initialize {
+            self.check_ray_flags(v.arg(2)?)?;
+        }
         let mut args = Flat::from_slice(&[query.index]);
         if operation != RayQueryOp::Initialize {
             args.push(self.b.load_var(query.initialized, Some(query.index)));
@@ -110,7 +115,10 @@ impl Translator<'_> {
     /// Returns the operation of a getter.
     fn ray_getter(&mut self, v: View<'_>) -> Result<RayQueryOp> {
         let row = GETTERS.iter().find(|row| row.0 == v.op);
-        let &(_, getter, selects) = row.ok_or_else(|| Error::unsupported("not implemented"))?;
+        let &(_, getter, leaf, selects) = row.ok_or_else(|| Error::unsupported("not implemented"))?;
+        if !self.s.is_ray_type(v.ty, getter.components() as u32, leaf)? {
+            return Err(Error::invalid("result type"));
+        }
         let committed = match selects {
             true => match self.s.constant_int(v.arg(1)?) {
                 Some(which @ 0..=1) => which == 1,

@@ -76,6 +76,8 @@ pub(crate) enum Type {
     AccelerationStructure,
     /// A ray query, which has no value.
     RayQuery,
+    /// A hit object, which has no value.
+    HitObject,
     Array {
         elem: u32,
         len: u32,
@@ -244,6 +246,20 @@ impl<'m> Spec<'m> {
             }
             _ => Err(Error::invalid("not a matrix").with_id(id)),
         }
+    }
+
+    /// Returns true if a type is what a value of ray tracing has that consists of `words` leaves: a
+    /// scalar, a vector, three vectors of three, or a matrix of four columns of three.
+    pub fn is_ray_type(&self, id: u32, words: u32, leaf: Ty) -> Result<bool> {
+        Ok(match *self.ty(id)? {
+            Type::Bool | Type::Int { bits: 32, .. } | Type::Float { bits: 32 } => {
+                words == 1 && self.scalar(id)? == leaf
+            }
+            Type::Vector { elem, n } => n == words && self.is_ray_type(elem, 1, leaf)?,
+            Type::Array { elem, len: 3 } => words == 9 && self.is_ray_type(elem, 3, leaf)?,
+            Type::Matrix { col, n: 4 } => words == 12 && self.is_ray_type(col, 3, leaf)?,
+            _ => false,
+        })
     }
 
     /// Returns true for signed integers and vectors of them.

@@ -47,6 +47,8 @@ pub(crate) struct RayState {
     pub attribute: Option<Pointer>,
     /// The scope of the entry point, behind which outputs are stored.
     pub end: Option<Label>,
+    /// End of the ray's remaining interval, in an intersection stage.
+    pub t_max: Option<Var>,
 }
 
 /// A layout of the driver's own: everything packed to the alignment of its scalars.

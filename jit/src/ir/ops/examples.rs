@@ -2,14 +2,14 @@
 //! pattern matches, and all types that an operation takes.
 
 use super::Signature;
-use super::signature::{TRACE_OPERANDS, ray_query_types};
+use super::signature::{OBJECT_WORDS, TRACE_OPERANDS, ray_query_types};
 use super::table::EXAMPLE_QUERIES;
 use crate::ir::{
     Binary, Builtin, HEAP_DATA, InterpolateAt, MemFlags, Op, RAY_QUERY_PADDING, RAY_QUERY_WORDS, RESOURCE_HEAP,
     RayQueryOp, SAMPLER_HEAP, SampleInfo, Scan, Shader, Space, Subgroup, Ty, Var, VarData,
 };
 use base::abi::{AtomicOp, LodMode, RayGetter, SampleOp, TexelKind};
-use base::shader::{Interpolation, Slot, SlotKind, SlotType, Stage};
+use base::shader::{InstanceWord, Interpolation, ReadInstanceOperand, ReorderOperand, Slot, SlotKind, SlotType, Stage};
 use std::collections::HashSet;
 
 const SCALARS: [Ty; 8] = [Ty::I32, Ty::F32, Ty::I64, Ty::F64, Ty::F16, Ty::I16, Ty::I8, Ty::B1];
@@ -186,10 +186,12 @@ pub(crate) fn instances(shader: &Shader, op: &Op) -> Vec<Types> {
         let (args, results) = ray_query_types(*operation);
         return if op.fits(shader, &args, &results) { vec![(args, results)] } else { Vec::new() };
     }
+    if let Some(types) = call_types(op) {
+        assert!(types.iter().all(|(args, results)| op.fits(shader, args, results)), "{}", op.info().name);
+        return types;
+    }
     let heads: Vec<Vec<Ty>> = if let Op::Sample(info) = op {
         vec![sample_operands(info)]
-    } else if *op == Op::TraceRay {
-        vec![TRACE_OPERANDS.to_vec()]
     } else {
         let numbers = lists(&[Ty::I32, Ty::I64, Ty::F32], 3);
         let starts: [&[Ty]; 3] = [&[], &[Ty::Buf], &[Ty::Img]];
@@ -204,6 +206,26 @@ pub(crate) fn instances(shader: &Shader, op: &Op) -> Vec<Types> {
         results.map(|results| (args.clone(), results.clone())).collect::<Vec<Types>>()
     };
     all.iter().flat_map(fitting).collect()
+}
+
+/// Returns lists of types of an operation that suspends invocations for a ray.
+fn call_types(op: &Op) -> Option<Vec<Types>> {
+    let payloads = [0, 1, 3].into_iter().flat_map(|n| [Ty::I32, Ty::F32].map(|ty| vec![ty; n]));
+    let with = |head: &[Ty], new: &[Ty]| {
+        payloads.clone().map(|payload| ([head, &payload].concat(), [&payload, new].concat())).collect()
+    };
+    let report = |attribute: Vec<Ty>| ([&attribute[..], &[Ty::F32, Ty::I32]].concat(), vec![Ty::F32, Ty::I32]);
+    Some(match op {
+        Op::TraceRay => with(&TRACE_OPERANDS, &[]),
+        Op::TraceHitObject => with(&TRACE_OPERANDS, &OBJECT_WORDS),
+        Op::ExecuteHitObject => with(&OBJECT_WORDS, &[]),
+        Op::ReportIntersection => payloads.map(report).collect(),
+        Op::Reorder => vec![(vec![Ty::I32; ReorderOperand::COUNT as usize], Vec::new())],
+        Op::ReadInstance => {
+            vec![(vec![Ty::I32; ReadInstanceOperand::COUNT as usize], vec![Ty::I32; InstanceWord::COUNT as usize])]
+        }
+        _ => return None,
+    })
 }
 
 /// Returns the operands of a sample.

@@ -5,7 +5,7 @@ use crate::ir::{
     InterpolateAt, Op, RAY_QUERY_PADDING, RAY_QUERY_WORDS, RayQueryOp, Scan, Shader, Space, Subgroup, Ty, Var, eval,
 };
 use base::abi::{AtomicOp, LodMode, SampleOp};
-use base::shader::{RayValue, TraceRayOperand};
+use base::shader::{HitObjectField, InstanceWord, RayValue, ReadInstanceOperand, ReorderOperand, TraceRayOperand};
 
 /// A set of types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -303,7 +303,26 @@ pub(super) const TRACE: Signature = Signature::Payload(|_, _, args, results| {
 
 pub(super) const REPORT: Signature = Signature::Payload(|_, _, args, results| {
     let [attribute @ .., Ty::F32, Ty::I32] = args else { return false };
-    words(attribute) && attribute.len() <= RayValue::HitAttribute.words() as usize && results == [Ty::I32]
+    words(attribute) && attribute.len() <= RayValue::HitAttribute.words() as usize && results == [Ty::F32, Ty::I32]
+});
+
+/// Types of the words of a hit object.
+pub(super) const OBJECT_WORDS: [Ty; HitObjectField::WORDS as usize] = [Ty::I32; HitObjectField::WORDS as usize];
+
+pub(super) const TRACE_OBJECT: Signature = Signature::Payload(|_, _, args, results| {
+    let payload = args.strip_prefix(&TRACE_OPERANDS).zip(results.strip_suffix(&OBJECT_WORDS));
+    payload.is_some_and(|(before, after)| before == after && words(before))
+});
+
+pub(super) const EXECUTE_OBJECT: Signature = Signature::Payload(|_, _, args, results| {
+    args.strip_prefix(&OBJECT_WORDS).is_some_and(|payload| payload == results && words(payload))
+});
+
+pub(super) const REORDER: Signature =
+    Signature::Payload(|_, _, args, results| args == [Ty::I32; ReorderOperand::COUNT as usize] && results.is_empty());
+
+pub(super) const READ_INSTANCE: Signature = Signature::Payload(|_, _, args, results| {
+    args == [Ty::I32; ReadInstanceOperand::COUNT as usize] && results == [Ty::I32; InstanceWord::COUNT as usize]
 });
 
 pub(super) const RAY_QUERY: Signature = Signature::Payload(|shader, op, args, results| {

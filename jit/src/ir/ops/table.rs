@@ -382,6 +382,22 @@ rows! { Op {
         REPORT, Call, INVOCATION {
             effects: CHANGES.and(Effects::ORDERS), suspends: Some(SuspendReason::ReportIntersection), random: Never
         };
+    Op::TraceHitObject = Op::TraceHitObject,
+        TRACE_OBJECT, Call, INVOCATION {
+            effects: CHANGES.and(Effects::ORDERS), suspends: Some(SuspendReason::TraceHitObject), random: Never
+        };
+    Op::ExecuteHitObject = Op::ExecuteHitObject,
+        EXECUTE_OBJECT, Call, INVOCATION {
+            effects: CHANGES.and(Effects::ORDERS), suspends: Some(SuspendReason::ExecuteHitObject), random: Never
+        };
+    Op::Reorder = Op::Reorder,
+        REORDER, Call, INVOCATION {
+            effects: CHANGES.and(Effects::ORDERS), suspends: Some(SuspendReason::Reorder), random: Never
+        };
+    Op::ReadInstance = Op::ReadInstance,
+        READ_INSTANCE, Call, INVOCATION {
+            effects: CHANGES.and(Effects::ORDERS), suspends: Some(SuspendReason::ReadInstance), random: Never
+        };
     Op::TerminateRay = Op::TerminateRay,
         NOTHING, Expensive, INVOCATION { shape: Operands, effects: Effects::EXPORTS };
     Op::IgnoreIntersection = Op::IgnoreIntersection,

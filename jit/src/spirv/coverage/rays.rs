@@ -12,7 +12,9 @@ const MISS: u32 = 5317;
 const CALLABLE: u32 = 5318;
 
 const F2: Ty = Ty::new(Scalar::Float(32), 2);
+const F4: Ty = Ty::new(Scalar::Float(32), 4);
 const F3: Ty = Ty::new(Scalar::Float(32), 3);
+const U2: Ty = Ty::new(Scalar::Uint(32), 2);
 const U3: Ty = Ty::new(Scalar::Uint(32), 3);
 const U64: Ty = Ty::new(Scalar::Uint(64), 1);
 
@@ -29,7 +31,14 @@ pub const CASES: &[Special] = &[
     ("ray queries of fragments", FRAGMENT, queries),
     ("ray queries of hits", CLOSEST_HIT, queries),
     ("arrays of ray queries", COMPUTE, query_arrays),
+    ("hit objects", RAY_GENERATION, hit_objects),
+    ("hit objects of NV", RAY_GENERATION, hit_objects_nv),
+    ("arrays of hit objects", CLOSEST_HIT, hit_object_arrays),
+    ("hit objects of misses", MISS, recorded_misses),
 ];
+
+/// RayTraversalPrimitiveCullingKHR, which flags that skip primitives need.
+const PRIMITIVE_CULLING: u32 = 4478;
 
 fn ray_tracing(a: &mut Asm) {
     a.capabilities.insert(4479);
@@ -57,10 +66,11 @@ fn traced_with_two_states(a: &mut Asm) {
 
 /// Adds a trace with a payload, without boxes.
 fn trace(a: &mut Asm, payload: u32) {
+    a.capabilities.insert(PRIMITIVE_CULLING);
     trace_with(a, payload, 0x200);
 }
 
-/// Adds a trace with a payload and flags.
+/// Adds a trace with a payload and flags of the ray.
 fn trace_with(a: &mut Asm, payload: u32, flags: u32) {
     let structure = a.global(5341, false, &[]);
     let address = a.value(U64);
@@ -161,22 +171,40 @@ fn reported(a: &mut Asm) {
     a.keep(BOOL, accepted);
 }
 
-fn hit_builtins(a: &mut Asm) {
+/// Built-ins with their types.
+const BUILTINS: [(u32, Ty); 13] = [
+    (7, U32),
+    (6, U32),
+    (5327, U32),
+    (5333, U32),
+    (5351, U32),
+    (5352, U32),
+    (6021, U32),
+    (5325, F32),
+    (5326, F32),
+    (5321, F3),
+    (5322, F3),
+    (5323, F3),
+    (5324, F3),
+];
+
+/// Adds what built-ins of rays need.
+fn declare_builtins(a: &mut Asm) {
     ray_tracing(a);
     a.capabilities.extend([5336, 6020]);
     a.extensions.extend(["SPV_KHR_ray_tracing_position_fetch", "SPV_KHR_ray_cull_mask"]);
-    let words = [7, 6, 5327, 5333, 5351, 5352, 6021].map(|number| (number, U32));
-    let floats = [5325, 5326].map(|number| (number, F32));
-    let vectors = [5321, 5322, 5323, 5324].map(|number| (number, F3));
-    for (number, ty) in words.into_iter().chain(floats).chain(vectors) {
+}
+
+fn hit_builtins(a: &mut Asm) {
+    declare_builtins(a);
+    for (number, ty) in BUILTINS {
         let inner = a.ty(ty);
         let variable = a.interface(1, inner, [11, number]);
         let value = a.r(61, inner, &[variable]);
         a.keep(ty, value);
     }
-    let (vector, three) = (a.ty(F3), a.u(3));
-    let matrix = a.global(24, false, &[vector, 4]);
-    let vertices = a.global(28, false, &[vector, three]);
+    let vector = a.ty(F3);
+    let [matrix, vertices] = composites(a);
     let pointer = a.pointer(1, vector);
     for (number, ty) in [(5330, matrix), (5331, matrix), (5335, vertices)] {
         let (variable, index) = (a.interface(1, ty, [11, number]), a.value(U32));
@@ -184,6 +212,12 @@ fn hit_builtins(a: &mut Asm) {
         let value = a.r(61, vector, &[place]);
         a.keep(F3, value);
     }
+}
+
+/// Returns the types of transforms and of positions.
+fn composites(a: &mut Asm) -> [u32; 2] {
+    let (vector, three) = (a.ty(F3), a.u(3));
+    [a.global(24, false, &[vector, 4]), a.global(28, false, &[vector, three])]
 }
 
 /// Set of the acceleration structures in the layout.
@@ -203,6 +237,44 @@ fn initialize(a: &mut Asm, query: u32, structure: u32) {
     a.i(op::OpRayQueryInitializeKHR, &[query, structure, words[0], words[1], origin, start, direction, end]);
 }
 
+/// Adds an initialization of a query with any structure and with flags of the ray.
+fn initialize_with(a: &mut Asm, query: u32, flags: u32) {
+    let structure = any_structure(a);
+    let (flags, mask, point, distance) = (a.u(flags), a.u(0xff), a.value(F3), a.value(F32));
+    a.i(op::OpRayQueryInitializeKHR, &[query, structure, flags, mask, point, distance, point, distance]);
+}
+
+/// Getters of an intersection.
+const GETTERS: [(u16, Ty); 11] = [
+    (op::OpRayQueryGetIntersectionTypeKHR, U32),
+    (op::OpRayQueryGetIntersectionTKHR, F32),
+    (op::OpRayQueryGetIntersectionInstanceCustomIndexKHR, U32),
+    (op::OpRayQueryGetIntersectionInstanceIdKHR, U32),
+    (op::OpRayQueryGetIntersectionInstanceShaderBindingTableRecordOffsetKHR, U32),
+    (op::OpRayQueryGetIntersectionGeometryIndexKHR, U32),
+    (op::OpRayQueryGetIntersectionPrimitiveIndexKHR, U32),
+    (op::OpRayQueryGetIntersectionBarycentricsKHR, F2),
+    (op::OpRayQueryGetIntersectionFrontFaceKHR, BOOL),
+    (op::OpRayQueryGetIntersectionObjectRayDirectionKHR, F3),
+    (op::OpRayQueryGetIntersectionObjectRayOriginKHR, F3),
+];
+
+/// Getters of a ray.
+const RAY_GETTERS: [(u16, Ty); 5] = [
+    (op::OpRayQueryGetRayTMinKHR, F32),
+    (op::OpRayQueryGetRayFlagsKHR, U32),
+    (op::OpRayQueryGetIntersectionCandidateAABBOpaqueKHR, BOOL),
+    (op::OpRayQueryGetWorldRayDirectionKHR, F3),
+    (op::OpRayQueryGetWorldRayOriginKHR, F3),
+];
+
+/// Getters of an intersection whose type is one of [`composites`].
+const COMPOSITE_GETTERS: [(u16, usize); 3] = [
+    (op::OpRayQueryGetIntersectionObjectToWorldKHR, 0),
+    (op::OpRayQueryGetIntersectionWorldToObjectKHR, 0),
+    (op::OpRayQueryGetIntersectionTriangleVertexPositionsKHR, 1),
+];
+
 /// Adds all operations on a query.
 fn queries(a: &mut Asm) {
     let ty = query_type(a);
@@ -218,47 +290,21 @@ fn queries(a: &mut Asm) {
     let t = a.value(F32);
     a.i(op::OpRayQueryGenerateIntersectionKHR, &[query, t]);
     a.i(op::OpRayQueryConfirmIntersectionKHR, &[query]);
-    let getters = [
-        (op::OpRayQueryGetIntersectionTypeKHR, U32),
-        (op::OpRayQueryGetIntersectionTKHR, F32),
-        (op::OpRayQueryGetIntersectionInstanceCustomIndexKHR, U32),
-        (op::OpRayQueryGetIntersectionInstanceIdKHR, U32),
-        (op::OpRayQueryGetIntersectionInstanceShaderBindingTableRecordOffsetKHR, U32),
-        (op::OpRayQueryGetIntersectionGeometryIndexKHR, U32),
-        (op::OpRayQueryGetIntersectionPrimitiveIndexKHR, U32),
-        (op::OpRayQueryGetIntersectionBarycentricsKHR, F2),
-        (op::OpRayQueryGetIntersectionFrontFaceKHR, BOOL),
-        (op::OpRayQueryGetIntersectionObjectRayDirectionKHR, F3),
-        (op::OpRayQueryGetIntersectionObjectRayOriginKHR, F3),
-    ];
-    for (opcode, ty) in getters {
+    for (opcode, ty) in GETTERS {
         for which in [0, 1] {
             let (result, which) = (a.ty(ty), a.u(which));
             let value = a.r(opcode, result, &[query, which]);
             a.keep(ty, value);
         }
     }
-    let of_ray = [
-        (op::OpRayQueryGetRayTMinKHR, F32),
-        (op::OpRayQueryGetRayFlagsKHR, U32),
-        (op::OpRayQueryGetIntersectionCandidateAABBOpaqueKHR, BOOL),
-        (op::OpRayQueryGetWorldRayDirectionKHR, F3),
-        (op::OpRayQueryGetWorldRayOriginKHR, F3),
-    ];
-    for (opcode, ty) in of_ray {
+    for (opcode, ty) in RAY_GETTERS {
         let result = a.ty(ty);
         let value = a.r(opcode, result, &[query]);
         a.keep(ty, value);
     }
-    let (vector, three, one) = (a.ty(F3), a.u(3), a.u(1));
-    let matrix = a.global(24, false, &[vector, 4]);
-    let vertices = a.global(28, false, &[vector, three]);
-    let composites = [
-        (op::OpRayQueryGetIntersectionObjectToWorldKHR, matrix),
-        (op::OpRayQueryGetIntersectionWorldToObjectKHR, matrix),
-        (op::OpRayQueryGetIntersectionTriangleVertexPositionsKHR, vertices),
-    ];
-    for (opcode, ty) in composites {
+    let (vector, one) = (a.ty(F3), a.u(1));
+    let types = composites(a);
+    for (opcode, ty) in COMPOSITE_GETTERS.map(|(opcode, ty)| (opcode, types[ty])) {
         let value = a.r(opcode, ty, &[query, one]);
         let value = a.r(op::OpCompositeExtract, vector, &[value, 2]);
         a.keep(F3, value);
@@ -283,4 +329,269 @@ fn query_arrays(a: &mut Asm) {
     let bool_ty = a.ty(BOOL);
     let more = a.r(op::OpRayQueryProceedKHR, bool_ty, &[query]);
     a.keep(BOOL, more);
+}
+
+/// Declares hit objects of EXT or of NV and returns their type.
+fn hit_object_type(a: &mut Asm, ext: bool) -> u32 {
+    ray_tracing(a);
+    a.capabilities.insert(if ext { 5388 } else { 5383 });
+    a.extensions.insert(if ext { "SPV_EXT_shader_invocation_reorder" } else { "SPV_NV_shader_invocation_reorder" });
+    a.global(if ext { op::OpTypeHitObjectEXT } else { op::OpTypeHitObjectNV }, false, &[])
+}
+
+/// Getters of hit objects, of EXT and of NV.
+const OBJECT_GETTERS: [(u16, u16, Ty); 17] = [
+    (op::OpHitObjectIsEmptyEXT, op::OpHitObjectIsEmptyNV, BOOL),
+    (op::OpHitObjectIsHitEXT, op::OpHitObjectIsHitNV, BOOL),
+    (op::OpHitObjectIsMissEXT, op::OpHitObjectIsMissNV, BOOL),
+    (op::OpHitObjectGetRayTMinEXT, op::OpHitObjectGetRayTMinNV, F32),
+    (op::OpHitObjectGetRayTMaxEXT, op::OpHitObjectGetRayTMaxNV, F32),
+    (op::OpHitObjectGetCurrentTimeEXT, op::OpHitObjectGetCurrentTimeNV, F32),
+    (op::OpHitObjectGetWorldRayOriginEXT, op::OpHitObjectGetWorldRayOriginNV, F3),
+    (op::OpHitObjectGetWorldRayDirectionEXT, op::OpHitObjectGetWorldRayDirectionNV, F3),
+    (op::OpHitObjectGetObjectRayOriginEXT, op::OpHitObjectGetObjectRayOriginNV, F3),
+    (op::OpHitObjectGetObjectRayDirectionEXT, op::OpHitObjectGetObjectRayDirectionNV, F3),
+    (op::OpHitObjectGetPrimitiveIndexEXT, op::OpHitObjectGetPrimitiveIndexNV, U32),
+    (op::OpHitObjectGetGeometryIndexEXT, op::OpHitObjectGetGeometryIndexNV, U32),
+    (op::OpHitObjectGetInstanceIdEXT, op::OpHitObjectGetInstanceIdNV, U32),
+    (op::OpHitObjectGetInstanceCustomIndexEXT, op::OpHitObjectGetInstanceCustomIndexNV, U32),
+    (op::OpHitObjectGetHitKindEXT, op::OpHitObjectGetHitKindNV, U32),
+    (op::OpHitObjectGetShaderBindingTableRecordIndexEXT, op::OpHitObjectGetShaderBindingTableRecordIndexNV, U32),
+    (op::OpHitObjectGetShaderRecordBufferHandleEXT, op::OpHitObjectGetShaderRecordBufferHandleNV, U2),
+];
+
+/// Adds all getters of a hit object.
+fn object_getters(a: &mut Asm, object: u32, ext: bool) {
+    for (number, of_nv, ty) in OBJECT_GETTERS {
+        let result = a.ty(ty);
+        let value = a.r(if ext { number } else { of_nv }, result, &[object]);
+        a.keep(ty, value);
+    }
+    let [matrix, vertices] = composites(a);
+    let matrices = match ext {
+        true => [op::OpHitObjectGetObjectToWorldEXT, op::OpHitObjectGetWorldToObjectEXT],
+        false => [op::OpHitObjectGetObjectToWorldNV, op::OpHitObjectGetWorldToObjectNV],
+    };
+    let mut all = matrices.map(|opcode| (opcode, matrix)).to_vec();
+    if ext {
+        all.push((op::OpHitObjectGetIntersectionTriangleVertexPositionsEXT, vertices));
+        let word = a.ty(U32);
+        let flags = a.r(op::OpHitObjectGetRayFlagsEXT, word, &[object]);
+        a.keep(U32, flags);
+    }
+    let vector = a.ty(F3);
+    for (opcode, ty) in all {
+        let value = a.r(opcode, ty, &[object]);
+        let value = a.r(op::OpCompositeExtract, vector, &[value, 1]);
+        a.keep(F3, value);
+    }
+}
+
+/// Adds an acceleration structure of any address.
+fn any_structure(a: &mut Asm) -> u32 {
+    let structure = a.global(op::OpTypeAccelerationStructureKHR, false, &[]);
+    let address = a.value(U64);
+    a.r(op::OpConvertUToAccelerationStructureKHR, structure, &[address])
+}
+
+/// Returns the operands of a trace up to the end of the interval.
+fn trace_operands(a: &mut Asm) -> Vec<u32> {
+    let structure = any_structure(a);
+    let words = [1, 0xff, 1, 2, 3].map(|word| a.u(word));
+    [&[structure], &words[..], &ray(a)].concat()
+}
+
+/// Returns the operands of a ray.
+fn ray(a: &mut Asm) -> [u32; 4] {
+    [a.value(F3), a.value(F32), a.value(F3), a.value(F32)]
+}
+
+fn hit_objects(a: &mut Asm) {
+    let ty = hit_object_type(a, true);
+    let (object, vector) = (a.variable(6, ty, &[]), a.ty(F2));
+    let (attribute, payload) = (a.variable(5411, vector, &[]), payload(a, 5338)[1]);
+    a.i(op::OpHitObjectRecordEmptyEXT, &[object]);
+    let trace = trace_operands(a);
+    a.i(op::OpHitObjectTraceRayEXT, &[&[object], &trace[..], &[payload]].concat());
+    let (hint, bits) = (a.value(U32), a.u(3));
+    a.i(op::OpReorderThreadWithHintEXT, &[hint, bits]);
+    a.i(op::OpReorderThreadWithHitObjectEXT, &[object]);
+    a.i(op::OpReorderThreadWithHitObjectEXT, &[object, hint, bits]);
+    object_getters(a, object, true);
+    a.i(op::OpHitObjectGetAttributesEXT, &[object, attribute]);
+    let value = a.r(op::OpLoad, vector, &[attribute]);
+    a.keep(F2, value);
+    a.i(op::OpHitObjectSetShaderBindingTableRecordIndexEXT, &[object, bits]);
+    a.i(op::OpHitObjectExecuteShaderEXT, &[object, payload]);
+    a.i(op::OpHitObjectReorderExecuteShaderEXT, &[object, payload]);
+    a.i(op::OpHitObjectReorderExecuteShaderEXT, &[object, payload, hint, bits]);
+    a.i(op::OpHitObjectTraceReorderExecuteEXT, &[&[object], &trace[..], &[payload]].concat());
+    a.i(op::OpHitObjectTraceReorderExecuteEXT, &[&[object], &trace[..], &[payload, hint, bits]].concat());
+    let query = query_type(a);
+    let query = a.variable(6, query, &[]);
+    a.i(op::OpHitObjectRecordFromQueryEXT, &[object, query, bits, attribute]);
+    a.i(op::OpHitObjectRecordFromQueryEXT, &[object, query, bits, attribute, hint]);
+    object_getters(a, object, true);
+}
+
+fn hit_objects_nv(a: &mut Asm) {
+    let ty = hit_object_type(a, false);
+    let (object, vector) = (a.variable(6, ty, &[]), a.ty(F2));
+    let (attribute, payload) = (a.variable(5385, vector, &[]), payload(a, 5338)[1]);
+    a.i(op::OpHitObjectRecordEmptyNV, &[object]);
+    let trace = trace_operands(a);
+    a.i(op::OpHitObjectTraceRayNV, &[&[object], &trace[..], &[payload]].concat());
+    let (hint, bits) = (a.value(U32), a.u(3));
+    a.i(op::OpReorderThreadWithHintNV, &[hint, bits]);
+    a.i(op::OpReorderThreadWithHitObjectNV, &[object]);
+    a.i(op::OpReorderThreadWithHitObjectNV, &[object, hint, bits]);
+    object_getters(a, object, false);
+    a.i(op::OpHitObjectExecuteShaderNV, &[object, payload]);
+    let (structure, ray) = (any_structure(a), ray(a));
+    let words = [0, 1, 2, 3, 4, 5].map(|word| a.u(word));
+    let hit = [&[object, structure], &words[..], &ray, &[attribute]].concat();
+    a.i(op::OpHitObjectRecordHitNV, &hit);
+    object_getters(a, object, false);
+    let hit = [&[object, structure], &words[..5], &ray, &[attribute]].concat();
+    a.i(op::OpHitObjectRecordHitWithIndexNV, &hit);
+    a.i(op::OpHitObjectGetAttributesNV, &[object, attribute]);
+    let value = a.r(op::OpLoad, vector, &[attribute]);
+    a.keep(F2, value);
+    a.i(op::OpHitObjectRecordMissNV, &[&[object, bits], &ray[..]].concat());
+    object_getters(a, object, false);
+}
+
+/// Traces with an element of an array that any number selects.
+fn hit_object_arrays(a: &mut Asm) {
+    let ty = hit_object_type(a, true);
+    let three = a.u(3);
+    let array = a.global(28, false, &[ty, three]);
+    let (objects, payload) = (a.variable(6, array, &[]), payload(a, 5338)[1]);
+    let (index, pointer) = (a.value(U32), a.pointer(6, ty));
+    let object = a.r(op::OpAccessChain, pointer, &[objects, index]);
+    let trace = trace_operands(a);
+    a.i(op::OpHitObjectTraceRayEXT, &[&[object], &trace[..], &[payload]].concat());
+    object_getters(a, object, true);
+    a.i(op::OpHitObjectExecuteShaderEXT, &[object, payload]);
+}
+
+fn recorded_misses(a: &mut Asm) {
+    let ty = hit_object_type(a, true);
+    let (object, ray, word) = (a.variable(6, ty, &[]), ray(a), a.u(1));
+    a.i(op::OpHitObjectRecordMissEXT, &[&[object, word, word], &ray[..]].concat());
+    object_getters(a, object, true);
+}
+
+/// Returns a type that no value of ray tracing has, or that of some.
+fn any_type(a: &mut Asm, number: usize) -> u32 {
+    let (vector, plain) = (a.ty(F3), [U32, F32, BOOL, F2, F3, U3, F4, U64, U2]);
+    let four = a.u(4);
+    match number {
+        9 => composites(a)[0],
+        10 => composites(a)[1],
+        11 => a.global(24, false, &[vector, 3]),
+        12 => a.global(28, false, &[vector, four]),
+        _ => a.ty(plain[number]),
+    }
+}
+
+const TYPES: usize = 13;
+
+/// Asserts that a module is refused as wrong if a value has another type than its own.
+fn refuses_others(model: u32, what: &str, make: impl Fn(&mut Asm, u32) -> u32) {
+    let mut accepted = 0;
+    for number in 0..TYPES {
+        let mut own = false;
+        let case = super::case("types", model, |a| {
+            let ty = any_type(a, number);
+            own = make(a, ty) == ty;
+        });
+        match super::compile(&case.words, case.stage) {
+            Ok(()) => {
+                assert!(own, "{what}, type {number}");
+                accepted += 1;
+            }
+            Err(e) => {
+                assert!(!own, "{what}, type {number}: {e}");
+                assert_eq!(e.kind, crate::error::ErrorKind::Invalid, "{what}, type {number}: {e}");
+            }
+        }
+    }
+    assert_eq!(accepted, 1, "{what}");
+}
+
+#[test]
+fn values_have_one_type() {
+    let getter = |opcode: u16, selects: bool, own: fn(&mut Asm) -> u32| {
+        refuses_others(COMPUTE, &format!("getter {opcode}"), |a, ty| {
+            a.capabilities.insert(5391);
+            a.extensions.insert("SPV_KHR_ray_tracing_position_fetch");
+            let query = query_type(a);
+            let (query, one) = (a.variable(6, query, &[]), a.u(1));
+            a.r(opcode, ty, &[query, one][..1 + usize::from(selects)]);
+            own(a)
+        });
+    };
+    for (opcode, selects, ty) in
+        GETTERS.map(|(opcode, ty)| (opcode, true, ty)).into_iter().chain(RAY_GETTERS.map(|(op, ty)| (op, false, ty)))
+    {
+        getter(
+            opcode,
+            selects,
+            match ty {
+                U32 => |a| a.ty(U32),
+                F32 => |a| a.ty(F32),
+                BOOL => |a| a.ty(BOOL),
+                F2 => |a| a.ty(F2),
+                _ => |a| a.ty(F3),
+            },
+        );
+    }
+    for (opcode, ty) in COMPOSITE_GETTERS {
+        getter(opcode, true, if ty == 0 { |a| composites(a)[0] } else { |a| composites(a)[1] });
+    }
+    for (number, _, own) in OBJECT_GETTERS {
+        refuses_others(RAY_GENERATION, &format!("getter {number}"), |a, ty| {
+            let object = hit_object_type(a, true);
+            let object = a.variable(6, object, &[]);
+            a.r(number, ty, &[object]);
+            a.ty(own)
+        });
+    }
+    let launch = [(5319, U3), (5320, U3)];
+    for (number, ty) in BUILTINS.into_iter().chain(launch) {
+        refuses_others(CLOSEST_HIT, &format!("built-in {number}"), |a, other| {
+            declare_builtins(a);
+            let variable = a.interface(1, other, [11, number]);
+            a.r(61, other, &[variable]);
+            a.ty(ty)
+        });
+    }
+}
+
+#[test]
+fn flags_that_skip_primitives_need_their_capability() {
+    for (flags, capability, accepted) in
+        [(0x3, false, true), (0x100, false, false), (0x201, false, false), (0x100, true, true), (0x201, true, true)]
+    {
+        let traced = super::case("flags", RAY_GENERATION, |a| {
+            let [_, variable] = payload(a, 5338);
+            if capability {
+                a.capabilities.insert(PRIMITIVE_CULLING);
+            }
+            trace_with(a, variable, flags);
+        });
+        let queried = super::case("flags", COMPUTE, |a| {
+            let ty = query_type(a);
+            if !capability {
+                a.capabilities.remove(&PRIMITIVE_CULLING);
+            }
+            let query = a.variable(6, ty, &[]);
+            initialize_with(a, query, flags);
+        });
+        for case in [traced, queried] {
+            let result = super::compile(&case.words, case.stage);
+            assert_eq!(result.is_ok(), accepted, "{flags:#x} {capability} {result:?}");
+        }
+    }
 }

@@ -5,7 +5,6 @@ use super::asm::{
     Asm, BOOL, COMPUTE, CONTROL, EVALUATION, F32, FRAGMENT, GEOMETRY, I32, MESH, Made, Scalar, TASK, Ty, U32, VERTEX,
     text,
 };
-use std::ops::RangeInclusive;
 
 pub type Special = (&'static str, u32, fn(&mut Asm));
 
@@ -18,7 +17,7 @@ pub const ELSEWHERE: &[u16] = &[
 
 /// Opcodes that the specification reserves for a future version, although a capability enables
 /// them.
-pub const RESERVED: RangeInclusive<u16> = 309..=312;
+pub const RESERVED: [u16; 11] = [309, 310, 311, 312, 5249, 5250, 5251, 5256, 5306, 5312, 5317];
 
 const F4: Ty = Ty::new(Scalar::Float(32), 4);
 const F2: Ty = Ty::new(Scalar::Float(32), 2);

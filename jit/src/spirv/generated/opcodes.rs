@@ -601,6 +601,59 @@ opcodes! {
         CooperativeVectorNV;
     5303 OpCooperativeVectorStoreNV Other(Value Value Value (MemoryAccess)) needs
         CooperativeVectorNV;
+    5304 OpHitObjectRecordFromQueryEXT Other(Value Value Value Value (Value)) needs
+        ShaderInvocationReorderEXT;
+    5305 OpHitObjectRecordMissEXT Other(Value Value Value Value Value Value Value) needs
+        ShaderInvocationReorderEXT;
+    5306 OpHitObjectRecordMissMotionEXT Other(Value Value Value Value Value Value Value Value) needs
+        ShaderInvocationReorderEXT RayTracingMotionBlurNV;
+    5307 OpHitObjectGetIntersectionTriangleVertexPositionsEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5308 OpHitObjectGetRayFlagsEXT Other(ResultType Result Value) needs ShaderInvocationReorderEXT;
+    5309 OpHitObjectSetShaderBindingTableRecordIndexEXT Other(Value Value) needs
+        ShaderInvocationReorderEXT;
+    5310 OpHitObjectReorderExecuteShaderEXT Other(Value Value (Value) (Value)) needs
+        ShaderInvocationReorderEXT;
+    5311 OpHitObjectTraceReorderExecuteEXT Other(Value Value Value Value Value Value Value Value
+        Value Value Value Value (Value) (Value)) needs ShaderInvocationReorderEXT;
+    5312 OpHitObjectTraceMotionReorderExecuteEXT Other(Value Value Value Value Value Value Value
+        Value Value Value Value Value Value (Value) (Value)) needs ShaderInvocationReorderEXT
+        RayTracingMotionBlurNV;
+    5313 OpTypeHitObjectEXT Declarations(Result) needs ShaderInvocationReorderEXT;
+    5314 OpReorderThreadWithHintEXT Other(Value Value) needs ShaderInvocationReorderEXT;
+    5315 OpReorderThreadWithHitObjectEXT Other(Value (Value) (Value)) needs
+        ShaderInvocationReorderEXT;
+    5316 OpHitObjectTraceRayEXT Other(Value Value Value Value Value Value Value Value Value Value
+        Value Value) needs ShaderInvocationReorderEXT;
+    5317 OpHitObjectTraceRayMotionEXT Other(Value Value Value Value Value Value Value Value Value
+        Value Value Value Value) needs ShaderInvocationReorderEXT RayTracingMotionBlurNV;
+    5318 OpHitObjectRecordEmptyEXT Other(Value) needs ShaderInvocationReorderEXT;
+    5319 OpHitObjectExecuteShaderEXT Other(Value Value) needs ShaderInvocationReorderEXT;
+    5320 OpHitObjectGetCurrentTimeEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5321 OpHitObjectGetAttributesEXT Other(Value Value) needs ShaderInvocationReorderEXT;
+    5322 OpHitObjectGetHitKindEXT Other(ResultType Result Value) needs ShaderInvocationReorderEXT;
+    5323 OpHitObjectGetPrimitiveIndexEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5324 OpHitObjectGetGeometryIndexEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5325 OpHitObjectGetInstanceIdEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5326 OpHitObjectGetInstanceCustomIndexEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5327 OpHitObjectGetObjectRayOriginEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5328 OpHitObjectGetObjectRayDirectionEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5329 OpHitObjectGetWorldRayDirectionEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5330 OpHitObjectGetWorldRayOriginEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5331 OpHitObjectGetObjectToWorldEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5332 OpHitObjectGetWorldToObjectEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5333 OpHitObjectGetRayTMaxEXT Other(ResultType Result Value) needs ShaderInvocationReorderEXT;
     5334 OpReportIntersectionKHR Other(ResultType Result Value Value) needs RayTracingNV
         RayTracingKHR;
     5335 OpIgnoreIntersectionNV Other() needs RayTracingNV;
@@ -620,6 +673,14 @@ opcodes! {
         RayTracingClusterAccelerationStructureNV;
     5346 OpHitObjectGetClusterIdNV Other(ResultType Result Value) needs
         RayTracingClusterAccelerationStructureNV;
+    5347 OpHitObjectGetRayTMinEXT Other(ResultType Result Value) needs ShaderInvocationReorderEXT;
+    5348 OpHitObjectGetShaderBindingTableRecordIndexEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5349 OpHitObjectGetShaderRecordBufferHandleEXT Other(ResultType Result Value) needs
+        ShaderInvocationReorderEXT;
+    5350 OpHitObjectIsEmptyEXT Other(ResultType Result Value) needs ShaderInvocationReorderEXT;
+    5351 OpHitObjectIsHitEXT Other(ResultType Result Value) needs ShaderInvocationReorderEXT;
+    5352 OpHitObjectIsMissEXT Other(ResultType Result Value) needs ShaderInvocationReorderEXT;
     5358 OpTypeCooperativeMatrixNV Declarations(Result Type Value Value Value) needs
         CooperativeMatrixNV;
     5359 OpCooperativeMatrixLoadNV Other(ResultType Result Value Value Value (MemoryAccess)) needs

@@ -105,7 +105,7 @@ pub(crate) const fn values(kind: OperandKind) -> Option<&'static [u32]> {
         OperandKind::MemoryModel => &[0, 1, 2, 3],
         OperandKind::StorageClass => &[
             0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 4172, 4491, 5068, 5328, 5329, 5338, 5339, 5342, 5343, 5349, 5385,
-            5402, 5605, 5936, 5937,
+            5402, 5411, 5605, 5936, 5937,
         ],
         OperandKind::Dim => &[0, 1, 2, 3, 4, 5, 6, 4173],
         OperandKind::GroupOperation => &[0, 1, 2, 3, 6, 7, 8],

@@ -136,12 +136,6 @@ impl Frames {
         self.words()[index(frame, word)]
     }
 
-    /// Sets a word of a frame.
-    #[inline]
-    pub fn set(&mut self, frame: u32, word: u32, bits: u32) {
-        self.words()[index(frame, word)] = bits;
-    }
-
     /// Sets words of frames, from word `own` on, to `count` of the words that a function returns
     /// for each frame, from the one with number `first` on.
     #[inline]

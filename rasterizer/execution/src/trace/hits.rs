@@ -169,25 +169,23 @@ impl<T: Tracer> Tile<'_, T> {
         decisions.sort_unstable_by_key(|decision| decision.ray);
         // Reports are in the order of rays, too.
         let mut decisions = decisions.into_iter().peekable();
-        let (mut starts, mut frames) = (Vec::new(), Vec::new());
         for &report in reports {
-            let start = all.starts[report.place];
-            let ray = start.ray.ok_or(TraceError::Internal)?;
+            let ray = all.starts[report.place].ray.ok_or(TraceError::Internal)?;
             // Without a decision the intersection was outside of the interval.
             let accepted = match decisions.next_if(|decision| decision.ray == ray) {
                 Some(decision) => self.generate(&decision)?,
                 None => Some(false),
             };
             if let Some(accepted) = accepted {
-                let frame = all.frames[report.place];
-                let result = self.point(all.shader, report.point)?.operands - 1;
-                self.frames[all.shader as usize].set(frame, result, accepted.into());
+                let first = self.point(all.shader, report.point)?.operands - ReportIntersectionOperand::COUNT;
+                let t_max = self.launch.tracer.t_max(self.traversal(ray));
+                let results = [t_max.to_bits(), accepted.into()];
+                let to = &mut self.frames[all.shader as usize];
+                to.set_each(&[all.frames[report.place]], (first, 0, 2), |_| results)?;
                 base::alloc::or_unwind(base::alloc::push(waiting, report));
-                base::alloc::or_unwind(base::alloc::push(&mut starts, start));
-                base::alloc::or_unwind(base::alloc::push(&mut frames, frame));
             }
         }
-        self.update_t_max(all.shader, &starts, &frames)
+        Ok(())
     }
 
     /// Makes a reported intersection the ray's current one, and returns the ray; `None` if it lies

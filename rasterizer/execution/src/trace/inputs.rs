@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::frames::Frames;
-use super::launch::TraceError;
+use super::launch::{GROUP_HANDLE_BYTES, ShaderTable, ShaderTables, TraceError};
 use super::plan::ValueRun;
 use super::state::{Hit, Start, Trace};
 use super::tile::Tile;
@@ -13,37 +13,22 @@ use base::shader::{RayValue, Stage, matrix_columns};
 impl<T: Tracer> Tile<'_, T> {
     /// Sets the inputs of invocations of a shader that begin.
     pub fn set_inputs(&mut self, shader: u32, starts: &[Start], frames: &[u32]) -> Result<(), TraceError> {
-        let plan = self.plans.get(shader as usize).ok_or(TraceError::Internal)?;
-        let to = self.frames.get_mut(shader as usize).ok_or(TraceError::Internal)?;
-        plan.zeros.iter().for_each(|&word| to.zero(frames, word..word + 1));
-        self.set_values(shader, starts, frames, |_| true)
-    }
-
-    /// Sets `RayTmaxKHR` of invocations of an intersection shader that continue.
-    pub fn update_t_max(&mut self, shader: u32, starts: &[Start], frames: &[u32]) -> Result<(), TraceError> {
-        self.set_values(shader, starts, frames, |value| value == RayValue::RayTmax)
-    }
-
-    fn set_values(
-        &mut self,
-        shader: u32,
-        starts: &[Start],
-        frames: &[u32],
-        selects: impl Fn(RayValue) -> bool,
-    ) -> Result<(), TraceError> {
         let stage = self.launch.program.shaders.get(shader as usize).ok_or(TraceError::Internal)?;
         let plan = self.plans.get(shader as usize).ok_or(TraceError::Internal)?;
         let to = self.frames.get_mut(shader as usize).ok_or(TraceError::Internal)?;
+        plan.zeros.iter().for_each(|&word| to.zero(frames, word..word + 1));
         let source = Source {
             tracer: self.launch.tracer,
             size: self.launch.size,
+            tables: &self.launch.tables,
             ids: &self.ids,
             rays: &self.wave.rays,
             traversals: &self.wave.traversals,
             stage: stage.info.stage(),
             starts,
         };
-        plan.values.iter().filter(|run| selects(run.value)).try_for_each(|run| source.set(to, frames, run))
+        plan.values.iter().try_for_each(|run| source.set(to, frames, run))?;
+        self.set_object_inputs(shader, starts, frames)
     }
 }
 
@@ -51,6 +36,7 @@ impl<T: Tracer> Tile<'_, T> {
 struct Source<'a, T: Tracer> {
     tracer: &'a T,
     size: [u32; 3],
+    tables: &'a ShaderTables,
     ids: &'a [[u32; 3]],
     rays: &'a [Trace],
     traversals: &'a [T::Traversal],
@@ -76,6 +62,8 @@ impl<T: Tracer> Source<'_, T> {
             V::ShaderRecord => {
                 to.set_each(frames, words, |i| [0, 32].map(|shift| (self.starts[i].callee.data >> shift) as u32))
             }
+            V::MissRecords => to.set_each(frames, words, |_| records(&self.tables.miss)),
+            V::HitRecords => to.set_each(frames, words, |_| records(&self.tables.hit)),
             V::WorldRayOrigin => to.set_each(frames, words, self.of_ray(|trace| bits(trace.ray.origin))),
             V::WorldRayDirection => to.set_each(frames, words, self.of_ray(|trace| bits(trace.ray.direction))),
             V::RayTmin => to.set_each(frames, words, self.of_ray(|trace| bits([trace.ray.t_min]))),
@@ -147,6 +135,12 @@ impl<T: Tracer> Source<'_, T> {
     fn to_object(&self, at: &At<'_, T::Traversal>) -> [f32; 12] {
         self.tracer.world_to_object(at.traversal, &at.hit.intersection)
     }
+}
+
+/// Returns the words of the address of the first record's data, and of the stride.
+fn records(table: &ShaderTable) -> [u32; 4] {
+    let data = table.address.wrapping_add(GROUP_HANDLE_BYTES);
+    [data as u32, (data >> 32) as u32, table.stride as u32, (table.stride >> 32) as u32]
 }
 
 /// Returns the bits of floats.

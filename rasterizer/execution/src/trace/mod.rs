@@ -18,6 +18,7 @@
 //! - `state`: invocations, rays and their intersections;
 //! - `queues`: what waits; `wave`: rays that are traced together;
 //! - `tile`: calls and returns, with `inputs`; `ray` and `hits`: the loop over the shaders of rays;
+//!   `objects`: hit objects;
 //! - `dispatch`: tiles over the pool.
 //!
 //! [`FrameInfo`]: base::shader::FrameInfo
@@ -27,6 +28,7 @@ mod frames;
 mod hits;
 mod inputs;
 mod launch;
+mod objects;
 mod plan;
 mod queues;
 mod ray;
@@ -42,4 +44,4 @@ pub use dispatch::trace_rays;
 pub use launch::{
     GROUP_HANDLE_BYTES, GroupHandles, Launch, ShaderGroup, ShaderTable, ShaderTables, TraceError, TraceProgram,
 };
-pub use traversal::{Intersection, IntersectionKind, RayArguments, TOGETHER, Tracer, ray_flags};
+pub use traversal::{Instance, Intersection, IntersectionKind, RayArguments, TOGETHER, Tracer, ray_flags};

@@ -122,14 +122,19 @@ impl<T: Tracer> Tile<'_, T> {
     /// Returns a shader of the hit group of a ray's current intersection. An any-hit shader does
     /// not run if the intersection is opaque.
     pub fn of_hit_group(&mut self, ray: u32, stage: Stage) -> Result<Option<Callee>, TraceError> {
-        let &Trace { sbt_offset, sbt_stride, ref hit, .. } = &self.wave.rays[ray as usize];
-        let hit = &hit.as_ref().ok_or(TraceError::Internal)?.intersection;
+        let hit = &self.hit(ray)?.intersection;
         if stage == Stage::AnyHit && hit.opaque {
             return Ok(None);
         }
-        let geometry = u64::from(hit.geometry) * u64::from(sbt_stride);
-        let index = u64::from(hit.sbt_offset) + u64::from(sbt_offset) + geometry;
-        Ok(self.callee(&self.launch.tables.hit, index, stage))
+        Ok(self.callee(&self.launch.tables.hit, self.hit_record(ray), stage))
+    }
+
+    /// Returns the index of the record of a ray's current intersection.
+    pub fn hit_record(&self, ray: u32) -> u64 {
+        let &Trace { sbt_offset, sbt_stride, ref hit, .. } = &self.wave.rays[ray as usize];
+        hit.as_ref().map_or(0, |Hit { intersection: at, .. }| {
+            u64::from(at.sbt_offset) + u64::from(sbt_offset) + u64::from(at.geometry) * u64::from(sbt_stride)
+        })
     }
 
     /// Starts the closest-hit or miss shaders of rays whose traversals have ended, and continues
@@ -138,6 +143,10 @@ impl<T: Tracer> Tile<'_, T> {
         let mut starts = Vec::new();
         base::alloc::or_unwind(base::alloc::reserve(&mut starts, self.wave.rays.len()));
         for ray in 0..self.wave.rays.len() as u32 {
+            if self.is_recorded(ray)? {
+                self.record(ray)?;
+                continue;
+            }
             match self.last_shader(ray)? {
                 Some(callee) => starts.push(self.start_of(ray, callee, 1)),
                 None => self.queue(self.wave.rays[ray as usize].caller)?,
@@ -146,22 +155,27 @@ impl<T: Tracer> Tile<'_, T> {
         self.start_all(&mut starts)
     }
 
-    /// Returns the closest-hit or miss shader of a ray whose traversal has ended.
-    fn last_shader(&mut self, ray: u32) -> Result<Option<Callee>, TraceError> {
+    /// Makes the committed intersection of a ray whose traversal has ended its current one.
+    pub fn find_committed(&mut self, ray: u32) {
         let committed = self.launch.tracer.committed(&self.wave.traversals[ray as usize]);
         let trace = self.trace(ray);
-        match committed {
-            Some(_) if trace.ray.flags & ray_flags::SKIP_CLOSEST_HIT_SHADER != 0 => Ok(None),
-            Some(committed) => {
-                let mut hit = Hit::new(committed);
-                if let (IntersectionKind::Aabb, Some(reported)) = (committed.kind, trace.reported) {
-                    (hit.kind, hit.attribute) = reported;
-                }
-                trace.hit = Some(hit);
-                self.of_hit_group(ray, Stage::ClosestHit)
+        trace.hit = committed.map(|committed| {
+            let mut hit = Hit::new(committed);
+            if let (IntersectionKind::Aabb, Some(reported)) = (committed.kind, trace.reported) {
+                (hit.kind, hit.attribute) = reported;
             }
+            hit
+        });
+    }
+
+    /// Returns the closest-hit or miss shader of a ray whose traversal has ended.
+    fn last_shader(&mut self, ray: u32) -> Result<Option<Callee>, TraceError> {
+        self.find_committed(ray);
+        let trace = self.trace(ray);
+        match trace.hit {
+            Some(_) if trace.ray.flags & ray_flags::SKIP_CLOSEST_HIT_SHADER != 0 => Ok(None),
+            Some(_) => self.of_hit_group(ray, Stage::ClosestHit),
             None => {
-                trace.hit = None;
                 let index = trace.miss_index.into();
                 Ok(self.callee(&self.launch.tables.miss, index, Stage::Miss))
             }

@@ -181,6 +181,12 @@ impl Tracer for Candidates {
     fn committed(&self, walk: &Walk) -> Option<Intersection> {
         walk.committed
     }
+    fn instance(&self, structure: u64, index: u32) -> Option<Instance> {
+        let object_to_world = core::array::from_fn(|i| i as f32);
+        let world_to_object = core::array::from_fn(|i| 20.0 + i as f32);
+        let own = Instance { custom_index: 77, sbt_offset: 5, object_to_world, world_to_object };
+        (structure == 0x1_0000_0002 && index == 3).then_some(own)
+    }
     fn object_to_world(&self, _: &Walk, _: &Intersection) -> [f32; 12] {
         core::array::from_fn(|i| i as f32)
     }
@@ -337,8 +343,8 @@ fn intersection_shader_reports_until_the_first_hit_ends_the_ray() {
         let output = Output::default();
         let resumed = Arc::new(Mutex::new(Vec::new()));
         let list = resumed.clone();
-        let point = SuspensionPoint { reason: SuspendReason::ReportIntersection, operands: 3, results: 1 };
-        let inputs = [ray_value(RayValue::PrimitiveId, 0), ray_value(RayValue::RayTmax, 0)];
+        let point = SuspensionPoint { reason: SuspendReason::ReportIntersection, operands: 3, results: 2 };
+        let inputs = [ray_value(RayValue::PrimitiveId, 0)];
         let (intersect, _) = shader(Stage::Intersection, &inputs, &[point, point], move |frame, point| {
             let report = |t: f32| {
                 frame.set(0, 11);
@@ -348,7 +354,7 @@ fn intersection_shader_reports_until_the_first_hit_ends_the_ray() {
             match point {
                 0 => report(if frame.input(0) == 6 { 10.0 } else { 9.0 }),
                 1 => {
-                    list.lock().push((frame.input(0), frame.get(2), f32::from_bits(frame.input(1))));
+                    list.lock().push((frame.input(0), frame.get(2), f32::from_bits(frame.get(1))));
                     // This one is behind the first.
                     report(20.0);
                 }

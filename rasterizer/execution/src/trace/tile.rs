@@ -72,7 +72,8 @@ impl<'a, T: Tracer> Tile<'a, T> {
         while !aborted(&self.launch.context) {
             if self.queues.rays_are_next() {
                 self.trace_rays(memory)?;
-            } else if let Some(queue) = self.queues.take() {
+            } else if let Some(mut queue) = self.queues.take() {
+                self.reorder(&mut queue)?;
                 self.run_queue(&queue, memory)?;
                 self.queues.give_back(queue);
             } else {
@@ -141,7 +142,14 @@ impl<'a, T: Tracer> Tile<'a, T> {
             one.point = point;
             let depth = one.depth;
             match self.point(queue.shader, point)?.reason {
-                SuspendReason::TraceRay => self.queues.add_ray(depth, *at),
+                SuspendReason::TraceRay | SuspendReason::TraceHitObject => self.queues.add_ray(depth, *at),
+                SuspendReason::ExecuteHitObject => {
+                    if let Some(start) = self.execute(*at)? {
+                        base::alloc::or_unwind(base::alloc::push(&mut calls, start));
+                    }
+                }
+                SuspendReason::Reorder => self.queue(at.invocation)?,
+                SuspendReason::ReadInstance => self.read_instance(at.invocation)?,
                 SuspendReason::ExecuteCallable => {
                     if let Some(start) = self.callable(*at)? {
                         base::alloc::or_unwind(base::alloc::push(&mut calls, start));
@@ -260,7 +268,7 @@ impl<'a, T: Tracer> Tile<'a, T> {
             for run in runs {
                 let own = FrameWords { shader, frames: &frames[first..end], first: run.own };
                 let other = FrameWords { shader: of, frames: &self.callers, first: results + run.location };
-                let count = run.count.min(point.results.saturating_sub(run.location));
+                let count = run.count.min(point.data_words().saturating_sub(run.location));
                 match direction {
                     Direction::FromCaller => {
                         copy_words(&mut self.frames, other, own, count)?;

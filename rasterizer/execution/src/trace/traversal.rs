@@ -68,6 +68,19 @@ pub struct Intersection {
 /// Number of rays that a call continues.
 pub const TOGETHER: usize = 32;
 
+/// An instance of a top-level structure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Instance {
+    /// Custom index.
+    pub custom_index: u32,
+    /// Shader binding table record offset.
+    pub sbt_offset: u32,
+    /// Transform from object to world, by rows.
+    pub object_to_world: [f32; 12],
+    /// Transform from world to object, by rows.
+    pub world_to_object: [f32; 12],
+}
+
 /// The traversal of rays.
 pub trait Tracer: Sync {
     /// The state of a ray's traversal.
@@ -102,6 +115,9 @@ pub trait Tracer: Sync {
 
     /// Returns the closest committed intersection.
     fn committed(&self, traversal: &Self::Traversal) -> Option<Intersection>;
+
+    /// Returns an instance of the structure at a device address.
+    fn instance(&self, structure: u64, index: u32) -> Option<Instance>;
 
     /// Returns the transform of an intersection's instance from object to world, by rows.
     fn object_to_world(&self, traversal: &Self::Traversal, hit: &Intersection) -> [f32; 12];

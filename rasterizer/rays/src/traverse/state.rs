@@ -248,6 +248,11 @@ impl Traversal {
         self.flags
     }
 
+    /// Returns the mask of the instances that the ray can hit.
+    pub fn cull_mask(&self) -> u32 {
+        self.cull_mask
+    }
+
     /// Returns the end of the interval that remains: the distance of the committed hit, if there is
     /// one.
     pub fn t_max(&self) -> f32 {

@@ -8,11 +8,18 @@ use crate::{Provided, Published};
 use std::collections::BTreeMap;
 
 /// Features with the name of another feature: their structures, and the names of their rows.
-const HOMONYMS: [(&str, &str, &str); 1] = [(
-    "VkPhysicalDeviceBufferDeviceAddressFeaturesEXT",
-    "bufferDeviceAddressCaptureReplay",
-    "bufferDeviceAddressCaptureReplayEXT",
-)];
+const HOMONYMS: [(&str, &str, &str); 2] = [
+    (
+        "VkPhysicalDeviceBufferDeviceAddressFeaturesEXT",
+        "bufferDeviceAddressCaptureReplay",
+        "bufferDeviceAddressCaptureReplayEXT",
+    ),
+    (
+        "VkPhysicalDeviceRayTracingInvocationReorderFeaturesNV",
+        "rayTracingInvocationReorder",
+        "rayTracingInvocationReorderNV",
+    ),
+];
 
 /// Returns a core version as the driver names it.
 fn version(name: &str) -> Option<String> {

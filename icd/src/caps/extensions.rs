@@ -309,6 +309,8 @@ extensions! {
     VK_EXT_pipeline_library_group_handles, YES;
     VK_EXT_opacity_micromap, YES;
     VK_KHR_opacity_micromap, YES;
+    VK_EXT_ray_tracing_invocation_reorder, YES;
+    VK_NV_ray_tracing_invocation_reorder, YES;
     VK_EXT_subgroup_size_control, YES;
     VK_EXT_inline_uniform_block, YES;
     VK_EXT_sample_locations, YES;

@@ -442,6 +442,9 @@ features! {
     micromap, YES;
     micromapCaptureReplay, YES;
     micromapHostCommands, YES;
+    rayTracingInvocationReorder, YES;
+    // The feature of the NV extension has the same name.
+    rayTracingInvocationReorderNV, YES;
 }
 
 include!("generated/features.rs");

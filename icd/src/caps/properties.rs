@@ -648,6 +648,14 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.max_opacity_lossy4_state_subdivision_level = rays::MAX_SUBDIVISION_LEVEL;
             p.max_micromap_triangles = rays::MAX_MICROMAP_TRIANGLES.into();
         };
+        // Invocations continue in the order of hit objects and hints.
+        PhysicalDeviceRayTracingInvocationReorderPropertiesEXT => |p| {
+            p.ray_tracing_invocation_reorder_reordering_hint = vk::RayTracingInvocationReorderModeNV::REORDER;
+            p.max_shader_binding_table_record_index = u32::MAX;
+        };
+        PhysicalDeviceRayTracingInvocationReorderPropertiesNV => |p| {
+            p.ray_tracing_invocation_reorder_reordering_hint = vk::RayTracingInvocationReorderModeNV::REORDER;
+        };
         PhysicalDeviceFaultPropertiesKHR => |p| p.max_device_fault_count = MAX_FAULT_REPORTS;
         PhysicalDeviceMaintenance10PropertiesKHR => |p| {
             p.rgba4_opaque_black_swizzled = vk::TRUE;

@@ -4,8 +4,8 @@
 
 use super::ray_query::AccessibleStructures;
 use core::sync::atomic::AtomicU32;
-use execution::trace::{Intersection, IntersectionKind, RayArguments, TOGETHER, Tracer};
-use rays::{Hit, HitKind, HostLevel, LiveStructures, Ray, Scene, TopLevel, Traversal};
+use execution::trace::{Instance, Intersection, IntersectionKind, RayArguments, TOGETHER, Tracer};
+use rays::{Hit, HitKind, HostLevel, InstanceValues, LiveStructures, Ray, Scene, TopLevel, Traversal};
 
 /// The live structures of a device, for the rays of a launch.
 pub struct SceneTracer<'a> {
@@ -72,6 +72,12 @@ impl Tracer for SceneTracer<'_> {
 
     fn committed(&self, traversal: &Traversal) -> Option<Intersection> {
         intersection(traversal.committed())
+    }
+
+    fn instance(&self, structure: u64, index: u32) -> Option<Instance> {
+        let InstanceValues { custom_index, sbt_offset, object_to_world, world_to_object } =
+            TopLevel::open(self.structures.find(structure)?.memory).instance(index)?;
+        Some(Instance { custom_index, sbt_offset, object_to_world, world_to_object })
     }
 
     fn object_to_world(&self, traversal: &Traversal, hit: &Intersection) -> [f32; 12] {

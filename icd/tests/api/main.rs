@@ -37,6 +37,7 @@ mod dynamic_state;
 mod extended_flags;
 mod floats;
 mod generated_commands;
+mod hit_objects;
 mod hostile_structures;
 mod invocation_groups;
 mod layers;

@@ -16,10 +16,10 @@ use crate::ir::{Binary, Cmp, Convert, Op, RayQueryOp, Ty, Value};
 use base::abi::RayGetter;
 use base::shader::{HitObjectField as Field, HitObjectKind as Kind, InstanceWord, RayValue, Stage};
 
-/// What a getter reads.
+/// Source of a getter's result.
 #[derive(Clone, Copy)]
 enum Source {
-    /// Whether the hit object has this kind.
+    /// A boolean that is true for hit objects of this kind.
     Is(Kind),
     /// A field, whose scalars have this type.
     Field(Field, Ty),

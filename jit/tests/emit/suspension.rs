@@ -6,7 +6,10 @@ use crate::emit_common::*;
 use crate::ray_queries::Queries;
 use base::abi::{BatchHeader, InvocationBatch, RayGetter};
 use base::limits::{MAX_FRAME_WORDS, MAX_SUSPENSION_POINTS};
-use base::shader::{CompiledStage, FrameInfo, InvocationEnd, Stage, SuspendReason, TraceRayOperand};
+use base::shader::{
+    CompiledStage, FrameInfo, HitObjectField, InstanceWord, InvocationEnd, ReadInstanceOperand, ReorderOperand, Stage,
+    SuspendReason, TraceRayOperand,
+};
 use jit::error::ErrorKind;
 use jit::ir::random::{Options, Program, Rng, call_shader, ray_generation_shader};
 use jit::ir::*;
@@ -122,8 +125,11 @@ impl<'a> Scheduler<'a> {
         let point = self.frame.points[point - 1];
         let operands = match point.reason {
             SuspendReason::ExecuteCallable => 1,
-            SuspendReason::TraceRay => TraceRayOperand::COUNT,
-            SuspendReason::ReportIntersection | SuspendReason::Barrier => point.operands - 1,
+            SuspendReason::TraceRay | SuspendReason::TraceHitObject => TraceRayOperand::COUNT,
+            SuspendReason::ExecuteHitObject => HitObjectField::WORDS,
+            SuspendReason::Reorder => ReorderOperand::COUNT,
+            SuspendReason::ReadInstance => ReadInstanceOperand::COUNT,
+            SuspendReason::ReportIntersection | SuspendReason::Barrier => point.operands - 2,
         };
         assert_eq!(point.operands, point.results + operands);
         let bytes = self.frame.memory_bytes(self.frames.len() as u32 + SPARE_FRAMES);
@@ -133,7 +139,14 @@ impl<'a> Scheduler<'a> {
         let (own, data) = words.split_at_mut(operands as usize);
         match point.reason {
             SuspendReason::ExecuteCallable => call_shader(own[0], data),
-            SuspendReason::TraceRay => answer_trace(own, data),
+            SuspendReason::TraceRay | SuspendReason::ExecuteHitObject => answer_trace(own, data),
+            SuspendReason::TraceHitObject => {
+                let (payload, object) = data.split_at_mut(point.data_words() as usize);
+                answer_trace(own, payload);
+                (1000..).zip(object).for_each(|(i, word)| *word = i);
+            }
+            SuspendReason::Reorder => assert!(data.is_empty()),
+            SuspendReason::ReadInstance => (own[2]..).zip(data).for_each(|(i, word)| *word = i),
             SuspendReason::ReportIntersection | SuspendReason::Barrier => answer_report(own, data),
         }
         (0..).zip(&words).for_each(|(word, &bits)| set_word(frame, memory, at, word, bits));
@@ -146,10 +159,11 @@ fn answer_trace(operands: &[u32], payload: &mut [u32]) {
     payload.iter_mut().for_each(|word| *word = word.wrapping_add(sum));
 }
 
-/// Accepts intersections of the kind 1 with the attribute 5.
-fn answer_report(operands: &[u32], result: &mut [u32]) {
-    assert_eq!(f32::from_bits(operands[1]), 2.5);
-    result[0] = u32::from(operands[0] == 5 && result[0] == 1);
+/// Accepts intersections of the kind 1 with the attribute 5; the interval ends half a unit earlier.
+fn answer_report(operands: &[u32], results: &mut [u32]) {
+    assert_eq!(f32::from_bits(results[0]), 2.5);
+    results[0] = 2f32.to_bits();
+    results[1] = u32::from(operands[0] == 5 && results[1] == 1);
 }
 
 fn word_at(frame: &FrameInfo, at: u32, word: u32) -> std::ops::Range<usize> {
@@ -468,20 +482,67 @@ fn traces_hand_over_operands_and_payload() {
     assert_eq!(as_words(&scheduler.env.buffer(1)), want.collect::<Vec<u32>>());
 }
 
-/// A reported intersection has its attribute first, and its kind becomes the result.
+/// A trace that records has the payload and the hit object as results, which execute a shader.
+#[test]
+fn hit_objects_are_results_and_operands() {
+    let s = shader(|b, id| {
+        let words = TraceRayOperand::OriginX as u32;
+        let mut args: Vec<Value> = (0..words).map(|_| id).collect();
+        args.extend((words..TraceRayOperand::COUNT).map(|_| b.constant(Ty::F32, 0)));
+        args.push(id);
+        let types = vec![Ty::I32; 1 + HitObjectField::WORDS as usize];
+        let mut object = results(b, Op::TraceHitObject, &args, &types);
+        let payload = object.remove(0);
+        let three = b.i32(3);
+        b.inst(Op::Reorder, &[object[0], object[1], id, three], &[]);
+        let types = vec![Ty::I32; InstanceWord::COUNT as usize];
+        let instance = results(b, Op::ReadInstance, &[id, id, payload], &types);
+        object.push(instance[25]);
+        let executed = b.op(Op::ExecuteHitObject, &object, Ty::I32);
+        put(b, 1, id, executed);
+    });
+    let stages = compile_all(&s, 3);
+    let mut scheduler = Scheduler::new(&stages, 40, &[vec![], vec![0; 160]], 8);
+    scheduler.run();
+    let want = (0..40u32).map(|id| {
+        let mut operands = vec![id; TraceRayOperand::OriginX as usize];
+        operands.resize(TraceRayOperand::COUNT as usize, 0);
+        let mut payload = [id];
+        answer_trace(&operands, &mut payload);
+        let object: Vec<u32> = (1000..1000 + HitObjectField::WORDS).collect();
+        let mut payload = [payload[0].wrapping_add(25)];
+        answer_trace(&object, &mut payload);
+        payload[0]
+    });
+    assert_eq!(as_words(&scheduler.env.buffer(1)), want.collect::<Vec<u32>>());
+}
+
+/// Appends an operation, and returns its results.
+fn results(b: &mut Builder<'_>, op: Op, args: &[Value], types: &[Ty]) -> Vec<Value> {
+    let inst = b.inst(op, args, types);
+    b.shader.insts[inst].results().collect()
+}
+
+/// A reported intersection has its attribute first, and distance and kind become the results.
 #[test]
 fn reports_return_whether_they_were_accepted() {
     let s = shader(|b, id| {
         let (three, t) = (b.i32(3), b.constant(Ty::F32, u64::from(2.5f32.to_bits())));
         let kind = b.binary(Binary::And, id, three);
         let five = b.i32(5);
-        let accepted = b.op(Op::ReportIntersection, &[five, t, kind], Ty::I32);
-        put(b, 1, id, accepted);
+        let &[end, accepted] = &results(b, Op::ReportIntersection, &[five, t, kind], &[Ty::F32, Ty::I32])[..] else {
+            panic!("two results")
+        };
+        let end = b.convert(Convert::FToS, end, Ty::I32);
+        let hundred = b.i32(100);
+        let end = b.binary(Binary::IMul, end, hundred);
+        let sum = b.binary(Binary::IAdd, end, accepted);
+        put(b, 1, id, sum);
     });
     let stages = compile_all(&s, 1);
     let mut scheduler = Scheduler::new(&stages, 30, &[vec![], vec![0; 120]], 6);
     scheduler.run();
-    let want: Vec<u32> = (0..30).map(|id| u32::from(id % 4 == 1)).collect();
+    let want: Vec<u32> = (0..30).map(|id| 200 + u32::from(id % 4 == 1)).collect();
     assert_eq!(as_words(&scheduler.env.buffer(1)), want);
 }
 

@@ -39,6 +39,29 @@ pub trait LiveStructures: Sync {
     fn find(&self, reference: u64) -> Option<LiveStructure>;
 }
 
+/// Values of an instance in a structure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct InstanceValues {
+    /// Custom index.
+    pub custom_index: u32,
+    /// Shader binding table record offset.
+    pub sbt_offset: u32,
+    /// Transform from object to world, by rows.
+    pub object_to_world: [f32; 12],
+    /// Transform from world to object, by rows.
+    pub world_to_object: [f32; 12],
+}
+
+/// Returns the values of an instance's record.
+pub fn values(record: &InstanceRecord) -> InstanceValues {
+    InstanceValues {
+        custom_index: record[CUSTOM_INDEX_AND_MASK] & 0xff_ffff,
+        sbt_offset: record[SBT_OFFSET_AND_FLAGS] & 0xff_ffff,
+        object_to_world: transform(record, OBJECT_TO_WORLD),
+        world_to_object: transform(record, WORLD_TO_OBJECT),
+    }
+}
+
 /// An instance of a build.
 pub struct BuiltInstance {
     /// Words of the instance; all are 0 if it is inactive.

@@ -40,7 +40,7 @@ pub use copy::{
     serialized_sizes,
 };
 pub use input::{Aabbs, AddressSpace, Geometry, GeometryData, IndexType, Instances, Triangles, TrianglesMicromap};
-pub use instance::{LiveStructure, LiveStructures};
+pub use instance::{InstanceValues, LiveStructure, LiveStructures};
 pub use layout::{Bounds, Contents, FORMAT_VERSION, HEADER_BYTES, Header, MICROMAP_ADDRESS_BYTES};
 pub use level::HostLevel;
 pub use micromap::{

@@ -240,6 +240,10 @@ structures! {
     PhysicalDeviceRawAccessChainsFeaturesNV 1000555000 [Ext(E::VK_NV_raw_access_chains)]:
         shaderRawAccessChains;
     PhysicalDeviceRayQueryFeaturesKHR 1000348013 [Ext(E::VK_KHR_ray_query)]: rayQuery;
+    PhysicalDeviceRayTracingInvocationReorderFeaturesEXT 1000581000
+        [Ext(E::VK_EXT_ray_tracing_invocation_reorder)]: rayTracingInvocationReorder;
+    PhysicalDeviceRayTracingInvocationReorderFeaturesNV 1000490000
+        [Ext(E::VK_NV_ray_tracing_invocation_reorder)]: rayTracingInvocationReorderNV;
     PhysicalDeviceRayTracingMaintenance1FeaturesKHR 1000386000
         [Ext(E::VK_KHR_ray_tracing_maintenance1)]: rayTracingMaintenance1
         rayTracingPipelineTraceRaysIndirect2;
@@ -546,6 +550,7 @@ mandatory! {
     [Ext(E::VK_EXT_shader_object)]: shaderObject;
     [Ext(E::VK_KHR_pipeline_binary)]: pipelineBinaries;
     [Ext(E::VK_KHR_swapchain_maintenance1)]: swapchainMaintenance1;
+    [Ext(E::VK_NV_ray_tracing_invocation_reorder)]: rayTracingInvocationReorder;
     [Ext(E::VK_EXT_mutable_descriptor_type)]: mutableDescriptorType;
     [Ext(E::VK_EXT_legacy_vertex_attributes)]: legacyVertexAttributes;
     [Ext(E::VK_EXT_pipeline_library_group_handles)]: pipelineLibraryGroupHandles;
@@ -572,6 +577,7 @@ mandatory! {
     [Ext(E::VK_EXT_shader_float8)]: shaderFloat8;
     [Ext(E::VK_EXT_device_generated_commands)]: deviceGeneratedCommands;
     [Ext(E::VK_KHR_maintenance8)]: maintenance8;
+    [Ext(E::VK_EXT_ray_tracing_invocation_reorder)]: rayTracingInvocationReorder;
     [Ext(E::VK_KHR_maintenance9)]: maintenance9;
     [Ext(E::VK_NV_cooperative_matrix2)]: cooperativeMatrixWorkgroupScope
         cooperativeMatrixFlexibleDimensions cooperativeMatrixReductions cooperativeMatrixConversions

@@ -99,6 +99,9 @@ structures! {
     PhysicalDevicePipelineBinaryPropertiesKHR = 1000483004 { pipeline_binary_internal_cache,
         pipeline_binary_internal_cache_control, pipeline_binary_prefers_internal_cache,
         pipeline_binary_precompiled_internal_cache, pipeline_binary_compressed_data, }
+    PhysicalDeviceRayTracingInvocationReorderPropertiesEXT = 1000581001 {
+        ray_tracing_invocation_reorder_reordering_hint: RayTracingInvocationReorderModeNV,
+        max_shader_binding_table_record_index: u32, }
     PhysicalDeviceVulkan14Properties = 56 { line_sub_pixel_precision_bits: u32,
         max_vertex_attrib_divisor: u32, supports_non_zero_first_instance, max_push_descriptors: u32,
         dynamic_rendering_local_read_depth_stencil_attachments,

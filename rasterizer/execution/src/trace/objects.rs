@@ -184,7 +184,9 @@ impl<T: Tracer> Tile<'_, T> {
     }
 
     /// Orders invocations that wait to continue together: by the shader of their hit objects, then
-    /// by their hints, then by records.
+    /// by their hints, then by records. They exchange the numbers of their launch ids, so that they
+    /// keep this order behind later points. Only ray generation shaders reorder, so that no other
+    /// invocation has one of these numbers.
     pub fn reorder(&mut self, queue: &mut Queue) -> Result<(), TraceError> {
         if queue.point == 0 || self.point(queue.shader, queue.point)?.reason != SuspendReason::Reorder {
             return Ok(());
@@ -202,7 +204,12 @@ impl<T: Tracer> Tile<'_, T> {
             keys.push((shader, hint, record, at));
         }
         keys.sort_unstable();
-        queue.invocations.iter_mut().zip(keys).for_each(|(at, key)| *at = key.3);
+        let ids = base::alloc::or_unwind(base::alloc::collect(keys.iter().map(|key| self.ids[key.3.launch as usize])));
+        for ((at, (.., one)), id) in queue.invocations.iter_mut().zip(keys).zip(ids) {
+            self.invocations.get_mut(one.invocation)?.launch = at.launch;
+            self.ids[at.launch as usize] = id;
+            at.invocation = one.invocation;
+        }
         Ok(())
     }
 
@@ -219,8 +226,10 @@ impl<T: Tracer> Tile<'_, T> {
         if let Some(found) = self.launch.tracer.instance(u64::from(high) << 32 | u64::from(low), instance) {
             words[InstanceWord::CustomIndex as usize] = found.custom_index;
             words[InstanceWord::SbtOffset as usize] = found.sbt_offset;
-            let transforms =
-                [(InstanceWord::ObjectToWorld, &found.object_to_world), (InstanceWord::WorldToObject, &found.world_to_object)];
+            let transforms = [
+                (InstanceWord::ObjectToWorld, &found.object_to_world),
+                (InstanceWord::WorldToObject, &found.world_to_object),
+            ];
             for (first, rows) in transforms {
                 let columns = matrix_columns(rows).map(f32::to_bits);
                 words[first as usize..][..columns.len()].copy_from_slice(&columns);

@@ -392,6 +392,25 @@ fn intersection_shader_reports_until_the_first_hit_ends_the_ray() {
     }
 }
 
+/// A payload with more words in the called stage than in its caller has zeros there, also in a
+/// frame that others have used, and changes of them reach nothing.
+#[test]
+fn words_that_the_caller_lacks_are_zero() {
+    let hit = intersection(IntersectionKind::Triangle, 1, 5.0);
+    let tracer = Candidates((0..40).map(|x| (x, vec![Intersection { opaque: true, ..hit }])).collect());
+    let output = Output::default();
+    let inputs = [data(0), data(1), data(70_000)];
+    let (closest, _) = shader(Stage::ClosestHit, &inputs, &[], |frame, _| {
+        assert_eq!([frame.input(1), frame.input(2)], [0, 0]);
+        (0..3).for_each(|i| frame.set_input(i, 55));
+        InvocationEnd::Returned
+    });
+    let hit = ShaderGroup { closest_hit: Some(2), ..ShaderGroup::default() };
+    let program = TraceProgram { shaders: vec![tracing(0, &output).0, miss(), closest], groups: groups(hit) };
+    assert_eq!(run(&program, &tracer, 40, 2), Ok(()));
+    assert!(output.lock().values().all(|&payload| payload == 55));
+}
+
 #[test]
 fn nested_callable_shaders_return_and_too_deep_ones_are_refused() {
     let call = SuspensionPoint { reason: SuspendReason::ExecuteCallable, operands: 2, results: 1 };

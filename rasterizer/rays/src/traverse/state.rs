@@ -6,7 +6,7 @@ use super::hit::{Hit, HitKind, instance_flags, ray_flags};
 use super::ray::{BoxRay, Ray, Shear};
 use super::walk::Walk;
 use crate::input::{transform_direction, transform_point};
-use crate::instance::{self, LiveStructures};
+use crate::instance::{self, InstanceValues, LiveStructures};
 use crate::layout::{Contents, MAX_DEPTH};
 use crate::level::HostLevel;
 use crate::view::View;
@@ -37,6 +37,11 @@ impl TopLevel {
     pub fn open(memory: DeviceMemory) -> TopLevel {
         let view = View::open(memory).map(|(view, _)| view);
         TopLevel(view.filter(|view| view.contents() == Contents::Instances))
+    }
+
+    /// Returns the values of an instance, if the structure has it.
+    pub fn instance(&self, index: u32) -> Option<InstanceValues> {
+        self.0?.instance(index).map(|record| instance::values(&record))
     }
 }
 

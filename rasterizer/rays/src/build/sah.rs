@@ -301,11 +301,14 @@ pub fn build(
     let level = workers.level;
     // Large ranges are split by all threads, and those that remain side by side.
     let limit = LARGE as u32;
-    let (mut top, tasks) = kernels::run(level, MakeTop { sides, task, leaf_size, limit, workers })?;
-    let parts = divide([&mut *references, &mut *other], tasks)?;
-    let parts = workers
-        .map(parts, |(task, sides)| kernels::run(level, MakeTop { sides, task, leaf_size, limit: SUBTREE, workers }))?;
-    let tasks = top.insert(parts)?;
+    let (mut top, mut tasks) = kernels::run(level, MakeTop { sides, task, leaf_size, limit, workers })?;
+    if count > SUBTREE {
+        let parts = divide([&mut *references, &mut *other], tasks)?;
+        let parts = workers.map(parts, |(task, sides)| {
+            kernels::run(level, MakeTop { sides, task, leaf_size, limit: SUBTREE, workers })
+        })?;
+        tasks = top.insert(parts)?;
+    }
     let parts = divide([references, other], tasks)?;
     let subtrees = workers
         .map(parts, |(task, sides)| kernels::run(level, MakeSubtree { sides, task: &task, leaf_size, level }))?;

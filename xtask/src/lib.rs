@@ -2,7 +2,8 @@
 //! and the registry of Vulkan.
 //!
 //! [`source`] finds the two files, [`grammar`] and [`registry`] read them, [`supplement`] has the
-//! facts that are younger than the files, with the help of [`hit_objects`], and the other modules each write a generated file.
+//! facts that are younger than the files, with the help of [`hit_objects`], and the other modules
+//! each write a generated file.
 
 #![forbid(unsafe_code)]
 

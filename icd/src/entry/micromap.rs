@@ -1,7 +1,7 @@
 //! Opacity micromaps (VK_EXT_opacity_micromap): creation, recording, and calls on the host.
 //!
-//! A micromap is a structure with a handle of another type, so its commands are those of acceleration
-//! structures.
+//! A micromap is a structure with a handle of another type, so its commands are those of
+//! acceleration structures.
 
 use super::acceleration_structure::{Values, compatibility_of, created, on_host, replayed_address, write_properties};
 use super::memory_of;
@@ -54,7 +54,8 @@ pub const COMMANDS: &[CommandRow] = &[
 /// # Safety
 /// `info` is valid with its pointers and handles.
 unsafe fn build(info: &vk::MicromapBuildInfoEXT<'_>) -> Result<StructureBuild, vk::Result> {
-    // SAFETY: `info` is valid with its pointers and handles, and both kinds of addresses are 64 bits.
+    // SAFETY: `info` is valid with its pointers and handles, and both kinds of addresses are 64
+    // bits.
     let (usages, target, triangles, states) = unsafe {
         let usages = usages(info.usage_counts_count, info.p_usage_counts, info.pp_usage_counts);
         (usages, structure(info.dst_micromap), info.triangle_array.device_address, info.data.device_address)

@@ -259,7 +259,7 @@ impl World {
     }
 }
 
-/// What the shader's rays see of the states 0 to 3 of a geometry that is not opaque.
+/// Results of the shader's rays for the states 0 to 3 of a geometry that is not opaque.
 const SEEN: [u32; 16] = [0, 2, 1, 1, 0, 2, 0, 2, 0, 2, 2, 2, 0, 0, 1, 1];
 
 #[test]
@@ -355,7 +355,8 @@ fn micromaps_are_acceleration_structures() {
     let structure = w.structure_with(&micromap);
     assert_eq!(w.seen(&structure, Flags::empty()), SEEN);
 
-    // A serialized structure has the address of its micromap in a block, which another one replaces.
+    // A serialized structure has the address of its micromap in a block, which another one
+    // replaces.
     let size = w.d.property(Place::Queue, &micromap, vk::QueryType::ACCELERATION_STRUCTURE_COMPACTED_SIZE_KHR);
     let copy = w.d.structure(newer::ACCELERATION_STRUCTURE_TYPE_OPACITY_MICROMAP_KHR, size);
     w.d.copy(Place::Queue, &micromap, &copy, vk::CopyAccelerationStructureModeKHR::COMPACT);

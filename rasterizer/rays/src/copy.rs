@@ -97,8 +97,8 @@ impl Prefix {
         Prefix { first: SERIAL_HEADER + block, count: references(structure, header).count() as u64 }
     }
 
-    /// Reads the prefix of serialized data from its first [`PREFIX_BYTES`] bytes; `None` if there are
-    /// other blocks than those of this driver.
+    /// Reads the prefix of serialized data from its first [`PREFIX_BYTES`] bytes; `None` if there
+    /// are other blocks than those of this driver.
     pub fn read(source: DeviceMemory) -> Option<Prefix> {
         match read_u64(source, SERIAL_HEADER - 8)? {
             ONE_BLOCK => {
@@ -122,8 +122,8 @@ impl Prefix {
     }
 }
 
-/// Returns the references of a structure's active instances, or of its geometries to micromaps, with
-/// their offsets.
+/// Returns the references of a structure's active instances, or of its geometries to micromaps,
+/// with their offsets.
 fn references(structure: DeviceMemory, header: &Header) -> impl Iterator<Item = (u64, u64)> + use<> {
     let (count, first, stride) = match header.contents {
         Contents::Instances => (header.leaves, header.leaves_offset + REFERENCE as u64 * 4, INSTANCE_BYTES),

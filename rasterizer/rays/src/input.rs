@@ -63,8 +63,8 @@ pub struct TrianglesMicromap {
 pub const FIRST_SPECIAL_INDEX: u32 = (-4i32) as u32;
 
 impl TrianglesMicromap {
-    /// Returns the micromap word of a triangle ([`crate::layout::triangle_row::MICROMAP`]); 0 if its
-    /// index is not in memory, or too large.
+    /// Returns the micromap word of a triangle ([`crate::layout::triangle_row::MICROMAP`]); 0 if
+    /// its index is not in memory, or too large.
     pub fn word(&self, primitive: u32) -> u32 {
         let index = match self.index_type {
             IndexType::None => Some(primitive.into()),

@@ -73,8 +73,8 @@ pub mod triangle_row {
     pub const PRIMITIVE: usize = 9;
     /// Row of the geometry words.
     pub const GEOMETRY: usize = 10;
-    /// Row of the micromap words: 0 for none, the unsigned number of a special index, or 1 more than
-    /// the index of the micromap's triangle.
+    /// Row of the micromap words: 0 for none, the unsigned number of a special index, or 1 more
+    /// than the index of the micromap's triangle.
     pub const MICROMAP: usize = 11;
     /// Number of rows.
     pub const COUNT: usize = 12;
@@ -191,8 +191,8 @@ pub struct Header {
     pub nodes: u32,
     /// Number of leaves, of instances with inactive ones, or of triangles of a micromap.
     pub leaves: u32,
-    /// Number of geometries in the list of micromaps, which lies behind the leaves; 0 if no geometry
-    /// has a micromap.
+    /// Number of geometries in the list of micromaps, which lies behind the leaves; 0 if no
+    /// geometry has a micromap.
     pub micromaps: u32,
     /// Offset of the nodes.
     pub nodes_offset: u64,

@@ -132,8 +132,8 @@ fn triangle_word(offset: u64, subdivision: Subdivision) -> u64 {
 }
 
 /// Builds a micromap at the beginning of `target`, and returns its header. A triangle whose states
-/// are not in memory, or do not fit because there are others than [`micromap_size`] was told, has no
-/// states.
+/// are not in memory, or do not fit because there are others than [`micromap_size`] was told, has
+/// no states.
 ///
 /// # Errors
 /// The target is too small for the list of triangles, or there are too many triangles.
@@ -192,9 +192,9 @@ pub fn opacity_at(micromap: DeviceMemory, triangle: u32, barycentrics: [f32; 2])
 }
 
 /// Returns the index of the small triangle at a point, given by the weights of the second and third
-/// vertex, along the curve of the specification. The curve goes through the part at the first vertex,
-/// the middle, the part at the second vertex and the part at the third one. In the middle and in the
-/// last part, the first two vertices change places.
+/// vertex, along the curve of the specification. The curve goes through the part at the first
+/// vertex, the middle, the part at the second vertex and the part at the third one. In the middle
+/// and in the last part, the first two vertices change places.
 fn state_index(level: u32, barycentrics: [f32; 2]) -> u32 {
     let parts = 1u32 << level;
     let [u, v] = barycentrics.map(|weight| weight.clamp(0.0, 1.0) * parts as f32);

@@ -182,8 +182,8 @@ impl NodeRef {
         self.row::<H>(usize::from(offset / 32))
     }
 
-    /// Returns a word of the row at an offset, which is rounded down to a multiple of 32; the slot is
-    /// taken modulo 8.
+    /// Returns a word of the row at an offset, which is rounded down to a multiple of 32; the slot
+    /// is taken modulo 8.
     #[inline(always)]
     pub fn word_at(self, offset: u8, slot: u32) -> u32 {
         let at = usize::from(offset / 32 * 32) + (slot as usize & 7) * 4;

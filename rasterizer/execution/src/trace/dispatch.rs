@@ -18,8 +18,8 @@ const TILE_IDS: u32 = 512;
 const MIN_TILE_ROWS: u32 = 4;
 /// Number of tiles below which they are smaller, so that several threads have work.
 const MIN_TILES: u64 = 32;
-/// Sides of the blocks in which launch ids of a tile follow each other, so that rays that are traced
-/// together go about the same way.
+/// Sides of the blocks in which launch ids of a tile follow each other, so that rays that are
+/// traced together go about the same way.
 const BLOCK: u32 = 4;
 /// Width of a tile, if the launch has several rows.
 const TILE_WIDTH: u32 = 32;

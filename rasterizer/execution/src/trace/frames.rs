@@ -74,8 +74,8 @@ impl Frames {
         Ok(())
     }
 
-    /// Makes a list of the first `count` frames, as [`Frames::take`] does. They are not released. No
-    /// other frame may be in use.
+    /// Makes a list of the first `count` frames, as [`Frames::take`] does. They are not released.
+    /// No other frame may be in use.
     pub fn take_first(&mut self, count: usize, frames: &mut Vec<u32>) -> Result<(), TraceError> {
         self.clear();
         frames.clear();
@@ -193,9 +193,9 @@ impl Frames {
         };
         if count != 0 {
             // SAFETY: the icd guarantees that stage and context belong together and live until the
-            // launch ends. `frames` and `ends` have `padded` elements. Every offset is below the end
-            // of the frames, and `words` has made `memory` long enough for the words of a frame at
-            // any such offset; only this thread uses them.
+            // launch ends. `frames` and `ends` have `padded` elements. Every offset is below the
+            // end of the frames, and `words` has made `memory` long enough for the words of a frame
+            // at any such offset; only this thread uses them.
             unsafe { stage.run(context, (&raw mut batch).cast()) };
         }
         Ok(())

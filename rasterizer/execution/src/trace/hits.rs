@@ -20,7 +20,7 @@ struct Decision {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Reporter {
     point: u32,
-    /// Its place among the invocations that have begun together.
+    /// Place of the reporter among the invocations that have begun together.
     place: usize,
 }
 

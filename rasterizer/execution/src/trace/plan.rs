@@ -33,7 +33,7 @@ pub struct ValueRun {
 pub struct InputPlan {
     /// Words of the payload or of the callable data.
     pub data: Vec<DataRun>,
-    /// Those words of them that the shader may change.
+    /// Words of `data` that the shader may change.
     pub results: Vec<DataRun>,
     /// Words of values.
     pub values: Vec<ValueRun>,

@@ -68,8 +68,8 @@ impl BuildInput<'_> {
         all.min(u64::from(u32::MAX)) as u32
     }
 
-    /// Returns the number of geometries in the list of micromaps: all of them, or none if no geometry
-    /// has a micromap.
+    /// Returns the number of geometries in the list of micromaps: all of them, or none if no
+    /// geometry has a micromap.
     pub fn micromaps(&self) -> u32 {
         let has_one = self.geometries.iter().any(|geometry| geometry.micromap().is_some());
         if has_one { self.geometries.len() as u32 } else { 0 }

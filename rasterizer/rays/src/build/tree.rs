@@ -26,13 +26,13 @@ pub struct Range<B> {
     pub count: u32,
     /// Number of the list that has them: the first or the second.
     pub side: u32,
-    /// What the splitter knows about the references.
+    /// Properties of the references that the splitter needs.
     pub boxes: B,
 }
 
 /// A way to split ranges.
 pub trait Splitter {
-    /// What is known about the references of a range.
+    /// Properties of the references of a range.
     type Boxes: Copy;
     /// Returns how urgent it is to split a range; the first one of the most urgent ranges of a node
     /// is split next.

@@ -6,7 +6,7 @@ use instance_flags::{
     DISABLE_OPACITY_MICROMAPS, FORCE_NO_OPAQUE, FORCE_OPACITY_MICROMAP_2_STATE as TWO_STATES, FORCE_OPAQUE,
 };
 
-/// What a ray sees of a triangle.
+/// Result of a ray that meets a triangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Seen {
     Nothing,

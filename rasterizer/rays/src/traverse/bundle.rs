@@ -80,7 +80,8 @@ impl<H: Host> Lines<H> {
         Lines { origin: vectors::<H>(&origin), direction: vectors::<H>(&direction) }
     }
 
-    /// Applies an affine transform, given by rows, as `transform_point` and `transform_direction` do.
+    /// Applies an affine transform, given by rows, as `transform_point` and `transform_direction`
+    /// do.
     #[inline(always)]
     pub fn transformed(&self, rows: &[f32; 12]) -> Lines<H> {
         let mut to = Lines { origin: self.origin, direction: self.direction };

@@ -90,8 +90,8 @@ fn edge<H: Host>(a: &Vectors<H>, b: &Vectors<H>) -> (H::Floats, H::Floats) {
     (p - q, (abs::<H>(p) + abs::<H>(q)) * H::Floats::splat(UNCERTAIN) + H::Floats::splat(TINY))
 }
 
-/// Intersects the rays in `lanes` with a triangle of a leaf. Hits are inside of the intervals, or at
-/// their ends; `first` has the beginnings of the rays' own intervals.
+/// Intersects the rays in `lanes` with a triangle of a leaf. Hits are inside of the intervals, or
+/// at their ends; `first` has the beginnings of the rays' own intervals.
 #[inline(always)]
 pub fn intersect<H: Host>(
     (leaf, triangle): (TriangleLeaf, usize),

@@ -1,7 +1,7 @@
 //! Rays that begin together and go about the same way walk together ("packet").
 //!
-//! Rays of one octant visit the children of every node in the same order, so a walk that visits what
-//! any of them hits visits what each would visit on its own, in its order. A packet tests the
+//! Rays of one octant visit the children of every node in the same order, so a walk that visits
+//! what any of them hits visits what each would visit on its own, in its order. A packet tests the
 //! children of a node once for all rays, and the rays when a child is visited. A ray leaves the
 //! packet with the entries that remain for it when a candidate needs a decision, or when it differs
 //! from the others in an instance's space, and then walks on its own.

@@ -169,7 +169,8 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// Finds an instance of a top-level structure, unless rays with these flags and mask pass it by.
+    /// Finds an instance of a top-level structure, unless rays with these flags and mask pass it
+    /// by.
     #[inline(always)]
     pub(super) fn new(top: &View, index: u32, (flags, cull_mask): (u32, u32), scene: &Scene) -> Option<Found> {
         let record = top.instance(index)?;

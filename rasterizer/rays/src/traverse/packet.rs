@@ -10,6 +10,7 @@
 
 use super::bundle::{Bundle, Lines, Place, only, vector};
 use super::bundle_triangle::{Shears, intersect};
+use super::hit::ray_flags;
 use super::proceed::{Found, Step, TriangleHit, opacity, take};
 use super::ray::BoxRay;
 use super::state::{Rules, Scene, Traversal};
@@ -18,10 +19,68 @@ use crate::layout::{Contents, INDEX, LEAF, MAX_DEPTH, triangle_row};
 use crate::pack::{Pack, Packed};
 use crate::vec4::F32x4;
 use base::abi::MAX_LANES;
+use core::cell::Cell;
 use core::sync::atomic::Ordering;
 
 /// Smallest number of rays of a packet.
-pub const MIN_RAYS: u32 = 3;
+pub const MIN_RAYS: u32 = 6;
+/// Number of kinds of packets.
+const KINDS: usize = 16;
+/// What a packet that has not paid adds to the losses of its kind, and what another one takes away.
+const LOSS: u8 = 4;
+const GAIN: u8 = 2;
+/// Losses from which no packets of a kind are made for a while, and those afterwards.
+const LIMIT: u8 = 32;
+const LATER: u8 = 24;
+/// Beginning and number of the values that count the packets that are not made.
+const PAUSED: u8 = 64;
+const PAUSE: u8 = 31;
+
+thread_local! {
+    /// Losses of each kind of packets. What rays find does not depend on it, because a packet finds
+    /// what its rays find on their own.
+    static LOSSES: Cell<[u8; KINDS]> = const { Cell::new([0; KINDS]) };
+}
+
+/// Rays that can walk together.
+#[derive(Clone, Copy)]
+pub struct Members {
+    /// The rays as bits.
+    pub rays: u32,
+    kind: usize,
+}
+
+impl Members {
+    /// Returns true if the rays are to walk together.
+    #[inline(always)]
+    pub fn are_enough(&self) -> bool {
+        if self.rays.count_ones() < MIN_RAYS {
+            return false;
+        }
+        let mut losses = LOSSES.get();
+        let of_kind = &mut losses[self.kind % KINDS];
+        if *of_kind < PAUSED {
+            return true;
+        }
+        *of_kind = if *of_kind > PAUSED { *of_kind - 1 } else { LATER };
+        LOSSES.set(losses);
+        false
+    }
+
+    /// Counts a packet that has paid or not.
+    #[inline(always)]
+    fn count(&self, has_paid: bool) {
+        let mut losses = LOSSES.get();
+        let of_kind = &mut losses[self.kind % KINDS];
+        *of_kind = match has_paid {
+            true => of_kind.saturating_sub(GAIN),
+            false if *of_kind + LOSS < LIMIT => *of_kind + LOSS,
+            false => PAUSED + PAUSE,
+        };
+        LOSSES.set(losses);
+    }
+}
+
 /// Parent of the root.
 const ROOT: u32 = !0;
 /// Largest difference of the directions of a packet's rays, as a part of the direction.
@@ -40,9 +99,9 @@ pub struct PacketResult {
 
 /// Returns up to eight of the rays in `among` that can walk with the first one.
 #[inline(always)]
-pub fn members(rays: &[Option<&mut Traversal>], among: u32) -> u32 {
+pub fn members(rays: &[Option<&mut Traversal>], among: u32) -> Members {
     let first = among.trailing_zeros() as usize;
-    let Some(Some(leader)) = rays.get(first) else { return among };
+    let Some(Some(leader)) = rays.get(first) else { return Members { rays: among, kind: 0 } };
     let direction = |state: &Traversal| {
         let [x, y, z] = state.ray.direction;
         F32x4::from_array([x, y, z, 0.0])
@@ -50,6 +109,8 @@ pub fn members(rays: &[Option<&mut Traversal>], among: u32) -> u32 {
     let along = direction(leader);
     let [x, y, z, _] = along.abs().to_array();
     let limit = F32x4::splat(SPREAD * x.max(y).max(z));
+    let narrow = F32x4::splat(SPREAD / 4.0 * x.max(y).max(z));
+    let mut is_narrow = true;
     let (mut found, mut rest) = (0u32, among);
     while rest != 0 && found.count_ones() < MAX_LANES as u32 {
         let i = rest.trailing_zeros() as usize;
@@ -60,8 +121,14 @@ pub fn members(rays: &[Option<&mut Traversal>], among: u32) -> u32 {
             && state.top.is(&leader.top)
             && limit.greater_or_equal((direction(state) - along).abs()).bits() == 0xf;
         found |= u32::from(is_alike) << i;
+        is_narrow &= !is_alike || narrow.greater_or_equal((direction(state) - along).abs()).bits() == 0xf;
     }
-    found | 1 << first
+    let ends = leader.flags & ray_flags::TERMINATE_ON_FIRST_HIT != 0;
+    let is_opaque = leader.flags & ray_flags::OPAQUE != 0;
+    let is_short = leader.t_max < 1e4;
+    let kind =
+        usize::from(is_narrow) | usize::from(ends) << 1 | usize::from(is_opaque) << 2 | usize::from(is_short) << 3;
+    Members { rays: found | 1 << first, kind }
 }
 
 /// The rays of a packet and the children that remain.
@@ -85,6 +152,9 @@ struct Packet<'a> {
     length: usize,
     /// Number of entries that belong to the top-level structure while an instance is walked.
     base: usize,
+    /// Number of leaves that are visited, and of their lanes that hit them.
+    leaves: u32,
+    leaf_lanes: u32,
 }
 
 /// A child that is visited.
@@ -123,7 +193,7 @@ struct Inside<'a, H: Pack> {
 
 /// Walks with the rays in `members`, at most eight, until all have ended or left.
 #[inline(always)]
-pub fn trace<H: Pack>(rays: &mut [Option<&mut Traversal>], members: u32, scene: &Scene) -> PacketResult {
+pub fn trace<H: Pack>(rays: &mut [Option<&mut Traversal>], members: Members, scene: &Scene) -> PacketResult {
     let mut numbers = [0u8; MAX_LANES];
     let mut packet = Packet {
         rays: [const { None }; MAX_LANES],
@@ -138,9 +208,11 @@ pub fn trace<H: Pack>(rays: &mut [Option<&mut Traversal>], members: u32, scene: 
         lanes: [0; STACK],
         length: 0,
         base: 0,
+        leaves: 0,
+        leaf_lanes: 0,
     };
     let mut count = 0;
-    for (i, state) in rays.iter_mut().enumerate().filter(|(i, _)| members >> i & 1 != 0) {
+    for (i, state) in rays.iter_mut().enumerate().filter(|(i, _)| members.rays >> i & 1 != 0) {
         if let (Some(state), true) = (state, count < MAX_LANES) {
             packet.t_max[count] = state.t_max;
             packet.rays[count] = Some(state);
@@ -156,6 +228,8 @@ pub fn trace<H: Pack>(rays: &mut [Option<&mut Traversal>], members: u32, scene: 
             state.active &= packet.remaining >> lane | packet.candidates >> lane;
         }
     }
+    let left = packet.remaining | packet.candidates;
+    members.count(2 * left.count_ones() < count as u32 && packet.leaf_lanes >= packet.leaves);
     let bits = |lanes: u32| (0..count).fold(0, |bits, lane| bits | (lanes >> lane & 1) << numbers[lane]);
     PacketResult { candidates: bits(packet.candidates), remaining: bits(packet.remaining) }
 }
@@ -348,6 +422,8 @@ impl Packet<'_> {
     fn leaf<H: Pack>(&mut self, bundle: &Bundle<H>, inside: &Inside<H>, visit: &Visit) {
         let (_, hit) = Self::distances(bundle, visit, vector::<H>(&self.t_max));
         let visit = &Visit { lanes: visit.lanes & hit, ..*visit };
+        self.leaves = self.leaves.wrapping_add(1);
+        self.leaf_lanes = self.leaf_lanes.wrapping_add(visit.lanes.count_ones());
         if visit.lanes == 0 {
             return;
         }
@@ -471,8 +547,8 @@ fn distance(ray: &BoxRay, place: &Place, parent: u32, child: u32, lane: usize) -
     let Some(node) = place.view.node(parent) else { return near };
     let slot = (0..7).find(|&slot| node.child(slot) == child).unwrap_or(7);
     let ([rows, _], _) = ray.rows_and_octant();
-    for axis in 0..3 {
-        let plane = f32::from_bits(node.word_at(rows[axis], slot));
+    for (axis, row) in rows.into_iter().enumerate().take(3) {
+        let plane = f32::from_bits(node.word_at(row, slot));
         let distance = (plane - ray.near_origin[axis]) * ray.near_inverse[axis];
         near = if distance > near { distance } else { near };
     }

@@ -81,12 +81,12 @@ fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
     let mut alone = fresh;
     while fresh & fresh.wrapping_sub(1) != 0 {
         let members = packet::members(rays, fresh);
-        fresh &= !members;
-        if members.count_ones() >= packet::MIN_RAYS {
+        fresh &= !members.rays;
+        if members.are_enough() {
             let result = packet::trace::<H>(rays, members, scene);
             found |= result.candidates;
-            waiting &= !members | result.remaining;
-            alone &= !members;
+            waiting &= !members.rays | result.remaining;
+            alone &= !members.rays;
         }
     }
     for (_, state) in rays.iter_mut().enumerate().filter(|(i, _)| alone >> i & 1 != 0) {

@@ -7,6 +7,8 @@
 mod bundle;
 mod bundle_triangle;
 mod hit;
+mod instances;
+mod leaves;
 mod micromap;
 mod packet;
 mod proceed;

@@ -11,7 +11,8 @@
 use super::bundle::{Bundle, Lines, Place, only, vector};
 use super::bundle_triangle::{Shears, intersect};
 use super::hit::ray_flags;
-use super::proceed::{Found, Step, TriangleHit, opacity, take};
+use super::instances::Found;
+use super::leaves::{Step, TriangleHit, opacity, take};
 use super::ray::BoxRay;
 use super::state::{Rules, Scene, Traversal};
 use super::walk::{STACK, room};

@@ -1,0 +1,91 @@
+//! Instances that rays enter.
+
+#![forbid(unsafe_code)]
+
+use super::hit::ray_flags;
+use super::ray::{BoxRay, Shear, are_finite};
+use super::state::{Rules, Scene, Traversal};
+use crate::input::{transform_direction, transform_point};
+use crate::instance::{
+    CUSTOM_INDEX_AND_MASK, InstanceRecord, SBT_OFFSET_AND_FLAGS, WORLD_TO_OBJECT, reference, transform,
+};
+use crate::layout::{Contents, Header};
+use crate::vec4::F32x4;
+use crate::view::View;
+
+/// An instance that a ray may enter.
+pub struct Found {
+    /// Index of the instance.
+    index: u32,
+    record: InstanceRecord,
+    /// The instance's structure.
+    pub view: View,
+    pub header: Header,
+}
+
+impl Found {
+    /// Finds an instance of a top-level structure, unless rays with these flags and mask pass it
+    /// by.
+    #[inline(always)]
+    pub fn new(top: &View, index: u32, (flags, cull_mask): (u32, u32), scene: &Scene) -> Option<Found> {
+        let record = top.instance(index)?;
+        if record[CUSTOM_INDEX_AND_MASK] >> 24 & cull_mask == 0 {
+            return None;
+        }
+        let found = scene.structures.find(reference(&record))?;
+        let (view, header) = View::open(found.memory)?;
+        let skipped = match view.contents() {
+            Contents::Triangles => ray_flags::SKIP_TRIANGLES,
+            Contents::Aabbs => ray_flags::SKIP_AABBS,
+            // A reference to a top-level structure or a micromap is an overwritten one.
+            Contents::Instances | Contents::Micromap => return None,
+        };
+        (flags & skipped == 0).then_some(Found { index, record, view, header })
+    }
+
+    /// Returns the transform into the instance's space.
+    #[inline(always)]
+    pub fn world_to_object(&self) -> [f32; 12] {
+        transform(&self.record, WORLD_TO_OBJECT)
+    }
+
+    /// Returns the rules in the instance for flags of a ray.
+    #[inline(always)]
+    pub fn rules(&self, flags: u32) -> Rules {
+        let instance = self.record[SBT_OFFSET_AND_FLAGS] >> 24;
+        let rules = Rules::new(flags, instance);
+        if self.view.has_micromaps() { rules.with_micromaps(instance) } else { rules }
+    }
+
+    /// Makes the instance that of a ray's hits.
+    #[inline(always)]
+    pub fn set(&self, state: &mut Traversal) {
+        state.instance = self.index;
+        state.instance_custom_index = self.record[CUSTOM_INDEX_AND_MASK] & 0xff_ffff;
+        state.instance_sbt_and_flags = self.record[SBT_OFFSET_AND_FLAGS];
+    }
+
+    /// Begins the traversal of the instance, whose box begins at a distance. Returns false if the
+    /// ray is not finite in the instance's space.
+    #[inline(always)]
+    pub fn enter(&self, state: &mut Traversal, distance: f32) -> bool {
+        let Found { view, header, .. } = self;
+        let rows = self.world_to_object();
+        let origin = transform_point(&rows, state.ray.origin);
+        let direction = transform_direction(&rows, state.ray.direction);
+        if !are_finite(origin, direction) {
+            return false;
+        }
+        let boxes = if view.contents() == Contents::Triangles {
+            state.shear = Shear::new(origin, direction);
+            BoxRay::for_triangles(origin, direction, &header.bounds)
+        } else {
+            (state.object_origin, state.object_direction) = (origin, direction);
+            BoxRay::new(origin, direction, F32x4::splat(0.0))
+        };
+        self.set(state);
+        state.rules = self.rules(state.flags);
+        state.walk.enter(*view, boxes, distance, view.depth(), view.steps());
+        true
+    }
+}

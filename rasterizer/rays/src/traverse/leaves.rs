@@ -1,0 +1,229 @@
+//! Visits of leaves: tests of their primitives, and decisions about the hits.
+
+#![forbid(unsafe_code)]
+
+use super::hit::{Hit, HitKind};
+use super::micromap;
+use super::ray::FAR;
+use super::state::{Rules, Scene, Traversal};
+use super::triangle::{self, Interval};
+use crate::layout::{ACTIVE, GEOMETRY_INDEX, OPAQUE, aabb_row, triangle_row};
+use crate::vec4::{F32x4, Mask4};
+use crate::view::{AabbLeaf, TriangleLeaf};
+
+/// Result of a visit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// The traversal goes on.
+    Continue,
+    /// A candidate needs a decision.
+    Candidate,
+    /// The traversal has ended.
+    End,
+}
+
+/// Visits the remaining lanes of the current leaf.
+#[inline(always)]
+pub fn leaf(state: &mut Traversal, scene: &Scene) -> Step {
+    let lanes = core::mem::take(&mut state.pending_lanes);
+    if !state.walk.count_leaf() {
+        return Step::Continue;
+    }
+    let view = state.walk.view();
+    if let Some(leaf) = view.triangle_leaf(state.pending_leaf) {
+        triangles(state, scene, leaf, lanes)
+    } else if let Some(leaf) = view.aabb_leaf(state.pending_leaf) {
+        aabbs(state, leaf, lanes)
+    } else {
+        Step::Continue
+    }
+}
+
+/// Lanes of a leaf that are not culled.
+pub struct Opacity {
+    /// Lanes that are visited.
+    pub lanes: u32,
+    /// Lanes that are opaque.
+    pub opaque: u32,
+}
+
+/// Finds the lanes that are active and not culled by their opacity.
+#[inline(always)]
+pub fn opacity(rules: &Rules, words: [u32; 4], lanes: u32) -> Opacity {
+    const { assert!(OPAQUE == 1 << 30 && ACTIVE == 1 << 31) };
+    let [a, b, c, d] = words;
+    let of_geometries = F32x4::from_bits([a << 1, b << 1, c << 1, d << 1]).sign_bits();
+    let opaque = of_geometries & u32::from(rules.by_geometry) | u32::from(rules.opaque);
+    let culled = opaque & u32::from(rules.cull_opaque) | !opaque & u32::from(rules.cull_no_opaque);
+    Opacity { lanes: F32x4::from_bits(words).sign_bits() & lanes & !culled, opaque }
+}
+
+#[inline(always)]
+fn triangles(state: &mut Traversal, scene: &Scene, leaf: TriangleLeaf, lanes: u32) -> Step {
+    let words = leaf.words(triangle_row::GEOMETRY);
+    let mut opacity = opacity(&state.rules, words, lanes);
+    let interval = Interval { min: state.ray.t_min, max: state.t_max, floor: state.walk.t_min() };
+    let mut hits = triangle::intersect(leaf, opacity.lanes, &state.shear, state.walk.ray(), &interval);
+    if hits.lanes == 0 {
+        return Step::Continue;
+    }
+    if state.rules.micromaps != 0 {
+        let lanes = micromap::decide(state, scene, leaf, &hits);
+        (hits.lanes, opacity.opaque) = (lanes.hit, lanes.opaque);
+    }
+    let front = hits.front ^ u32::from(state.rules.flip);
+    let culled = front & u32::from(state.rules.cull_front) | !front & u32::from(state.rules.cull_back);
+    let mut kept = hits.lanes & !culled;
+    while kept != 0 {
+        let lane = kept.trailing_zeros() as usize % 4;
+        kept &= kept - 1;
+        let hit = TriangleHit {
+            lane,
+            t: hits.t[lane],
+            barycentrics: [hits.u[lane], hits.v[lane]],
+            is_front: front >> lane & 1 != 0,
+            is_opaque: opacity.opaque >> lane & 1 != 0,
+        };
+        match take(state, leaf, &hit) {
+            Step::Continue => {}
+            Step::Candidate => {
+                state.pending_lanes = kept;
+                return Step::Candidate;
+            }
+            Step::End => return Step::End,
+        }
+    }
+    Step::Continue
+}
+
+/// A hit of a triangle, not culled.
+pub struct TriangleHit {
+    /// The triangle's lane in its leaf.
+    pub lane: usize,
+    /// Distance.
+    pub t: f32,
+    /// Weights of the second and third vertex.
+    pub barycentrics: [f32; 2],
+    /// True if the front is hit, as the instance sees it.
+    pub is_front: bool,
+    /// True if no shader decides about it.
+    pub is_opaque: bool,
+}
+
+/// Commits a hit if it is opaque and the closest one. Another one becomes the candidate.
+#[inline(always)]
+pub fn take(state: &mut Traversal, leaf: TriangleLeaf, hit: &TriangleHit) -> Step {
+    let lane = hit.lane;
+    let geometry = leaf.word(triangle_row::GEOMETRY, lane) & GEOMETRY_INDEX;
+    let primitive = leaf.word(triangle_row::PRIMITIVE, lane);
+    // At the distance of the committed hit the lower primitive wins; the end of the ray's own
+    // interval does not belong to it.
+    let is_later = || {
+        let order = (state.instance, geometry, primitive);
+        state.committed.kind == HitKind::None || order >= state.committed.order()
+    };
+    if hit.t > state.t_max || hit.t == state.t_max && is_later() {
+        return Step::Continue;
+    }
+    let taken = Hit {
+        kind: HitKind::Triangle,
+        t: hit.t,
+        barycentrics: hit.barycentrics,
+        front_facing: u32::from(hit.is_front),
+        opaque: u32::from(hit.is_opaque),
+        instance: state.instance,
+        custom_index: state.instance_custom_index,
+        sbt_offset: state.instance_sbt_and_flags & 0xff_ffff,
+        geometry,
+        primitive,
+        vertices: vertices(leaf, lane),
+    };
+    if !hit.is_opaque {
+        state.candidate = taken;
+        return Step::Candidate;
+    }
+    state.committed = taken;
+    state.after_commit(hit.t);
+    if state.active == 0 { Step::End } else { Step::Continue }
+}
+
+/// Returns the vertices of a triangle of a leaf.
+#[inline(always)]
+fn vertices(leaf: TriangleLeaf, lane: usize) -> [[f32; 3]; 3] {
+    let mut vertices = [[0.0; 3]; 3];
+    for (vertex, coordinates) in vertices.iter_mut().enumerate() {
+        for (axis, coordinate) in coordinates.iter_mut().enumerate() {
+            *coordinate = f32::from_bits(leaf.word(triangle_row::VERTEX + 3 * vertex + axis, lane));
+        }
+    }
+    vertices
+}
+
+#[inline(always)]
+fn aabbs(state: &mut Traversal, leaf: AabbLeaf, lanes: u32) -> Step {
+    let words = leaf.words(aabb_row::GEOMETRY);
+    let opacity = opacity(&state.rules, words, lanes);
+    let mut kept = opacity.lanes & near_boxes(state, leaf);
+    while kept != 0 {
+        let lane = kept.trailing_zeros() as usize % 4;
+        kept &= kept - 1;
+        let row = |row: usize| f32::from_bits(leaf.words(row)[lane]);
+        let min = [0, 1, 2].map(|axis| row(aabb_row::MIN + axis));
+        let max = [0, 1, 2].map(|axis| row(aabb_row::MAX + axis));
+        let Some(t) = box_distance(state, min, max) else { continue };
+        state.candidate = Hit {
+            kind: HitKind::Aabb,
+            t,
+            opaque: opacity.opaque >> lane & 1,
+            instance: state.instance,
+            custom_index: state.instance_custom_index,
+            sbt_offset: state.instance_sbt_and_flags & 0xff_ffff,
+            geometry: words[lane] & GEOMETRY_INDEX,
+            primitive: leaf.words(aabb_row::PRIMITIVE)[lane],
+            ..Hit::NONE
+        };
+        state.pending_lanes = kept;
+        return Step::Candidate;
+    }
+    Step::Continue
+}
+
+/// Returns the lanes of a leaf whose boxes the ray may meet in its interval: those that
+/// [`box_distance`] finds, and few others.
+#[inline(always)]
+fn near_boxes(state: &Traversal, leaf: AabbLeaf) -> u32 {
+    let boxes = state.walk.ray();
+    let mut near = F32x4::splat(state.ray.t_min);
+    // Near distances have the same roundings as far ones, for which they are multiplied.
+    let mut far = F32x4::splat(state.t_max * FAR);
+    for axis in 0..3 {
+        let (min, max) = (leaf.row(aabb_row::MIN + axis), leaf.row(aabb_row::MAX + axis));
+        let mask = Mask4::splat(boxes.near_inverse[axis].is_sign_negative());
+        let (near_plane, far_plane) = (mask.select(max, min), mask.select(min, max));
+        let distance = (near_plane - F32x4::splat(boxes.near_origin[axis])) * F32x4::splat(boxes.near_inverse[axis]);
+        near = distance.max(near);
+        let distance = (far_plane - F32x4::splat(boxes.far_origin[axis])) * F32x4::splat(boxes.far_inverse[axis]);
+        far = distance.min(far);
+    }
+    far.greater_or_equal(near).bits()
+}
+
+/// Returns where the ray enters a box, or the beginning of its interval inside of it; `None` if
+/// they have no point in common. The interval's ends belong to it.
+fn box_distance(state: &Traversal, min: [f32; 3], max: [f32; 3]) -> Option<f32> {
+    let (mut near, mut far) = (f64::from(state.ray.t_min), f64::from(state.t_max));
+    for axis in 0..3 {
+        let (origin, direction) = (f64::from(state.object_origin[axis]), f64::from(state.object_direction[axis]));
+        let [min, max] = [min[axis], max[axis]].map(f64::from);
+        if direction == 0.0 {
+            if origin < min || origin > max {
+                return None;
+            }
+            continue;
+        }
+        let [a, b] = [(min - origin) / direction, (max - origin) / direction];
+        near = near.max(a.min(b));
+        far = far.min(a.max(b));
+    }
+    (near <= far).then_some(near as f32)
+}

@@ -1,11 +1,14 @@
 //! Random arguments of commands: regions, sparse binds, imports, ranges of descriptors, stored
-//! blobs, sequences of generated commands, and indirect parameters that a second thread changes
-//! while they are read. For all of them a call gives an error or a result, the device may be lost,
-//! and no byte changes outside of the resources that a command names.
+//! blobs, sequences of generated commands, builds and copies of acceleration structures, and
+//! indirect parameters that a second thread changes while they are read. For all of them a call
+//! gives an error or a result, the device may be lost, and no byte changes outside of the resources
+//! that a command names.
 //!
 //! `GRUS_API_FUZZ=n` sets the number of rounds of each test (without it each takes about a second);
 //! `GRUS_API_FUZZ_SEED=s` sets the first seed.
 
+#[path = "api_fuzz/acceleration_structures.rs"]
+mod acceleration_structures;
 #[path = "common/binaries.rs"]
 mod binaries;
 #[path = "api_fuzz/blobs.rs"]

@@ -27,14 +27,18 @@ use core::sync::atomic::Ordering;
 pub const MIN_RAYS: u32 = 6;
 /// Number of kinds of packets.
 const KINDS: usize = 16;
-/// What a packet that has not paid adds to the losses of its kind, and what another one takes away.
+/// Number that a packet that has not paid adds to the losses of its kind.
 const LOSS: u8 = 4;
+/// Number that a packet that has paid takes from the losses of its kind.
 const GAIN: u8 = 2;
-/// Losses from which no packets of a kind are made for a while, and those afterwards.
+/// Losses at which packets of a kind pause.
 const LIMIT: u8 = 32;
+/// Losses of a kind after a pause.
 const LATER: u8 = 24;
-/// Beginning and number of the values that count the packets that are not made.
+/// Value of a kind that pauses. A value above it is greater by the number of packets that are still
+/// to be left out.
 const PAUSED: u8 = 64;
+/// Number of packets that a pause leaves out.
 const PAUSE: u8 = 31;
 
 thread_local! {
@@ -82,7 +86,7 @@ impl Members {
     }
 }
 
-/// Parent of the root.
+/// Index in place of the root's parent.
 const ROOT: u32 = !0;
 /// Largest difference of the directions of a packet's rays, as a part of the direction.
 const SPREAD: f32 = 0.0625;

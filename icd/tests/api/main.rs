@@ -54,6 +54,7 @@ mod pipeline_libraries;
 mod primitive_order;
 mod provoking_vertex;
 mod raw_access_chains;
+mod ray_descriptors;
 mod ray_queries;
 mod ray_tracing;
 mod shader_objects;

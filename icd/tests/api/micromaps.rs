@@ -7,6 +7,7 @@ use crate::acceleration_structures::{
 };
 use crate::common::Buffer;
 use crate::ray_queries::dispatch;
+use crate::rays;
 use ash::vk;
 use std::mem::transmute;
 use vulkan_grus::caps::newer::{self, TaggedStructure};
@@ -400,4 +401,64 @@ fn destroyed_and_overwritten_micromaps_have_no_states() {
     assert_eq!(w.seen(&structure, Flags::empty()), SEEN);
     w.d.free(structure);
     w.free(micromap);
+}
+
+/// Checks the shaders that rays of a pipeline run: those of any hit run for unknown states only.
+#[test]
+fn any_hit_shaders_run_for_unknown_states() {
+    macro_rules! bytes {
+        ($name:literal) => {
+            include_bytes!(concat!("../data/", $name, ".spv"))
+        };
+    }
+    let mut micromaps =
+        vk::PhysicalDeviceOpacityMicromapFeaturesEXT::default().micromap(true).micromap_host_commands(true);
+    let mut pipelines = vk::PhysicalDeviceRayTracingPipelineFeaturesKHR::default().ray_tracing_pipeline(true);
+    pipelines.p_next = (&raw mut micromaps).cast();
+    let extensions = [c"VK_EXT_opacity_micromap", c"VK_KHR_opacity_micromap", c"VK_KHR_ray_tracing_pipeline"];
+    let d = Device::with(&extensions, Some(&mut pipelines));
+    let f = Functions::load(&d);
+    let w = World { d, f };
+    let (usages, list, states) = FOUR_STATES;
+    let micromap = w.built(Place::Queue, (&usages, &list, &states));
+    let structure = w.structure(Place::Queue, micromap.micromap, 0, &usages);
+    let input = w.buffer(&instance(w.d.address(&structure)));
+    let top = w.d.built(Place::Queue, TOP, &instances(address_at(Place::Queue, &w.d, &input)), count(1));
+    let address = w.d.address(&top);
+
+    // The context belongs to the device of the launches meanwhile.
+    let World { d: Device { c, f: structures }, f } = w;
+    let mut d = rays::Device::of(c);
+    let stages: [(rays::Stages, &[u8]); 4] = [
+        (rays::Stages::RAYGEN_KHR, bytes!("micromaps.rgen")),
+        (rays::Stages::MISS_KHR, bytes!("rays.rmiss")),
+        (rays::Stages::CLOSEST_HIT_KHR, bytes!("rays.rchit")),
+        (rays::Stages::ANY_HIT_KHR, bytes!("rays.rahit")),
+    ];
+    let groups = [rays::general(0), rays::general(1), rays::triangles(2, 3)];
+    let flags = vk::PipelineCreateFlags::RAY_TRACING_OPACITY_MICROMAP_EXT;
+    let pipeline = d.try_pipeline(&stages, &groups, flags, &[]).expect("pipeline");
+    let pipeline = rays::Pipeline { pipeline, handles: d.handles(pipeline, groups.len()) };
+    // The any-hit shader confirms intersections or ignores them.
+    for record in [0, 1] {
+        let tables = [(0, 0), (1, 50), (2, record)].map(|(group, word)| d.table(&[(pipeline.handles[group], word)]));
+        let [generation, miss, hit] = tables.each_ref().map(|table| d.region(table));
+        let push = [address as u32, (address >> 32) as u32, 0, 0];
+        let results = d.trace(&pipeline, push, [generation, miss, hit, rays::NONE], [16, 1]);
+        for ((i, seen), result) in (0..).zip(SEEN).zip(results) {
+            let expected = match (seen, record) {
+                (0, _) => [0x8000, i, 0, 50],
+                (1, 0) => [0x101_0100, i, 16, record],
+                (1, _) => [0x1_8000, i, 0, 50],
+                _ => [0x100, i, 16, record],
+            };
+            assert_eq!(result, expected, "ray {i}, record {record}");
+        }
+        tables.into_iter().for_each(|table| d.c.free(table));
+    }
+    d.free_pipeline(pipeline);
+    let w = World { d: Device { c: d.into_context(), f: structures }, f };
+    [top, structure].into_iter().for_each(|structure| w.d.free(structure));
+    w.free(micromap);
+    w.d.c.free(input);
 }

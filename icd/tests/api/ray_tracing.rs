@@ -413,3 +413,100 @@ fn launches_are_indirect() {
     d.free_scene(scene);
     d.destroy();
 }
+
+/// Launches whose tables are in memory too.
+#[test]
+fn launches_read_their_tables_from_memory() {
+    let mut maintenance = vk::PhysicalDeviceRayTracingMaintenance1FeaturesKHR::default()
+        .ray_tracing_maintenance1(true)
+        .ray_tracing_pipeline_trace_rays_indirect2(true);
+    let mut d = Device::with(&[c"VK_KHR_ray_tracing_maintenance1"], &mut [&mut maintenance]);
+    let commands = ash::khr::ray_tracing_maintenance1::Device::new(&d.c.instance, &d.c.device);
+    let scene = d.scene(&[Primitives::Triangles { cells: 3, layers: 1, flags: OPAQUE }]);
+    let pipeline = rays(&d);
+    let [generation, miss, hit, _] = *pipeline.handles.as_array().expect("four handles");
+    let tables = [d.table(&[(generation, 0)]), d.table(&[(miss, 50), (miss, 51)]), d.table(&[(hit, 60), (hit, 61)])];
+    let [generation, miss, hit] = [0, 1, 2].map(|i| d.region(&tables[i]));
+    let launch = vk::TraceRaysIndirectCommand2KHR {
+        raygen_shader_record_address: generation.device_address,
+        raygen_shader_record_size: generation.size,
+        miss_shader_binding_table_address: miss.device_address,
+        miss_shader_binding_table_size: miss.size,
+        miss_shader_binding_table_stride: miss.stride,
+        hit_shader_binding_table_address: hit.device_address,
+        hit_shader_binding_table_size: hit.size,
+        hit_shader_binding_table_stride: hit.stride,
+        callable_shader_binding_table_address: 0,
+        callable_shader_binding_table_size: 0,
+        callable_shader_binding_table_stride: 0,
+        width: 2,
+        height: 2,
+        depth: 1,
+    };
+    let nowhere = vk::TraceRaysIndirectCommand2KHR { raygen_shader_record_address: 1 << 45, ..launch };
+    let misses = vk::TraceRaysIndirectCommand2KHR { hit_shader_binding_table_size: 0, ..launch };
+    let empty = vk::TraceRaysIndirectCommand2KHR { height: 0, ..launch };
+    // Rays of the first row hit, with the second records of both tables.
+    let hits = [[0x100, 0, 16, 61], [0x101, 1, 16, 61], [0x8000, 2, 0, 51], [0x8000, 3, 0, 51]];
+    let no_hits = [[0, 0, 0, 0], [0, 1, 0, 0], hits[2], hits[3]];
+    let none = [[0x7777; 4]; 4];
+    let launches = [(launch, hits), (misses, no_hits), (empty, none), (nowhere, none)];
+    for (number, (launch, expected)) in launches.into_iter().enumerate() {
+        let size = core::mem::offset_of!(vk::TraceRaysIndirectCommand2KHR, depth) + 4;
+        // SAFETY: the structure consists of numbers without padding between them.
+        let bytes = unsafe { core::slice::from_raw_parts((&raw const launch).cast::<u8>(), size) };
+        let buffer = d.buffer(bytes);
+        let address = d.address(&buffer);
+        d.out.fill_words(|_| 0x7777);
+        let done = d.c.run(|b| {
+            d.bind(b, &pipeline, push(&scene, 0, 1 | 1 << 8));
+            // SAFETY: valid usage, or addresses where no memory is.
+            unsafe { commands.cmd_trace_rays_indirect2(b, address) };
+        });
+        done.expect("traced");
+        assert_eq!(d.results(4), expected, "launch {number}");
+        d.c.free(buffer);
+    }
+    d.messenger.take();
+    let done = d.c.run(|b| {
+        d.bind(b, &pipeline, push(&scene, 0, 0));
+        // SAFETY: no memory is at the address.
+        unsafe { commands.cmd_trace_rays_indirect2(b, 1 << 45) };
+    });
+    done.expect("nothing traced");
+    let messages = d.messenger.take();
+    assert!(messages.iter().any(|m| m.contains("an indirect launch")), "{messages:?}");
+    tables.into_iter().for_each(|table| d.c.free(table));
+    d.free_pipeline(pipeline);
+    d.free_scene(scene);
+    d.destroy();
+}
+
+#[test]
+fn handles_of_libraries_are_those_of_linked_pipelines() {
+    let mut handles =
+        vk::PhysicalDevicePipelineLibraryGroupHandlesFeaturesEXT::default().pipeline_library_group_handles(true);
+    let mut d = Device::with(&[c"VK_EXT_pipeline_library_group_handles"], &mut [&mut handles]);
+    let library = vk::PipelineCreateFlags::LIBRARY_KHR;
+    let hits = d.try_pipeline(&RAYS[2..], &[triangles(0, UNUSED), triangles(0, 1)], library, &[]).expect("library");
+    let misses = d.try_pipeline(&RAYS[1..2], &[general(0)], library, &[hits]).expect("library of a library");
+    let of_hits = d.handles(hits, 2);
+    let of_misses = d.handles(misses, 3);
+    assert_eq!(of_misses[1..], of_hits);
+    let none = vk::PipelineCreateFlags::empty();
+    let linked = d.try_pipeline(&RAYS[..1], &[general(0)], none, &[misses]).expect("pipeline");
+    let direct = d.try_pipeline(&RAYS[..1], &[general(0)], none, &[hits]).expect("pipeline");
+    assert_eq!(d.handles(direct, 3)[1..], of_hits);
+    let pipeline = Pipeline { pipeline: linked, handles: d.handles(linked, 4) };
+    assert_eq!(pipeline.handles[1..], of_misses);
+    for (i, handle) in pipeline.handles.iter().enumerate() {
+        assert!(*handle != NULL && !pipeline.handles[..i].contains(handle), "group {i}");
+    }
+    // SAFETY: the pipelines are not in use.
+    unsafe { [hits, misses, direct].into_iter().for_each(|pipeline| d.c.device.destroy_pipeline(pipeline, None)) };
+    // The table has the handle of the library.
+    let pipeline = Pipeline { handles: vec![pipeline.handles[0], of_misses[0], of_hits[0]], ..pipeline };
+    opaque_hits_and_a_miss(&mut d, &pipeline);
+    d.free_pipeline(pipeline);
+    d.destroy();
+}

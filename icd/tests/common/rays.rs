@@ -70,7 +70,11 @@ impl Device {
         extensions.extend(names);
         let mut all: Vec<&mut dyn Chain> = vec![&mut structures, &mut rays, &mut v12];
         all.extend(features.iter_mut().map(|feature| &mut **feature as &mut dyn Chain));
-        let c = Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut all);
+        Device::of(Context::with(&[c"VK_EXT_debug_utils"], &extensions, &mut all))
+    }
+
+    /// Makes the buffer and the set of a context whose device has ray tracing.
+    pub fn of(c: Context) -> Device {
         let messenger = Messenger::new(&c);
         let (structures, pipelines) = (Structures::new(&c.instance, &c.device), Pipelines::new(&c.instance, &c.device));
         let set = Set::new(&c, &[(vk::DescriptorType::STORAGE_BUFFER, 1)]);
@@ -80,9 +84,15 @@ impl Device {
     }
 
     pub fn destroy(self) {
+        drop(self.into_context());
+    }
+
+    /// Checks that there was no message, and destroys all but the context.
+    pub fn into_context(self) -> Context {
         assert_eq!(self.messenger.take(), Vec::<String>::new());
         self.set.destroy(&self.c);
         self.c.free(self.out);
+        self.c
     }
 
     pub fn buffer(&self, bytes: &[u8]) -> Buffer {
@@ -155,6 +165,11 @@ impl Device {
             .geometry(vk::AccelerationStructureGeometryDataKHR { instances: data });
         self.build(&mut scene, vk::AccelerationStructureTypeKHR::TOP_LEVEL, &[top], &[1]);
         scene
+    }
+
+    /// Returns the top-level structure of a scene.
+    pub fn top(scene: &Scene) -> vk::AccelerationStructureKHR {
+        *scene.structures.last().expect("a scene has two structures")
     }
 
     pub fn free_scene(&self, scene: Scene) {

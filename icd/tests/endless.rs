@@ -396,3 +396,44 @@ fn any_hit_shader() {
     let rays::Device { c, messenger, .. } = d;
     expect_lost(c, messenger, "endless rays", start, result);
 }
+
+/// Ray queries without end, in a dispatch and in a launch.
+#[test]
+fn ray_queries() {
+    let _turn = take_turn();
+    for launch in [false, true] {
+        // Sets the budget.
+        drop(context());
+        let mut queries = vk::PhysicalDeviceRayQueryFeaturesKHR::default().ray_query(true);
+        let d = rays::Device::with(&[c"VK_KHR_ray_query"], &mut [&mut queries]);
+        let flags = vk::GeometryFlagsKHR::empty();
+        let scene = d.scene(&[rays::Primitives::Triangles { cells: 1, layers: 1, flags }]);
+        let push = rays::push(&scene, 0, 0);
+        let pipeline = if launch {
+            let stage = (vk::ShaderStageFlags::RAYGEN_KHR, &include_bytes!("data/endless_query.rgen.spv")[..]);
+            d.pipeline(&[stage], &[rays::general(0)])
+        } else {
+            let words = shader!("endless_query.comp");
+            let pipeline = compute(&d.c, vk::PipelineCache::null(), d.set.layout, &words, &[]);
+            rays::Pipeline { pipeline, handles: vec![rays::NULL] }
+        };
+        pipeline::name(&d.c, pipeline.pipeline, c"endless query");
+        let table = d.table(&[(pipeline.handles[0], 0)]);
+        let mut zero = d.c.buffer(64);
+        zero.fill_words(|_| 0);
+        d.set.buffers(&d.c, 0, vk::DescriptorType::STORAGE_BUFFER, &[(zero.buffer, 0, vk::WHOLE_SIZE)]);
+        let start = Instant::now();
+        let result = d.c.run(|b| {
+            if launch {
+                d.bind(b, &pipeline, push);
+                let none = rays::NONE;
+                // SAFETY: valid usage.
+                unsafe { d.pipelines.cmd_trace_rays(b, &d.region(&table), &none, &none, &none, 70, 5, 1) };
+            } else {
+                record_dispatch(&d.c, b, &d.set, pipeline.pipeline, &push.map(u32::to_le_bytes).concat(), 3);
+            }
+        });
+        let rays::Device { c, messenger, .. } = d;
+        expect_lost(c, messenger, "endless query", start, result);
+    }
+}

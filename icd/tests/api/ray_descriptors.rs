@@ -39,7 +39,8 @@ enum Place {
     DescriptorBuffer,
     /// A heap at constant offsets.
     Heap,
-    /// A heap at an offset that the shader record of the ray generation shader has.
+    /// A heap at an offset that the shader record of the ray generation shader has. The results
+    /// have no descriptor, but their address is in the record.
     HeapByRecord,
     Pushed,
 }
@@ -225,14 +226,11 @@ impl<'a> Descriptors<'a> {
             ..tagged()
         };
         let (structures, stride) = (HEAP_STRUCTURES as u32, HEAP_STRIDE as u32);
-        let mappings = [
-            mapping(0, 0, [0; 4]),
-            match self.place {
-                // The record has the number 2.
-                Place::HeapByRecord => mapping(1, 8, [structures - 2 * 32, 0, 32, stride]),
-                _ => mapping(1, 0, [structures, stride, 0, 0]),
-            },
-        ];
+        let mappings = match self.place {
+            // The record has the number 2, and at offset 8 the address of the results.
+            Place::HeapByRecord => [mapping(0, 10, [8, 0, 0, 0]), mapping(1, 8, [structures - 2 * 32, 0, 32, stride])],
+            _ => [mapping(0, 0, [0; 4]), mapping(1, 0, [structures, stride, 0, 0])],
+        };
         let chained = newer::ShaderDescriptorSetAndBindingMappingInfoEXT {
             mapping_count: 2,
             p_mappings: mappings.as_ptr(),
@@ -365,7 +363,8 @@ fn pipelines_read_structures_of_every_place() {
         let descriptors = Descriptors::new(&d, place, &scenes);
         let pipeline = descriptors.rays();
         let handles = &pipeline.handles;
-        let tables = [d.table(&[(handles[0], 2)]), d.table(&[(handles[1], 50)]), d.table(&[(handles[2], 60)])];
+        let mut tables = [d.table(&[(handles[0], 2)]), d.table(&[(handles[1], 50)]), d.table(&[(handles[2], 60)])];
+        tables[0].bytes_mut()[32 + 8..][..8].copy_from_slice(&d.c.address(&d.out).to_le_bytes());
         let [generation, miss, hit] = [0, 1, 2].map(|i| d.region(&tables[i]));
         let done = d.c.run(|b| {
             let point = vk::PipelineBindPoint::RAY_TRACING_KHR;

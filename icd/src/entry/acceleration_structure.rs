@@ -105,6 +105,26 @@ unsafe fn geometry(geometry: &vk::AccelerationStructureGeometryKHR<'_>) -> Resul
     Ok(BuildGeometry { data, micromap, opaque: geometry.flags.contains(vk::GeometryFlagsKHR::OPAQUE) })
 }
 
+/// Returns the geometries that a build describes, in a list or in a list of pointers.
+///
+/// # Safety
+/// `info` is valid with its pointers.
+unsafe fn described<'a>(
+    info: &'a vk::AccelerationStructureBuildGeometryInfoKHR<'_>,
+) -> impl ExactSizeIterator<Item = &'a vk::AccelerationStructureGeometryKHR<'a>> {
+    let (list, pointers) = match info.pp_geometries.is_null() {
+        true => (info.p_geometries, info.pp_geometries),
+        false => (std::ptr::null(), info.pp_geometries),
+    };
+    // SAFETY: `info` is valid with its pointers, as the `# Safety` section demands.
+    let (list, pointers) = unsafe { (slice(list, info.geometry_count), slice(pointers, info.geometry_count)) };
+    (0..list.len().max(pointers.len())).map(move |i| match pointers.get(i) {
+        // SAFETY: the elements of the list of pointers are valid.
+        Some(one) => unsafe { &**one },
+        None => &list[i],
+    })
+}
+
 /// Decodes the geometries of a build.
 ///
 /// # Safety
@@ -115,14 +135,8 @@ unsafe fn geometries(
     if u64::from(info.geometry_count) > MAX_GEOMETRIES {
         return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
     }
-    // SAFETY: `info` is valid with its pointers, one of which is null.
-    unsafe {
-        if info.pp_geometries.is_null() {
-            let all = slice(info.p_geometries, info.geometry_count);
-            return fallible::try_collect(all.iter().map(|one| geometry(one)));
-        }
-        fallible::try_collect(slice(info.pp_geometries, info.geometry_count).iter().map(|one| geometry(&**one)))
-    }
+    // SAFETY: `info` is valid with its pointers, and so is each geometry.
+    unsafe { fallible::try_collect(described(info).map(|one| geometry(one))) }
 }
 
 /// Returns the contents of a structure, whose type decides if there are no geometries.
@@ -191,17 +205,13 @@ unsafe fn builds(
 /// # Safety
 /// `info` is valid with its pointers.
 unsafe fn has_micromaps(info: &vk::AccelerationStructureBuildGeometryInfoKHR<'_>) -> bool {
-    // SAFETY: `info` is valid with its pointers, one of which is null, and the type of a geometry
-    // implies the member of the union.
+    // SAFETY: `info` is valid with its pointers, and the type of a geometry implies the member of
+    // the union.
     unsafe {
-        let has_one = |one: &vk::AccelerationStructureGeometryKHR<'_>| {
+        described(info).any(|one| {
             let is_triangles = one.geometry_type == vk::GeometryTypeKHR::TRIANGLES;
             is_triangles && has_triangles_micromap(one.geometry.triangles.p_next)
-        };
-        if info.pp_geometries.is_null() {
-            return slice(info.p_geometries, info.geometry_count).iter().any(has_one);
-        }
-        slice(info.pp_geometries, info.geometry_count).iter().any(|one| has_one(&**one))
+        })
     }
 }
 
@@ -354,11 +364,7 @@ shims! {
         sizes: *mut vk::AccelerationStructureBuildSizesInfoKHR<'_>,
     ) {
         let (info, sizes) = (&*info, &mut *sizes);
-        let first = match (info.geometry_count, info.pp_geometries.is_null()) {
-            (0, _) => None,
-            (_, true) => info.p_geometries.as_ref(),
-            (_, false) => (*info.pp_geometries).as_ref(),
-        };
+        let first = described(info).next();
         let contents = match first.map(|first| first.geometry_type) {
             Some(vk::GeometryTypeKHR::AABBS) => Contents::Aabbs,
             Some(vk::GeometryTypeKHR::INSTANCES) => Contents::Instances,

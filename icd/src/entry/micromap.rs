@@ -21,14 +21,12 @@ use crate::object::buffer::Buffer;
 use crate::object::query::QueryPool;
 use ash::vk::{self, Handle};
 use core::ffi::c_void;
-use rays::{Contents, micromap_size};
+use rays::{Contents, build_sizes, micromap_size};
 use std::sync::Arc;
 
 type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
 const MICROMAPS: Requirement = ext("VK_EXT_opacity_micromap");
-/// Number of scratch bytes of a build, which are not used. Applications make a buffer of them.
-const SCRATCH: u64 = 64;
 
 /// Rows of this family in the command table.
 #[rustfmt::skip]
@@ -115,7 +113,7 @@ shims! {
     ) {
         let (info, sizes) = (&*info, &mut *sizes);
         sizes.micromap_size = micromap_size(usages(info.usage_counts_count, info.p_usage_counts, info.pp_usage_counts));
-        sizes.build_scratch_size = SCRATCH;
+        sizes.build_scratch_size = build_sizes(Contents::Micromap, 0).build_scratch;
         // Structures refer to micromaps.
         sizes.discardable = vk::FALSE;
     }

@@ -31,7 +31,7 @@ pub use layout::{
 };
 pub use ray::{
     ExecuteCallableOperand, InstanceWord, RayStages, RayValue, RayWord, ReadInstanceOperand, ReorderOperand,
-    ReportIntersectionOperand, TraceRayOperand, matrix_columns,
+    ReportIntersectionOperand, TRIANGLE_HIT_KINDS, TraceRayOperand, matrix_columns, matrix_rows,
 };
 pub use stage::{BuiltinFamily, ModeFamily, PipelineType, Stage, StageIoKind, StageRow};
 pub use suspension::{FrameInfo, FrameLayout, InvocationEnd, SuspendReason, SuspensionPoint};

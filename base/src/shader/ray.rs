@@ -250,9 +250,25 @@ pub fn matrix_columns(rows: &[f32; 12]) -> [f32; 12] {
     core::array::from_fn(|i| rows[i % 3 * 4 + i / 3])
 }
 
+/// Returns the rows of a transform that is given by its columns ([`matrix_columns`]).
+pub fn matrix_rows(columns: &[f32; 12]) -> [f32; 12] {
+    core::array::from_fn(|i| columns[i % 4 * 3 + i / 4])
+}
+
+/// `HitKindBackFacingTriangleKHR` and `HitKindFrontFacingTriangleKHR`.
+pub const TRIANGLE_HIT_KINDS: [u32; 2] = [0xff, 0xfe];
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_become_rows_again() {
+        let rows = core::array::from_fn(|i| i as f32);
+        let columns = matrix_columns(&rows);
+        assert_eq!(columns, [0.0, 4.0, 8.0, 1.0, 5.0, 9.0, 2.0, 6.0, 10.0, 3.0, 7.0, 11.0]);
+        assert_eq!(matrix_rows(&columns), rows);
+    }
 
     #[test]
     fn values_are_found_by_builtin() {

@@ -14,7 +14,7 @@ use super::value::{Flat, LocalTarget, Pointer, PointerTarget};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, RayQueryOp, Ty, Value};
 use base::abi::RayGetter;
-use base::shader::{HitObjectField as Field, HitObjectKind as Kind, InstanceWord, RayValue, Stage};
+use base::shader::{HitObjectField as Field, HitObjectKind as Kind, InstanceWord, RayValue, Stage, TRIANGLE_HIT_KINDS};
 
 /// Source of a getter's result.
 #[derive(Clone, Copy)]
@@ -304,7 +304,7 @@ impl Translator<'_> {
         let [empty, hit] = [Kind::Empty, Kind::Hit].map(|kind| self.b.i32(kind as u32));
         let kind = self.b.select(none, empty, hit);
         self.set_field(object, Field::Kind, &[kind])?;
-        let [front_kind, back_kind] = [0xfe, 0xff].map(|word| self.b.i32(word));
+        let [back_kind, front_kind] = TRIANGLE_HIT_KINDS.map(|word| self.b.i32(word));
         let hit_kind = self.b.select(front, front_kind, back_kind);
         let hit_kind = self.b.select(triangle, hit_kind, own_kind);
         self.set_field(object, Field::HitKind, &[hit_kind])?;

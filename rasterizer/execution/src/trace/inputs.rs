@@ -76,7 +76,9 @@ impl<T: Tracer> Source<'_, T> {
             V::RayGeometryIndex => to.set_each(frames, words, self.of_hit(|at| [at.hit.intersection.geometry])),
             V::HitKind => to.set_each(frames, words, self.of_hit(|at| [at.hit.kind])),
             V::HitAttribute => to.set_each(frames, words, self.of_hit(|at| at.hit.attribute)),
-            V::HitTriangleVertexPositions => to.set_each(frames, words, self.of_hit(vertices)),
+            V::HitTriangleVertexPositions => {
+                to.set_each(frames, words, self.of_hit(|at| vertices(&at.hit.intersection)))
+            }
             V::ObjectToWorld => to.set_each(
                 frames,
                 words,
@@ -149,13 +151,12 @@ fn bits<const N: usize>(of: [f32; N]) -> [u32; N] {
 }
 
 /// Returns the words of the vertices of a triangle.
-fn vertices<R>(at: At<'_, R>) -> [u32; 9] {
-    let Intersection { vertices, .. } = &at.hit.intersection;
+pub(super) fn vertices(Intersection { vertices, .. }: &Intersection) -> [u32; 9] {
     core::array::from_fn(|i| vertices[i / 3][i % 3].to_bits())
 }
 
 /// Returns a vector, with its fourth component, transformed by a matrix.
-fn transform(rows: &[f32; 12], v: [f32; 3], w: f32) -> [f32; 3] {
+pub(super) fn transform(rows: &[f32; 12], v: [f32; 3], w: f32) -> [f32; 3] {
     core::array::from_fn(|row| {
         let [x, y, z, offset] = [0, 1, 2, 3].map(|column| rows[row * 4 + column]);
         x * v[0] + y * v[1] + z * v[2] + offset * w

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::inputs::{transform, vertices};
 use super::launch::TraceError;
 use super::queues::{Queue, Queued};
 use super::state::{Callee, Start, Trace};
@@ -10,7 +11,7 @@ use super::tile::Tile;
 use super::traversal::{Tracer, ray_flags};
 use base::shader::{
     HitObjectField as Field, HitObjectKind as Kind, InstanceWord, RayValue, ReadInstanceOperand, ReorderOperand, Stage,
-    SuspendReason, matrix_columns,
+    SuspendReason, matrix_columns, matrix_rows,
 };
 
 const WORDS: usize = Field::WORDS as usize;
@@ -27,9 +28,8 @@ impl Object {
         own.zip(words).for_each(|(own, word)| *own = *word);
     }
 
-    fn set_floats(&mut self, field: Field, floats: &[f32]) {
-        let own = self.0.iter_mut().skip(field.first() as usize).take(field.words() as usize);
-        own.zip(floats).for_each(|(own, float)| *own = float.to_bits());
+    fn set_floats<const N: usize>(&mut self, field: Field, floats: [f32; N]) {
+        self.set(field, &floats.map(f32::to_bits));
     }
 
     fn get(&self, field: Field) -> &[u32] {
@@ -57,11 +57,8 @@ impl Object {
 
     /// Returns a vector of the ray, with its fourth component, in the space of the instance.
     fn object_space(&self, field: Field, w: f32) -> [u32; 3] {
-        let (v, columns) = (self.floats::<3>(field), self.floats::<12>(Field::WorldToObject));
-        core::array::from_fn(|row| {
-            let [x, y, z, offset] = [0, 1, 2, 3].map(|column| columns[column * 3 + row]);
-            (x * v[0] + y * v[1] + z * v[2] + offset * w).to_bits()
-        })
+        let rows = matrix_rows(&self.floats(Field::WorldToObject));
+        transform(&rows, self.floats(field), w).map(f32::to_bits)
     }
 }
 
@@ -98,29 +95,29 @@ impl<T: Tracer> Tile<'_, T> {
         let mut object = Object([0; WORDS]);
         object.set(Field::RayFlags, &[of.flags]);
         object.set(Field::CullMask, &[of.cull_mask]);
-        object.set_floats(Field::WorldRayOrigin, &of.origin);
-        object.set_floats(Field::RayTmin, &[of.t_min]);
-        object.set_floats(Field::WorldRayDirection, &of.direction);
+        object.set_floats(Field::WorldRayOrigin, of.origin);
+        object.set_floats(Field::RayTmin, [of.t_min]);
+        object.set_floats(Field::WorldRayDirection, of.direction);
         let Some(hit) = hit else {
             object.set(Field::Kind, &[Kind::Miss as u32]);
             object.set(Field::RecordIndex, &[*miss_index]);
-            object.set_floats(Field::RayTmax, &[of.t_max]);
+            object.set_floats(Field::RayTmax, [of.t_max]);
             return object;
         };
         let at = &hit.intersection;
         let tracer = self.launch.tracer;
         object.set(Field::Kind, &[Kind::Hit as u32]);
         object.set(Field::RecordIndex, &[self.hit_record(ray) as u32]);
-        object.set_floats(Field::RayTmax, &[at.t]);
+        object.set_floats(Field::RayTmax, [at.t]);
         object.set(Field::PrimitiveId, &[at.primitive]);
         object.set(Field::RayGeometryIndex, &[at.geometry]);
         object.set(Field::InstanceId, &[at.instance]);
         object.set(Field::InstanceCustomIndex, &[at.custom_index]);
         object.set(Field::HitKind, &[hit.kind]);
         object.set(Field::HitAttribute, &hit.attribute);
-        object.set_floats(Field::ObjectToWorld, &matrix_columns(&tracer.object_to_world(traversal, at)));
-        object.set_floats(Field::WorldToObject, &matrix_columns(&tracer.world_to_object(traversal, at)));
-        object.set_floats(Field::HitTriangleVertexPositions, at.vertices.as_flattened());
+        object.set_floats(Field::ObjectToWorld, matrix_columns(&tracer.object_to_world(traversal, at)));
+        object.set_floats(Field::WorldToObject, matrix_columns(&tracer.world_to_object(traversal, at)));
+        object.set(Field::HitTriangleVertexPositions, &vertices(at));
         object
     }
 

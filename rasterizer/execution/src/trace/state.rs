@@ -4,7 +4,7 @@
 
 use super::launch::TraceError;
 use super::traversal::{Intersection, IntersectionKind, RayArguments};
-use base::shader::RayValue;
+use base::shader::{RayValue, TRIANGLE_HIT_KINDS};
 
 /// An invocation of a shader that is executed or waits.
 #[derive(Clone, Copy, Debug)]
@@ -86,9 +86,6 @@ impl<V> Slab<V> {
 /// Words of a hit attribute.
 pub(super) type Attribute = [u32; RayValue::HitAttribute.words() as usize];
 
-/// `HitKindBackFacingTriangleKHR` and `HitKindFrontFacingTriangleKHR`.
-const TRIANGLE_KINDS: [u32; 2] = [0xff, 0xfe];
-
 /// An intersection, and what an intersection shader has said about it.
 #[derive(Clone, Copy)]
 pub(super) struct Hit {
@@ -105,7 +102,7 @@ impl Hit {
         if triangle {
             attribute[..2].copy_from_slice(&intersection.barycentrics.map(f32::to_bits));
         }
-        let kind = if triangle { TRIANGLE_KINDS[usize::from(intersection.front_facing)] } else { 0 };
+        let kind = if triangle { TRIANGLE_HIT_KINDS[usize::from(intersection.front_facing)] } else { 0 };
         Hit { intersection, kind, attribute }
     }
 }

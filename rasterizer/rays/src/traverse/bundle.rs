@@ -177,8 +177,9 @@ fn extremes<F: Floats>(values: F) -> [f32; 2] {
     [least(least(a, b), least(c, d)), greatest(greatest(e, f), greatest(g, h))]
 }
 
+/// Returns the magnitudes.
 #[inline(always)]
-fn abs<H: Host>(value: H::Floats) -> H::Floats {
+pub fn abs<H: Host>(value: H::Floats) -> H::Floats {
     (value.bits() & H::Ints::splat(i32::MAX as u32)).as_floats()
 }
 

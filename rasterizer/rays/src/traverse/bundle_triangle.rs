@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over axes index several arrays")]
 
-use super::bundle::{Bundle, Lines, Vectors, array, vector};
+use super::bundle::{Bundle, Lines, Vectors, abs, array, vector};
 use super::ray::Shear;
 use super::triangle::{TINY, UNCERTAIN, exact};
 use crate::layout::triangle_row::VERTEX;
@@ -71,11 +71,6 @@ impl<H: Host> Shears<H> {
 #[inline(always)]
 fn coordinate<H: Host>(leaf: TriangleLeaf, triangle: usize, vertex: usize, axis: usize) -> H::Floats {
     H::Floats::splat(f32::from_bits(leaf.word(VERTEX + 3 * vertex + axis, triangle)))
-}
-
-#[inline(always)]
-fn abs<H: Host>(value: H::Floats) -> H::Floats {
-    (value.bits() & H::Ints::splat(i32::MAX as u32)).as_floats()
 }
 
 #[inline(always)]

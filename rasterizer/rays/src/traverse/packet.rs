@@ -182,8 +182,8 @@ struct Outer<'a> {
 
 impl<H: Pack> Inside<'_, H> {
     #[inline(always)]
-    fn outer(&self) -> Option<Outer<'_>> {
-        Some(Outer { top: &self.top.place, found: self.found })
+    fn outer(&self) -> Outer<'_> {
+        Outer { top: &self.top.place, found: self.found }
     }
 }
 
@@ -228,10 +228,9 @@ pub fn trace<H: Pack>(rays: &mut [Option<&mut Traversal>], members: Members, sce
     }
     packet.limit();
     packet.walk::<H>(scene);
-    for state in packet.rays.iter_mut().enumerate() {
-        if let (lane, Some(state)) = state {
-            state.active &= packet.remaining >> lane | packet.candidates >> lane;
-        }
+    for (lane, state) in packet.rays.iter_mut().enumerate() {
+        let Some(state) = state else { continue };
+        state.active &= packet.remaining >> lane | packet.candidates >> lane;
     }
     let left = packet.remaining | packet.candidates;
     members.count(2 * left.count_ones() < count as u32 && packet.leaf_lanes >= packet.leaves);
@@ -321,11 +320,7 @@ impl Packet<'_> {
         let Some(node) = bundle.place.view.node(index) else { return };
         let at = self.length;
         if at + MAX_LANES > room(bundle.place.depth) as usize {
-            let outer = match inside {
-                Some(inside) => inside.outer(),
-                None => None,
-            };
-            self.leave(&bundle.place, outer, self.active, visit);
+            self.leave(&bundle.place, inside.map(Inside::outer), self.active, visit);
             return;
         }
         let (near, far) = bundle.test_hull(node, self.last);
@@ -396,7 +391,7 @@ impl Packet<'_> {
                 let (_, hit) = Self::distances(&bundle, &visit, vector::<H>(&self.t_max));
                 let is_sparse = (visit.lanes & hit).count_ones() < 2;
                 if is_sparse && was_sparse {
-                    self.leave(&bundle.place, inside.outer(), self.active, &visit);
+                    self.leave(&bundle.place, Some(inside.outer()), self.active, &visit);
                     break;
                 }
                 was_sparse = is_sparse;
@@ -481,7 +476,7 @@ impl Packet<'_> {
             Step::Continue => {}
             Step::End => self.active &= !(1 << lane),
             Step::Candidate => {
-                self.separate(&bundle.place, inside.outer(), lane);
+                self.separate(&bundle.place, Some(inside.outer()), lane);
                 self.remaining &= !(1 << lane);
                 self.candidates |= 1 << lane;
                 if let Some(state) = &mut self.rays[lane] {

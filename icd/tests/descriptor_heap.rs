@@ -4,21 +4,14 @@
 #[path = "common/binaries.rs"]
 mod binaries;
 mod common;
+#[path = "common/heaps.rs"]
+mod heaps;
 use ash::vk::{self, Handle};
 use binaries::{CAPTURE_DATA, Commands, Info};
 use common::{Context, Image, range, spirv};
+use heaps::{DESCRIPTOR_HEAP, HEAP_USAGE, HeapFeatures};
 use std::ffi::c_void;
 use std::time::{Duration, Instant};
-
-/// VkPhysicalDeviceDescriptorHeapFeaturesEXT.
-#[repr(C)]
-struct Features {
-    s_type: i32,
-    p_next: *mut c_void,
-    features: [vk::Bool32; 2],
-}
-// SAFETY: it has the tag and the layout of the feature's structure.
-unsafe impl vk::ExtendsDeviceCreateInfo for Features {}
 
 /// VkHostAddressRangeEXT.
 #[repr(C)]
@@ -91,7 +84,7 @@ struct Test {
 
 impl Test {
     fn new() -> Test {
-        let mut heap = Features { s_type: 1_000_135_009, p_next: std::ptr::null_mut(), features: [1, 0] };
+        let mut heap = HeapFeatures::enabled();
         let mut core = vk::PhysicalDeviceVulkan12Features::default()
             .buffer_device_address(true)
             .runtime_descriptor_array(true)
@@ -119,8 +112,7 @@ impl Test {
 
     fn memory(&self, size: u64) -> Memory {
         let d = &self.c.device;
-        // The usage includes VK_BUFFER_USAGE_DESCRIPTOR_HEAP_BIT_EXT.
-        let usage = vk::BufferUsageFlags::from_raw(0x1ff | 1 << 28) | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
+        let usage = vk::BufferUsageFlags::from_raw(0x1ff) | HEAP_USAGE | vk::BufferUsageFlags::SHADER_DEVICE_ADDRESS;
         let info = vk::BufferCreateInfo::default().size(size).usage(usage);
         let mut flags = vk::MemoryAllocateFlagsInfo::default().flags(vk::MemoryAllocateFlags::DEVICE_ADDRESS);
         // SAFETY: valid usage; the memory lives until the test's device is destroyed, or `free`.
@@ -261,9 +253,6 @@ impl Test {
             .expect("run");
     }
 }
-
-/// VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT.
-const DESCRIPTOR_HEAP: vk::PipelineCreateFlags2KHR = vk::PipelineCreateFlags2KHR::from_raw(1 << 36);
 
 fn halves(address: u64) -> [u32; 2] {
     [address as u32, (address >> 32) as u32]

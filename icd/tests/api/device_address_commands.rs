@@ -1,19 +1,11 @@
 //! Tests of commands that take addresses in place of buffers (VK_KHR_device_address_commands).
 
 use crate::common::{Buffer, Context, spirv};
+use crate::generated::{command, tagged};
 use crate::pipeline::{GENERAL, Messenger, RGBA8, Set};
 use crate::{common, pipeline};
 use ash::vk;
-use vulkan_grus::caps::newer::{self, TaggedStructure};
-
-/// Returns a structure with its tag; all other fields are zero.
-fn tagged<T: TaggedStructure>() -> T {
-    // SAFETY: the structure consists of numbers, handles and pointers, for which zero is valid.
-    let mut structure: T = unsafe { std::mem::zeroed() };
-    // SAFETY: the structure begins with its tag.
-    unsafe { (&raw mut structure).cast::<vk::StructureType>().write(T::STRUCTURE_TYPE) };
-    structure
-}
+use vulkan_grus::caps::newer;
 
 struct Commands {
     c: Context,
@@ -29,16 +21,6 @@ struct Commands {
     draw: newer::PFN_vkCmdDrawIndirect2KHR,
     draw_count: newer::PFN_vkCmdDrawIndirectCount2KHR,
     condition: newer::PFN_vkCmdBeginConditionalRendering2EXT,
-}
-
-/// Loads a command of the device with its type.
-macro_rules! command {
-    ($c:ident, $name:literal as $ty:ty) => {{
-        // SAFETY: valid usage.
-        let function = unsafe { $c.instance.get_device_proc_addr($c.device.handle(), $name.as_ptr()) };
-        // SAFETY: the type is that of the command.
-        unsafe { std::mem::transmute::<unsafe extern "system" fn(), $ty>(function.expect("a command")) }
-    }};
 }
 
 impl Commands {

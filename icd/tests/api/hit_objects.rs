@@ -4,20 +4,14 @@
 use crate::rays::{Device, NONE, Pipeline, Primitives, Stages, UNUSED, general, push, triangles};
 use ash::vk;
 
-macro_rules! shader {
-    ($name:literal) => {
-        include_bytes!(concat!("../data/", $name, ".spv"))
-    };
-}
-
-const HIT_OBJECTS: (Stages, &[u8]) = (Stages::RAYGEN_KHR, shader!("hit_objects.rgen"));
+const HIT_OBJECTS: (Stages, &[u8]) = (Stages::RAYGEN_KHR, bytes!("hit_objects.rgen"));
 
 fn pipeline(d: &Device, generation: (Stages, &'static [u8])) -> Pipeline {
     let stages: [(Stages, &[u8]); 4] = [
         generation,
-        (Stages::MISS_KHR, shader!("rays.rmiss")),
-        (Stages::CLOSEST_HIT_KHR, shader!("rays.rchit")),
-        (Stages::ANY_HIT_KHR, shader!("rays.rahit")),
+        (Stages::MISS_KHR, bytes!("rays.rmiss")),
+        (Stages::CLOSEST_HIT_KHR, bytes!("rays.rchit")),
+        (Stages::ANY_HIT_KHR, bytes!("rays.rahit")),
     ];
     d.pipeline(&stages, &[general(0), general(1), triangles(2, UNUSED), triangles(2, 3)])
 }
@@ -38,7 +32,7 @@ fn shaders_of_hit_objects_run_as_those_of_rays() {
         Primitives::Triangles { cells: 5, layers: 2, flags: vk::GeometryFlagsKHR::OPAQUE },
         Primitives::Triangles { cells: 9, layers: 3, flags: any },
     ]);
-    let plain = pipeline(&d, (Stages::RAYGEN_KHR, shader!("rays.rgen")));
+    let plain = pipeline(&d, (Stages::RAYGEN_KHR, bytes!("rays.rgen")));
     let objects = pipeline(&d, HIT_OBJECTS);
     let [_, miss, hit, any_hit] = *plain.handles.as_array().expect("four handles");
     let miss = d.table(&[(miss, 50), (miss, 51)]);

@@ -9,15 +9,24 @@ mod binaries;
 mod common;
 #[path = "../common/generated.rs"]
 mod generated;
+#[path = "../common/heaps.rs"]
+mod heaps;
 #[path = "../common/pipeline.rs"]
 mod pipeline;
 #[path = "../common/rays.rs"]
 mod rays;
 
+/// Returns the bytes of a module in `data`.
+macro_rules! bytes {
+    ($name:literal) => {
+        include_bytes!(concat!("../data/", $name, ".spv"))
+    };
+}
+
 /// Returns the words of a module in `data`.
 macro_rules! shader {
     ($name:literal) => {
-        crate::common::spirv(include_bytes!(concat!("../data/", $name, ".spv")))
+        crate::common::spirv(bytes!($name))
     };
 }
 

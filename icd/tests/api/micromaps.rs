@@ -406,11 +406,6 @@ fn destroyed_and_overwritten_micromaps_have_no_states() {
 /// Checks the shaders that rays of a pipeline run: those of any hit run for unknown states only.
 #[test]
 fn any_hit_shaders_run_for_unknown_states() {
-    macro_rules! bytes {
-        ($name:literal) => {
-            include_bytes!(concat!("../data/", $name, ".spv"))
-        };
-    }
     let mut micromaps =
         vk::PhysicalDeviceOpacityMicromapFeaturesEXT::default().micromap(true).micromap_host_commands(true);
     let mut pipelines = vk::PhysicalDeviceRayTracingPipelineFeaturesKHR::default().ray_tracing_pipeline(true);

@@ -3,18 +3,13 @@
 //! tracing pipelines. One of four descriptors is a null descriptor.
 
 use crate::common::{Buffer, spirv};
-use crate::generated::tagged;
+use crate::generated::{command, tagged};
+use crate::heaps::{DESCRIPTOR_HEAP, HEAP_USAGE, HeapFeatures};
 use crate::pipeline::module;
 use crate::rays::{Device, NONE, Pipeline, Primitives, Scene, Stages, UNUSED, general, triangles};
 use ash::vk;
 use std::ffi::{CStr, c_void};
 use vulkan_grus::caps::newer;
-
-macro_rules! bytes {
-    ($name:literal) => {
-        include_bytes!(concat!("../data/", $name, ".spv"))
-    };
-}
 
 const STORAGE: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 const STRUCTURE: vk::DescriptorType = vk::DescriptorType::ACCELERATION_STRUCTURE_KHR;
@@ -28,10 +23,6 @@ const WIDTH: u32 = 6;
 /// Byte offsets of the descriptors in a heap, and their distance.
 const HEAP_STRUCTURES: u64 = 256;
 const HEAP_STRIDE: u64 = 64;
-/// VK_PIPELINE_CREATE_2_DESCRIPTOR_HEAP_BIT_EXT.
-const DESCRIPTOR_HEAP: vk::PipelineCreateFlags2KHR = vk::PipelineCreateFlags2KHR::from_raw(1 << 36);
-/// VK_BUFFER_USAGE_DESCRIPTOR_HEAP_BIT_EXT.
-const HEAP_USAGE: vk::BufferUsageFlags = vk::BufferUsageFlags::from_raw(1 << 28);
 
 /// Place of the descriptors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,26 +36,6 @@ enum Place {
     Pushed,
 }
 
-/// `VkPhysicalDeviceDescriptorHeapFeaturesEXT`.
-#[repr(C)]
-struct HeapFeatures {
-    s_type: i32,
-    p_next: *mut c_void,
-    features: [vk::Bool32; 2],
-}
-// SAFETY: it has the tag and the layout of the feature's structure.
-unsafe impl vk::ExtendsDeviceCreateInfo for HeapFeatures {}
-
-/// Loads a command of the device with its type.
-macro_rules! command {
-    ($d:expr, $name:literal as $ty:ty) => {{
-        // SAFETY: valid usage.
-        let function = unsafe { $d.c.instance.get_device_proc_addr($d.c.device.handle(), $name.as_ptr()) };
-        // SAFETY: the type is that of the command.
-        unsafe { std::mem::transmute::<unsafe extern "system" fn(), $ty>(function.expect("a command")) }
-    }};
-}
-
 fn device() -> Device {
     const EXTENSIONS: [&CStr; 5] = [
         c"VK_KHR_ray_query",
@@ -75,7 +46,7 @@ fn device() -> Device {
     ];
     let mut queries = vk::PhysicalDeviceRayQueryFeaturesKHR::default().ray_query(true);
     let mut buffers = vk::PhysicalDeviceDescriptorBufferFeaturesEXT::default().descriptor_buffer(true);
-    let mut heaps = HeapFeatures { s_type: 1_000_135_009, p_next: std::ptr::null_mut(), features: [1, 0] };
+    let mut heaps = HeapFeatures::enabled();
     let mut robust = vk::PhysicalDeviceRobustness2FeaturesEXT::default().null_descriptor(true);
     Device::with(&EXTENSIONS, &mut [&mut queries, &mut buffers, &mut heaps, &mut robust])
 }
@@ -155,7 +126,7 @@ impl<'a> Descriptors<'a> {
 
     fn fill_heap(&mut self, addresses: [u64; COUNT as usize]) {
         let d = self.d;
-        let write = command!(d, c"vkWriteResourceDescriptorsEXT" as newer::PFN_vkWriteResourceDescriptorsEXT);
+        let write = command!(d.c, c"vkWriteResourceDescriptorsEXT" as newer::PFN_vkWriteResourceDescriptorsEXT);
         let results = newer::DeviceAddressRangeKHR { address: d.c.address(&d.out), size: d.out.size };
         let ranges = addresses.map(|address| newer::DeviceAddressRangeKHR { address, size: 256 });
         let structures = ranges.iter().enumerate().map(|(i, range)| {
@@ -186,7 +157,7 @@ impl<'a> Descriptors<'a> {
                 }
             }
             Place::Heap | Place::HeapByRecord => {
-                let bind = command!(self.d, c"vkCmdBindResourceHeapEXT" as newer::PFN_vkCmdBindResourceHeapEXT);
+                let bind = command!(self.d.c, c"vkCmdBindResourceHeapEXT" as newer::PFN_vkCmdBindResourceHeapEXT);
                 let heap_range = newer::DeviceAddressRangeKHR { address, size: self.memory.size };
                 // SAFETY: valid usage.
                 unsafe { bind(b, &newer::BindHeapInfoEXT { heap_range, ..tagged() }) };

@@ -5,12 +5,6 @@ use crate::binaries;
 use crate::rays::{Device, Group, NONE, NULL, Pipeline, Primitives, Region, Stages, UNUSED, general, push, triangles};
 use ash::vk;
 
-macro_rules! shader {
-    ($name:literal) => {
-        include_bytes!(concat!("../data/", $name, ".spv"))
-    };
-}
-
 fn procedural(closest_hit: u32, intersection: u32) -> Group {
     triangles(closest_hit, UNUSED)
         .ty(vk::RayTracingShaderGroupTypeKHR::PROCEDURAL_HIT_GROUP)
@@ -18,10 +12,10 @@ fn procedural(closest_hit: u32, intersection: u32) -> Group {
 }
 
 const RAYS: [(Stages, &[u8]); 4] = [
-    (Stages::RAYGEN_KHR, shader!("rays.rgen")),
-    (Stages::MISS_KHR, shader!("rays.rmiss")),
-    (Stages::CLOSEST_HIT_KHR, shader!("rays.rchit")),
-    (Stages::ANY_HIT_KHR, shader!("rays.rahit")),
+    (Stages::RAYGEN_KHR, bytes!("rays.rgen")),
+    (Stages::MISS_KHR, bytes!("rays.rmiss")),
+    (Stages::CLOSEST_HIT_KHR, bytes!("rays.rchit")),
+    (Stages::ANY_HIT_KHR, bytes!("rays.rahit")),
 ];
 
 /// The pipeline of most tests: ray generation, miss, opaque hits, other hits.
@@ -103,8 +97,8 @@ fn intersection_shaders_report_hits_in_boxes() {
     let stages = [
         RAYS[0],
         RAYS[1],
-        (Stages::CLOSEST_HIT_KHR, &shader!("box.rchit")[..]),
-        (Stages::INTERSECTION_KHR, shader!("rays.rint")),
+        (Stages::CLOSEST_HIT_KHR, &bytes!("box.rchit")[..]),
+        (Stages::INTERSECTION_KHR, bytes!("rays.rint")),
     ];
     let pipeline = d.pipeline(&stages, &[general(0), general(1), procedural(2, 3)]);
     let handles = &pipeline.handles;
@@ -128,7 +122,7 @@ fn intersection_shaders_report_hits_in_boxes() {
 }
 
 const CALLS: [(Stages, &[u8]); 2] =
-    [(Stages::RAYGEN_KHR, shader!("calls.rgen")), (Stages::CALLABLE_KHR, shader!("calls.rcall"))];
+    [(Stages::RAYGEN_KHR, bytes!("calls.rgen")), (Stages::CALLABLE_KHR, bytes!("calls.rcall"))];
 
 #[test]
 fn callable_shaders_call_others() {
@@ -150,7 +144,7 @@ fn callable_shaders_call_others() {
     d.destroy();
 }
 
-const DEEP: [(Stages, &[u8]); 3] = [RAYS[0], RAYS[1], (Stages::CLOSEST_HIT_KHR, shader!("deep.rchit"))];
+const DEEP: [(Stages, &[u8]); 3] = [RAYS[0], RAYS[1], (Stages::CLOSEST_HIT_KHR, bytes!("deep.rchit"))];
 
 #[test]
 fn rays_are_nested() {

@@ -109,13 +109,15 @@ pub struct Functions {
 
 /// Loads a command of the device with its type.
 macro_rules! command {
-    ($c:ident, $name:literal as $ty:ty) => {{
+    ($c:expr, $name:literal as $ty:ty) => {{
         // SAFETY: valid usage.
         let function = unsafe { $c.instance.get_device_proc_addr($c.device.handle(), $name.as_ptr()) };
         // SAFETY: the type is that of the command.
         unsafe { std::mem::transmute::<unsafe extern "system" fn(), $ty>(function.expect("a command")) }
     }};
 }
+#[allow(unused_imports, reason = "each test file uses a part")]
+pub(crate) use command;
 
 impl Generated {
     pub fn new() -> Generated {

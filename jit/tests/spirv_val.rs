@@ -79,7 +79,7 @@ fn kind_of(message: &str) -> String {
 const HARNESS: [&str; 2] = ["pipeline layout", "workgroup of no invocations"];
 
 /// Messages about errors that SPIRV-Tools 2023.1 does not notice.
-const UNNOTICED: [&str; 5] = [
+const UNNOTICED: [&str; 6] = [
     // An entry point has one rounding mode and one treatment of denormals per width.
     "contradictory float execution modes of one width",
     // Pointers of the logical addressing model are operands of few instructions (2.16.1), which do
@@ -93,6 +93,9 @@ const UNNOTICED: [&str; 5] = [
     // Outputs of a tessellation control stage are arrays of the patch's vertices, except for those
     // with Patch.
     "output of a patch's vertices is no array",
+    // The intersection that a getter of a ray query reads is RayQueryCandidateIntersectionKHR or
+    // RayQueryCommittedIntersectionKHR (enumeration "Ray Query Intersection" of SPIR-V).
+    "intersection is neither the candidate nor the committed one",
 ];
 
 /// Messages of a validator about modules that are newer than it; they decide nothing.

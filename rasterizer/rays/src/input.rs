@@ -236,14 +236,28 @@ impl TriangleReader {
 
     /// Returns the micromap word of a triangle.
     #[inline(always)]
-    pub fn micromap_word(&self, primitive: u32) -> u32 {
+    pub fn micromap_word<const PLAIN: bool>(&self, primitive: u32) -> u32 {
+        if PLAIN {
+            return 0;
+        }
         self.triangles.micromap.as_ref().map_or(0, |micromap| micromap.word(primitive))
     }
 
+    /// Returns true if a plain reader ([`TriangleReader::indices`]) gives the same triangles.
+    pub fn is_plain(&self) -> bool {
+        let Triangles { index_type, stride, transform, micromap, .. } = &self.triangles;
+        let has_floats = matches!(self.decoder, Decoder::Floats) && *stride <= u32::MAX.into();
+        has_floats && *index_type == IndexType::Uint32 && transform.is_none() && micromap.is_none()
+    }
+
+    /// Returns the indices of a triangle's vertices; `None` if they are not in memory. All methods
+    /// with the parameter have a variant for the most frequent input: three floats for a vertex,
+    /// indices of 32 bits, and neither a transform nor a micromap.
     #[inline(always)]
-    fn indices(&self, primitive: u32) -> Option<[u32; 3]> {
+    pub fn indices<const PLAIN: bool>(&self, primitive: u32) -> Option<[u32; 3]> {
         let first = 3 * u64::from(primitive);
         match self.triangles.index_type {
+            _ if PLAIN => words::<3, 12>(self.triangles.indices, first * 4),
             IndexType::None => Some([first as u32, (first + 1) as u32, (first + 2) as u32]),
             IndexType::Uint32 => words::<3, 12>(self.triangles.indices, first * 4),
             IndexType::Uint16 => {
@@ -259,10 +273,13 @@ impl TriangleReader {
     }
 
     #[inline(always)]
-    fn vertex(&self, index: u32) -> Option<F32x4> {
+    fn vertex<const PLAIN: bool>(&self, index: u32) -> Option<F32x4> {
         let vertices = self.triangles.vertices;
-        let at = u64::from(index).checked_mul(self.triangles.stride)?;
-        if let Decoder::Floats = self.decoder {
+        let at = match PLAIN {
+            true => u64::from(index).wrapping_mul(self.triangles.stride),
+            false => u64::from(index).checked_mul(self.triangles.stride)?,
+        };
+        if PLAIN || matches!(self.decoder, Decoder::Floats) {
             // Where the memory ends with the vertex, there are no bytes for a fourth lane.
             return words::<4, 16>(vertices, at).map(F32x4::from_bits).or_else(|| {
                 let [x, y, z] = words::<3, 12>(vertices, at)?;
@@ -294,30 +311,31 @@ impl TriangleReader {
         }
     }
 
-    /// Returns a triangle's vertices, transformed; `None` if it is inactive or not in memory.
+    /// Returns the vertices of a triangle with the given indices, transformed; `None` if it is
+    /// inactive or not in memory.
     #[inline(always)]
-    pub fn read(&self, primitive: u32) -> Option<Vertices> {
-        let [a, b, c] = self.indices(primitive)?;
-        let vertices = [self.vertex(a)?, self.vertex(b)?, self.vertex(c)?];
+    pub fn vertices<const PLAIN: bool>(&self, [a, b, c]: [u32; 3]) -> Option<Vertices> {
+        let vertices = [self.vertex::<PLAIN>(a)?, self.vertex::<PLAIN>(b)?, self.vertex::<PLAIN>(c)?];
         let [a, b, c] = vertices;
         let are_numbers = a.greater_or_equal(a).and(b.greater_or_equal(b)).and(c.greater_or_equal(c));
         if are_numbers.bits() & 0b111 != 0b111 {
             return None;
         }
         Some(match &self.triangles.transform {
-            None => vertices,
-            Some(transform) => vertices.map(|vertex| {
+            Some(transform) if !PLAIN => vertices.map(|vertex| {
                 let [x, y, z, _] = vertex.to_array();
                 let [x, y, z] = transform_point(transform, [x, y, z]);
                 F32x4::from_array([x, y, z, 0.0])
             }),
+            _ => vertices,
         })
     }
 
     /// Prefetches a triangle's indices.
     #[inline(always)]
-    pub fn prefetch_indices(&self, primitive: u32) {
+    pub fn prefetch_indices<const PLAIN: bool>(&self, primitive: u32) {
         let bytes = match self.triangles.index_type {
+            _ if PLAIN => 12,
             IndexType::None => return,
             IndexType::Uint8 => 3,
             IndexType::Uint16 => 6,
@@ -326,13 +344,12 @@ impl TriangleReader {
         prefetch(self.triangles.indices.address().wrapping_add(u64::from(primitive) * bytes) as *const u8);
     }
 
-    /// Prefetches a triangle's vertices, whose indices are read for that.
+    /// Prefetches the vertices with the given indices.
     #[inline(always)]
-    pub fn prefetch_vertices(&self, primitive: u32) {
-        let Some([a, b, c]) = self.indices(primitive) else { return };
-        self.prefetch_vertex(a);
-        self.prefetch_vertex(b);
-        self.prefetch_vertex(c);
+    pub fn prefetch_vertices(&self, indices: [u32; 3]) {
+        for index in indices {
+            self.prefetch_vertex(index);
+        }
     }
 
     #[inline(always)]

@@ -247,6 +247,12 @@ impl Header {
         })
     }
 
+    /// Returns the offset of a leaf.
+    #[inline(always)]
+    pub fn leaf_offset(&self, leaf: u32) -> u64 {
+        self.leaves_offset.wrapping_add(u64::from(leaf) * self.contents.leaf_bytes())
+    }
+
     /// Returns the offset of the list of micromaps, which is also that of a micromap's states.
     pub fn leaves_end(&self) -> u64 {
         self.leaves_offset.saturating_add(u64::from(self.leaves) * self.contents.leaf_bytes())

@@ -5,7 +5,7 @@
 use crate::input::{Aabbs, Geometry, GeometryData, TriangleReader, Vertices};
 use crate::instance::finite;
 use crate::layout::{
-    ACTIVE, Bounds, Contents, GEOMETRY_INDEX, LEAF_SIZE, NO_PRIMITIVE, aabb_row, bytes_of, triangle_row,
+    ACTIVE, Bounds, Contents, GEOMETRY_INDEX, Header, LEAF_SIZE, NO_PRIMITIVE, aabb_row, bytes_of, triangle_row,
 };
 use crate::vec4::F32x4;
 use base::alloc::OutOfMemory;
@@ -97,6 +97,112 @@ impl From<Bounds> for VectorBounds {
     }
 }
 
+/// Leaves that are written one after the other.
+pub trait LeafSequence {
+    /// Returns the primitives of a leaf by its place in the sequence; none behind the last leaf.
+    fn lanes(&self, leaf: usize) -> Lanes;
+    /// Prefetches what [`LeafSequence::lanes`] reads.
+    fn prefetch_lanes(&self, leaf: usize);
+}
+
+/// Number of leaves whose primitives, indices and vertices are read one after the other. Primitives
+/// of a leaf lie anywhere in the input, so each step prefetches what the next one reads.
+const BATCH: usize = 16;
+
+/// Writes leaves of triangles.
+struct LeafWriter<'a, S> {
+    target: DeviceMemory,
+    header: &'a Header,
+    leaves: &'a S,
+}
+
+/// The indices of the vertices of a leaf's triangles.
+type LaneIndices = [Option<[u32; 3]>; LEAF_SIZE as usize];
+
+impl<S: LeafSequence> LeafWriter<'_, S> {
+    /// Writes leaves with the reader of each geometry ([`TriangleReader::indices`] describes
+    /// `PLAIN`), and the word of its primitives.
+    #[inline(always)]
+    fn write_triangles<'r, const PLAIN: bool>(
+        &self,
+        first: u32,
+        reader_of: impl Fn(u32) -> Option<(&'r TriangleReader, u32)>,
+        bounds: &mut [VectorBounds],
+    ) {
+        let mut lanes = [[Primitive::NONE; LEAF_SIZE as usize]; BATCH];
+        let mut indices: [LaneIndices; BATCH] = [[None; LEAF_SIZE as usize]; BATCH];
+        for (batch, bounds) in bounds.chunks_mut(BATCH).enumerate() {
+            let begin = batch * BATCH;
+            for (i, lanes) in lanes[..bounds.len()].iter_mut().enumerate() {
+                self.leaves.prefetch_lanes(begin + BATCH + i);
+                *lanes = self.leaves.lanes(begin + i);
+                for primitive in lanes {
+                    if let Some((reader, _)) = reader_of(primitive.geometry) {
+                        reader.prefetch_indices::<PLAIN>(primitive.index);
+                    }
+                }
+            }
+            for (lanes, indices) in lanes[..bounds.len()].iter().zip(&mut indices) {
+                for (primitive, indices) in lanes.iter().zip(indices) {
+                    *indices = None;
+                    if let Some((reader, _)) = reader_of(primitive.geometry)
+                        && let Some(found) = reader.indices::<PLAIN>(primitive.index)
+                    {
+                        reader.prefetch_vertices(found);
+                        *indices = Some(found);
+                    }
+                }
+            }
+            for (i, bounds) in bounds.iter_mut().enumerate() {
+                let (rows, all) = triangle_leaf::<PLAIN>(&lanes[i], &indices[i], &reader_of);
+                write_rows(self.target, self.header.leaf_offset(first + (begin + i) as u32), &rows);
+                *bounds = all;
+            }
+        }
+    }
+}
+
+/// Makes a leaf of triangles. Lanes without a primitive, and those with an infinite coordinate,
+/// cannot be hit and have no bounds.
+#[inline(always)]
+fn triangle_leaf<'r, const PLAIN: bool>(
+    lanes: &Lanes,
+    indices: &LaneIndices,
+    reader_of: &impl Fn(u32) -> Option<(&'r TriangleReader, u32)>,
+) -> (TriangleRows, VectorBounds) {
+    let zero = F32x4::splat(0.0);
+    let (mut words, mut micromap) = ([0; LEAF_SIZE as usize], [0; LEAF_SIZE as usize]);
+    let mut corners = [[zero; LEAF_SIZE as usize]; 3];
+    let mut bounds = VectorBounds::empty();
+    let limit = F32x4::splat(f32::INFINITY);
+    for (lane, (&primitive, &indices)) in lanes.iter().zip(indices).enumerate() {
+        if primitive.index == NO_PRIMITIVE {
+            continue;
+        }
+        let Some((reader, word)) = reader_of(primitive.geometry) else { continue };
+        words[lane] = word & !ACTIVE;
+        micromap[lane] = reader.micromap_word::<PLAIN>(primitive.index);
+        let Some([a, b, c]) = indices.and_then(|indices| reader.vertices::<PLAIN>(indices)) else { continue };
+        let largest = a.abs().max(b.abs()).max(c.abs());
+        if limit.greater(largest).bits() & 0b111 == 0b111 {
+            (corners[0][lane], corners[1][lane], corners[2][lane]) = (a, b, c);
+            bounds = bounds.with_triangle(&[a, b, c]);
+            words[lane] |= ACTIVE;
+        }
+    }
+    let mut rows = [zero; triangle_row::COUNT];
+    for (vertex, lanes) in corners.into_iter().enumerate() {
+        let [x, y, z, _] = F32x4::transpose(lanes);
+        rows[triangle_row::VERTEX + 3 * vertex] = x;
+        rows[triangle_row::VERTEX + 3 * vertex + 1] = y;
+        rows[triangle_row::VERTEX + 3 * vertex + 2] = z;
+    }
+    rows[triangle_row::PRIMITIVE] = F32x4::from_bits(lanes.map(|lane| lane.index));
+    rows[triangle_row::GEOMETRY] = F32x4::from_bits(words);
+    rows[triangle_row::MICROMAP] = F32x4::from_bits(micromap);
+    (rows, bounds.without_negative_zeros())
+}
+
 impl Primitive {
     /// No primitive.
     pub const NONE: Primitive = Primitive { geometry: 0, index: NO_PRIMITIVE };
@@ -138,79 +244,54 @@ impl Readers {
         self.0.get(geometry as usize).map_or(0, |(_, word)| *word)
     }
 
-    /// Prefetches what [`Readers::prefetch_vertices`] reads of a primitive.
+    /// Writes consecutive leaves, of which the first one has the number `first`, and their bounds.
     #[inline(always)]
-    pub fn prefetch_indices(&self, primitive: Primitive) {
-        if let Some(reader) = self.triangles(primitive.geometry) {
-            reader.prefetch_indices(primitive.index);
-        }
-    }
-
-    /// Prefetches the vertices of a triangle, or a box.
-    #[inline(always)]
-    pub fn prefetch_vertices(&self, primitive: Primitive) {
-        match self.0.get(primitive.geometry as usize) {
-            Some((Reader::Triangles(reader), _)) => reader.prefetch_vertices(primitive.index),
-            Some((Reader::Aabbs(aabbs), _)) => {
-                let offset = u64::from(primitive.index).wrapping_mul(aabbs.stride);
-                prefetch(aabbs.boxes.address().wrapping_add(offset) as *const u8);
+    pub fn write_leaves(
+        &self,
+        target: DeviceMemory,
+        header: &Header,
+        first: u32,
+        leaves: &impl LeafSequence,
+        bounds: &mut [VectorBounds],
+    ) {
+        let writer = LeafWriter { target, header, leaves };
+        match &self.0[..] {
+            [(Reader::Triangles(reader), word)] if header.contents == Contents::Triangles && reader.is_plain() => {
+                let only = |geometry: u32| (geometry == 0).then_some((reader, *word));
+                writer.write_triangles::<true>(first, only, bounds);
             }
-            _ => {}
-        }
-    }
-
-    /// Writes a leaf of triangles or AABBs, and returns its bounds.
-    #[inline(always)]
-    pub fn write_leaf(&self, target: DeviceMemory, offset: u64, contents: Contents, lanes: &Lanes) -> VectorBounds {
-        if contents == Contents::Triangles {
-            let (rows, bounds) = self.triangle_leaf(lanes);
-            target.write(offset, &bytes_of_rows::<{ triangle_row::COUNT }, 192>(rows));
-            bounds
-        } else {
-            let (rows, bounds) = self.aabb_leaf(lanes);
-            target.write(offset, &bytes_of_rows::<{ aabb_row::COUNT }, 128>(rows));
-            bounds
-        }
-    }
-
-    /// Makes a leaf of triangles. Lanes without a primitive, and those with an infinite
-    /// coordinate, cannot be hit and have no bounds.
-    #[inline(always)]
-    fn triangle_leaf(&self, lanes: &Lanes) -> (TriangleRows, VectorBounds) {
-        let zero = F32x4::splat(0.0);
-        let (mut words, mut micromap) = ([0; LEAF_SIZE as usize], [0; LEAF_SIZE as usize]);
-        let mut corners = [[zero; LEAF_SIZE as usize]; 3];
-        let mut bounds = VectorBounds::empty();
-        let limit = F32x4::splat(f32::INFINITY);
-        for (lane, &primitive) in lanes.iter().enumerate() {
-            if primitive.index == NO_PRIMITIVE {
-                continue;
+            _ if header.contents == Contents::Triangles => {
+                writer.write_triangles::<false>(first, |geometry| self.triangles_and_word(geometry), bounds);
             }
-            words[lane] = self.word(primitive.geometry);
-            let reader = self.triangles(primitive.geometry);
-            let vertices = reader.and_then(|reader| reader.read(primitive.index));
-            micromap[lane] = reader.map_or(0, |reader| reader.micromap_word(primitive.index));
-            words[lane] &= !ACTIVE;
-            if let Some([a, b, c]) = vertices {
-                let largest = a.abs().max(b.abs()).max(c.abs());
-                if limit.greater(largest).bits() & 0b111 == 0b111 {
-                    (corners[0][lane], corners[1][lane], corners[2][lane]) = (a, b, c);
-                    bounds = bounds.with_triangle(&[a, b, c]);
-                    words[lane] |= ACTIVE;
+            _ => {
+                for (i, bounds) in bounds.iter_mut().enumerate() {
+                    leaves.prefetch_lanes(i + 2 * BATCH);
+                    for primitive in leaves.lanes(i + BATCH) {
+                        self.prefetch_aabb(primitive);
+                    }
+                    let (rows, all) = self.aabb_leaf(&leaves.lanes(i));
+                    write_rows(target, header.leaf_offset(first + i as u32), &rows);
+                    *bounds = all;
                 }
             }
         }
-        let mut rows = [zero; triangle_row::COUNT];
-        for (vertex, lanes) in corners.into_iter().enumerate() {
-            let [x, y, z, _] = F32x4::transpose(lanes);
-            rows[triangle_row::VERTEX + 3 * vertex] = x;
-            rows[triangle_row::VERTEX + 3 * vertex + 1] = y;
-            rows[triangle_row::VERTEX + 3 * vertex + 2] = z;
+    }
+
+    /// Returns the reader of a geometry of triangles, and the word of its primitives.
+    #[inline(always)]
+    fn triangles_and_word(&self, geometry: u32) -> Option<(&TriangleReader, u32)> {
+        match self.0.get(geometry as usize) {
+            Some((Reader::Triangles(reader), word)) => Some((reader, *word)),
+            _ => None,
         }
-        rows[triangle_row::PRIMITIVE] = F32x4::from_bits(lanes.map(|lane| lane.index));
-        rows[triangle_row::GEOMETRY] = F32x4::from_bits(words);
-        rows[triangle_row::MICROMAP] = F32x4::from_bits(micromap);
-        (rows, bounds.without_negative_zeros())
+    }
+
+    #[inline(always)]
+    fn prefetch_aabb(&self, primitive: Primitive) {
+        if let Some((Reader::Aabbs(aabbs), _)) = self.0.get(primitive.geometry as usize) {
+            let offset = u64::from(primitive.index).wrapping_mul(aabbs.stride);
+            prefetch(aabbs.boxes.address().wrapping_add(offset) as *const u8);
+        }
     }
 
     /// Makes a leaf of AABBs. Lanes without a primitive cannot be hit and have no bounds.
@@ -239,15 +320,12 @@ impl Readers {
     }
 }
 
-/// Returns the bytes of rows, little-endian.
+/// Writes rows, little-endian.
 #[inline(always)]
-fn bytes_of_rows<const ROWS: usize, const BYTES: usize>(rows: [F32x4; ROWS]) -> [u8; BYTES] {
-    const { assert!(ROWS * 16 == BYTES) };
-    let mut bytes = [0; BYTES];
-    for (row, bytes) in rows.into_iter().zip(bytes.as_chunks_mut::<16>().0) {
-        *bytes = bytes_of(&row.to_bits());
+fn write_rows(target: DeviceMemory, offset: u64, rows: &[F32x4]) {
+    for (row, at) in rows.iter().zip((offset..).step_by(16)) {
+        target.write(at, &bytes_of::<4, 16>(&row.to_bits()));
     }
-    bytes
 }
 
 /// Returns the primitives that a leaf names in its rows of primitive indices and geometry words.

@@ -16,7 +16,7 @@ use crate::layout::{
     Bounds, Contents, HEADER_BYTES, Header, INDEX, INSTANCE_BYTES, LEAF, NODE_BYTES, WIDTH, aabb_row, bytes_of,
     node_row, triangle_row, words_of,
 };
-use crate::leaf::{self, Lanes, Primitive, Readers, VectorBounds};
+use crate::leaf::{self, Lanes, LeafSequence, Primitive, Readers, VectorBounds};
 use crate::parallel::{WorkError, Workers};
 use base::host::{Host, prefetch};
 use base::mem::DeviceMemory;
@@ -27,9 +27,6 @@ const LEAVES: usize = 1024;
 const NODES: usize = 512;
 /// Number of instances that one item of work reads.
 const INSTANCES: u32 = 1024;
-/// Number of leaves between that which is written and those whose data are prefetched: of which
-/// the vertices, the indices, and the words.
-const AHEAD: [u32; 3] = [3, 7, 12];
 
 /// Updates `source` into `target`, which may be the same structure, and returns the header. The
 /// input has as many primitives as that of the build, of which the same ones are active.
@@ -140,10 +137,6 @@ impl Tree<'_> {
         Ok(all.first().copied().flatten())
     }
 
-    fn leaf_offset(&self, leaf: u32) -> u64 {
-        self.header.leaves_offset + u64::from(leaf) * self.header.contents.leaf_bytes()
-    }
-
     /// Returns the row of primitive indices of leaves, which that of the geometry words follows.
     #[inline(always)]
     fn primitive_row(&self) -> u64 {
@@ -154,16 +147,32 @@ impl Tree<'_> {
             _ => aabb_row::PRIMITIVE as u64 * 16,
         }
     }
+}
 
-    /// Returns the primitives of a leaf; none if it is not in memory.
+/// The leaves of a tree from one on.
+struct LeavesFrom<'a> {
+    tree: &'a Tree<'a>,
+    first: u32,
+}
+
+impl LeafSequence for LeavesFrom<'_> {
+    /// Returns no primitives if the leaf is not in memory.
     #[inline(always)]
-    fn lanes(&self, leaf: u32) -> Lanes {
+    fn lanes(&self, leaf: usize) -> Lanes {
+        let (Tree { target, header, .. }, leaf) = (self.tree, self.first + leaf as u32);
         let mut bytes = [0; 32];
-        if leaf >= self.header.leaves || !self.target.read(self.leaf_offset(leaf) + self.primitive_row(), &mut bytes) {
+        let is_inside = leaf < header.leaves;
+        if !is_inside || !target.read(header.leaf_offset(leaf) + self.tree.primitive_row(), &mut bytes) {
             return [Primitive::NONE; 4];
         }
         let [a, b, c, d, e, f, g, h] = words_of(&bytes);
         leaf::lanes([a, b, c, d], [e, f, g, h])
+    }
+
+    #[inline(always)]
+    fn prefetch_lanes(&self, leaf: usize) {
+        let row = self.tree.header.leaf_offset(self.first + leaf as u32) + self.tree.primitive_row();
+        prefetch(self.tree.target.address().wrapping_add(row) as *const u8);
     }
 }
 
@@ -173,19 +182,8 @@ impl Kernel for UpdateLeaves<'_> {
     #[inline(always)]
     fn run<H: Host>(self) {
         let UpdateLeaves { tree, first, bounds } = self;
-        let [vertices, indices, words] = AHEAD;
-        for (leaf, bounds) in (first..).zip(bounds) {
-            let rows = tree.leaf_offset(leaf + words) + tree.primitive_row();
-            prefetch(tree.target.address().wrapping_add(rows) as *const u8);
-            for primitive in tree.lanes(leaf + indices) {
-                tree.readers.prefetch_indices(primitive);
-            }
-            for primitive in tree.lanes(leaf + vertices) {
-                tree.readers.prefetch_vertices(primitive);
-            }
-            let offset = tree.leaf_offset(leaf);
-            *bounds = tree.readers.write_leaf(tree.target, offset, tree.header.contents, &tree.lanes(leaf));
-        }
+        let Tree { target, header, readers } = *tree;
+        readers.write_leaves(target, header, first, &LeavesFrom { tree, first }, bounds);
     }
 }
 

@@ -67,8 +67,13 @@ impl Builder {
                     morton::build(&self.references[..active.count], lists, &active, leaf_size, workers)?
                 };
                 let format = morton::KeyFormat::new(active.count);
-                let order = Sorted { keys: &self.keys, format, references: &self.references };
-                Emitter { target, input, readers: &readers, order, workers }.write(&top, &subtrees, count)?
+                if input.contents != Contents::Instances && input.geometries.len() == 1 && count == primitives {
+                    let order = InputOrder { keys: &self.keys, format };
+                    Emitter { target, input, readers: &readers, order, workers }.write(&top, &subtrees, count)?
+                } else {
+                    let order = Sorted { keys: &self.keys, format, references: &self.references };
+                    Emitter { target, input, readers: &readers, order, workers }.write(&top, &subtrees, count)?
+                }
             }
         };
         Ok(header)
@@ -117,4 +122,27 @@ impl Order for Sorted<'_> {
     fn prefetch(&self, _: usize, at: usize) {
         prefetch((&raw const self.references[self.format.index(self.keys[at])]).cast());
     }
+}
+
+/// References in the order of keys, if all primitives of the only geometry have one. The positions
+/// are then those of the input, and no reference has to be read.
+struct InputOrder<'a> {
+    keys: &'a [morton::Key],
+    format: morton::KeyFormat,
+}
+
+impl Order for InputOrder<'_> {
+    #[inline(always)]
+    fn primitive(&self, _: usize, at: usize) -> Primitive {
+        Primitive { geometry: 0, index: self.format.index(self.keys[at]) as u32 }
+    }
+
+    #[inline(always)]
+    fn reference(&self, side: usize, at: usize) -> PrimitiveRef {
+        let Primitive { geometry, index } = self.primitive(side, at);
+        PrimitiveRef::EMPTY.with_words(index, geometry)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, _: usize, _: usize) {}
 }

@@ -10,7 +10,7 @@ use super::tree::{LeafRange, Subtree, Top, TopChild};
 use crate::layout::{
     Bounds, Contents, HEADER_BYTES, Header, INSTANCE_BYTES, LEAF, MICROMAP_ADDRESS_BYTES, NODE_BYTES, WIDTH,
 };
-use crate::leaf::{Lanes, Primitive, Readers, VectorBounds};
+use crate::leaf::{Lanes, LeafSequence, Primitive, Readers, VectorBounds};
 use crate::parallel::{WorkError, Workers};
 use base::alloc::OutOfMemory;
 use base::host::Host;
@@ -108,10 +108,6 @@ pub struct Emitter<'a, O> {
     pub workers: &'a Workers<'a>,
 }
 
-/// Number of leaves between that which is written and those whose data are prefetched: of which
-/// the vertices, the indices, and the references.
-const AHEAD: [usize; 3] = [3, 7, 12];
-
 impl<O: Order> Emitter<'_, O> {
     /// Writes header, nodes and leaves, and returns the header.
     pub fn write(&self, top: &Top, subtrees: &[Subtree], active: u32) -> Result<Header, WorkError> {
@@ -170,41 +166,35 @@ impl<O: Order> Emitter<'_, O> {
         Child { word: LEAF | reference.primitive().index, bounds: bounds.into() }
     }
 
+    /// Returns the primitives of a leaf.
     #[inline(always)]
-    fn write_leaf(&self, range: LeafRange, number: u32, header: &Header) -> VectorBounds {
+    fn lanes(&self, range: LeafRange) -> Lanes {
         let mut lanes: Lanes = [Primitive::NONE; 4];
-        for (i, lane) in lanes[..range.count as usize].iter_mut().enumerate() {
-            *lane = self.order.primitive(range.side as usize, range.first as usize + i);
+        for (lane, at) in lanes.iter_mut().zip(range.positions()) {
+            *lane = self.order.primitive(range.side as usize, at);
         }
-        let offset = header.leaves_offset + u64::from(number) * header.contents.leaf_bytes();
-        self.readers.write_leaf(self.target, offset, header.contents, &lanes)
+        lanes
+    }
+}
+
+/// The leaves of a subtree.
+struct SubtreeLeaves<'a, 'e, O> {
+    emitter: &'a Emitter<'e, O>,
+    leaves: &'a [LeafRange],
+}
+
+impl<O: Order> LeafSequence for SubtreeLeaves<'_, '_, O> {
+    #[inline(always)]
+    fn lanes(&self, leaf: usize) -> Lanes {
+        self.leaves.get(leaf).map_or([Primitive::NONE; 4], |&range| self.emitter.lanes(range))
     }
 
-    /// Writes leaves, and returns their bounds.
     #[inline(always)]
-    fn write_leaves(&self, leaves: &[LeafRange], first: u32, header: &Header) -> Result<Vec<VectorBounds>, WorkError> {
-        let mut bounds = Vec::new();
-        base::alloc::reserve(&mut bounds, leaves.len())?;
-        let [vertices, indices, references] = AHEAD;
-        for (i, &range) in leaves.iter().enumerate() {
-            if let Some(leaf) = leaves.get(i + references) {
-                for at in leaf.positions() {
-                    self.order.prefetch(leaf.side as usize, at);
-                }
-            }
-            if let Some(leaf) = leaves.get(i + indices) {
-                for at in leaf.positions() {
-                    self.readers.prefetch_indices(self.order.primitive(leaf.side as usize, at));
-                }
-            }
-            if let Some(leaf) = leaves.get(i + vertices) {
-                for at in leaf.positions() {
-                    self.readers.prefetch_vertices(self.order.primitive(leaf.side as usize, at));
-                }
-            }
-            bounds.push(self.write_leaf(range, first + i as u32, header));
+    fn prefetch_lanes(&self, leaf: usize) {
+        let Some(leaf) = self.leaves.get(leaf) else { return };
+        for at in leaf.positions() {
+            self.emitter.order.prefetch(leaf.side as usize, at);
         }
-        Ok(bounds)
     }
 }
 
@@ -223,8 +213,12 @@ impl<O: Order> Kernel for WriteSubtree<'_, '_, O> {
     fn run<H: Host>(self) -> Self::Output {
         let WriteSubtree { emitter, subtree, first, header } = self;
         let of_instances = header.contents == Contents::Instances;
-        let leaves =
-            if of_instances { Vec::new() } else { emitter.write_leaves(&subtree.leaves, first.leaf, header)? };
+        let mut leaves = Vec::new();
+        if !of_instances {
+            leaves = base::alloc::filled(VectorBounds::empty(), subtree.leaves.len())?;
+            let all = SubtreeLeaves { emitter, leaves: &subtree.leaves };
+            emitter.readers.write_leaves(emitter.target, header, first.leaf, &all, &mut leaves);
+        }
         let mut bounds = base::alloc::filled(VectorBounds::empty(), subtree.nodes.len())?;
         for (node, words) in subtree.nodes.iter().enumerate().rev() {
             let mut children = [Child::none(); WIDTH];
@@ -274,7 +268,9 @@ impl<O: Order> Kernel for WriteTop<'_, '_, O> {
                     }
                     TopWord::Leaf(_, range) if header.contents == Contents::Instances => emitter.instance(range),
                     TopWord::Leaf(number, range) => {
-                        Child { word: LEAF | number, bounds: emitter.write_leaf(range, number, header) }
+                        let (leaf, mut bounds) = (SubtreeLeaves { emitter, leaves: &[range] }, [VectorBounds::empty()]);
+                        emitter.readers.write_leaves(emitter.target, header, number, &leaf, &mut bounds);
+                        Child { word: LEAF | number, bounds: bounds[0] }
                     }
                 };
             }

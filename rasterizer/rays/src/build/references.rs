@@ -4,7 +4,7 @@
 
 use super::kernels::{self, Kernel};
 use super::request::{BuildError, BuildInput, ensure};
-use crate::input::{Geometry, GeometryData, Vertices};
+use crate::input::{Geometry, GeometryData, TriangleReader, Vertices};
 use crate::instance::{build_instance, finite, position};
 use crate::layout::{Bounds, HEADER_BYTES, INSTANCE_BYTES, bytes_of};
 use crate::leaf::{Primitive, Readers, VectorBounds};
@@ -12,6 +12,7 @@ use crate::parallel::Workers;
 use crate::vec4::F32x4;
 use base::host::Host;
 use base::mem::DeviceMemory;
+use core::ops::Range;
 
 /// A box as eight floats: the lower bounds, a word of its own, the negated upper bounds, and
 /// another word. A minimum of two of them is the box around both.
@@ -69,11 +70,27 @@ pub type PrimitiveRef = Box8;
 const NORMAL: u32 = 0x4000_0000;
 
 impl PrimitiveRef {
+    /// Returns the reference with another primitive's and geometry's index.
+    #[inline(always)]
+    pub fn with_words(mut self, primitive: u32, geometry: u32) -> PrimitiveRef {
+        (self.0[3], self.0[7]) = (primitive ^ NORMAL, geometry ^ NORMAL);
+        self
+    }
+
     /// Returns the primitive.
     #[inline(always)]
     pub fn primitive(&self) -> Primitive {
         Primitive { geometry: self.0[7] ^ NORMAL, index: self.0[3] ^ NORMAL }
     }
+}
+
+/// Bounds of the references of a range, and those of twice their centres.
+#[derive(Clone, Copy)]
+pub struct Boxes {
+    /// Bounds of the references.
+    pub bounds: Box8,
+    /// Bounds of twice the centres of the references' boxes.
+    pub centroids: Box8,
 }
 
 /// The active primitives of the input.
@@ -163,6 +180,21 @@ impl References<'_> {
     }
 }
 
+impl References<'_> {
+    #[inline(always)]
+    fn push_triangles<const PLAIN: bool>(&mut self, reader: &TriangleReader, primitives: Range<u32>) {
+        for i in primitives {
+            if let Some(indices) = reader.indices::<PLAIN>(i.saturating_add(AHEAD)) {
+                reader.prefetch_vertices(indices);
+            }
+            let indices = reader.indices::<PLAIN>(i);
+            if let Some(vertices) = indices.and_then(|indices| reader.vertices::<PLAIN>(indices)) {
+                self.push(i, triangle_bounds(&vertices));
+            }
+        }
+    }
+}
+
 /// Number of triangles between that which is read and that whose vertices are prefetched.
 const AHEAD: u32 = 16;
 
@@ -178,11 +210,9 @@ impl Kernel for Fill<'_, '_> {
         match &geometry.data {
             GeometryData::Triangles(_) => {
                 if let Some(reader) = self.readers.triangles(index) {
-                    for i in primitives {
-                        reader.prefetch_vertices(i.saturating_add(AHEAD));
-                        if let Some(vertices) = reader.read(i) {
-                            references.push(i, triangle_bounds(&vertices));
-                        }
+                    match reader.is_plain() {
+                        true => references.push_triangles::<true>(reader, primitives),
+                        false => references.push_triangles::<false>(reader, primitives),
                     }
                 }
             }

@@ -2,10 +2,17 @@
 //!
 //! A split by surface areas never leaves two odd halves of an even number, so a tree over n
 //! primitives has at most ⌈n / 2⌉ leaves: each half of a split keeps the bound. A tree of Morton
-//! codes is made again of equal halves if it has more leaves. A node has fewer than eight children
-//! only if all of them are leaves. Let m be the number of leaves, N that of nodes, and B that of
-//! nodes with fewer than eight children, which have at least two leaves each. Counting children, N
-//! − 1 + m ≥ 8 (N − B) + 2 B and B ≤ m / 2, hence N ≤ (4 m − 1) / 7.
+//! codes is made again of equal halves if it has more leaves.
+//!
+//! A tree of m leaves has N ≤ (4 m − 1) / 7 nodes. Let its slack be 4 m − 1 − 7 N, which must not
+//! be negative. It is 3 for a leaf, and 4 m − 8 for a node whose m ≥ 2 children are leaves. That of
+//! a node above k trees is the sum of theirs, less 8 − k, so eight children lose none. A node has
+//! fewer than eight, besides leaves alone, only if no part has more than 32 references
+//! (`tree::bottom_size`; 8 if leaves have one primitive). Then the range that was split last had
+//! more, hence at least 9 leaves. It is enough that its two parts have a slack of 6. Parts that are
+//! single nodes have 4 · 9 − 16, and a leaf and a node at least 3 + 6. A part of up to 32
+//! references with nodes below its root has eight children, of which at most six are nodes, since
+//! each of them has more than four references. Its slack is thus at least 2 · 3.
 
 #![forbid(unsafe_code)]
 

@@ -5,8 +5,8 @@
 //! no Rust reference to the memory is made. Hosts are little-endian, as the bytes are.
 
 use crate::layout::{
-    Contents, HEADER_BYTES, Header, INDEX, INSTANCE_BYTES, LEAF, MICROMAP_ADDRESS_BYTES, NODE_BYTES, aabb_row,
-    node_row, triangle_row,
+    Contents, HEADER_BYTES, Header, INDEX, INSTANCE_BYTES, LEAF, LEAF_SIZE, MICROMAP_ADDRESS_BYTES, NODE_BYTES,
+    aabb_row, node_row, triangle_row,
 };
 use crate::vec4::F32x4;
 use base::host::{Floats, Host, Ints, prefetch};
@@ -85,10 +85,11 @@ impl View {
         self.contents_and_depth >> 16
     }
 
-    /// Returns an upper bound of the steps that a traversal of a tree takes.
+    /// Returns an upper bound of the steps that a traversal of a tree takes. A node is visited up
+    /// to once for each child, and a leaf again after each of its candidates.
     #[inline(always)]
     pub fn steps(&self) -> u64 {
-        8 * u64::from(self.node_count) + u64::from(self.leaf_count) + 8
+        8 * u64::from(self.node_count) + u64::from(LEAF_SIZE + 1) * u64::from(self.leaf_count) + 8
     }
 
     /// Returns a node.

@@ -53,7 +53,7 @@ fn pair<H: Host, const HALF: usize>(references: &[PrimitiveRef; 2]) -> H::Floats
 /// Returns twice the centres of two references' boxes, in three lanes of each half. They are
 /// infinite for the largest coordinates, all of which are then in one bin.
 #[inline(always)]
-fn centroids<H: Host>(references: &[PrimitiveRef; 2]) -> H::Floats {
+pub fn centroids<H: Host>(references: &[PrimitiveRef; 2]) -> H::Floats {
     pair::<H, 0>(references) - pair::<H, 1>(references)
 }
 
@@ -70,7 +70,7 @@ fn load<H: Host>(bounds: &Box8) -> H::Floats {
 }
 
 /// A [`Mapping`] for pairs of references.
-struct PairMapping<H: Host> {
+pub struct PairMapping<H: Host> {
     base: H::Floats,
     scale: H::Floats,
 }
@@ -87,8 +87,20 @@ impl Mapping {
         Mapping { base, scale: extent.greater(zero).select(scale, zero), bins }
     }
 
+    /// Returns the number of bins between the centres with the given bounds, on their longest axis.
     #[inline(always)]
-    fn for_pairs<H: Host>(&self) -> PairMapping<H> {
+    pub fn cells_of_longest_axis(&self, centroids: &Box8) -> f32 {
+        let extents = [0, 1, 2].map(|axis| centroids.max(axis) - centroids.min(axis));
+        let scale = self.scale.to_array();
+        let longest = extents.iter().zip(scale).fold((0.0, 0.0), |longest, (&extent, scale)| {
+            if extent > longest.0 { (extent, extent * scale) } else { longest }
+        });
+        longest.1
+    }
+
+    /// Returns the mapping for pairs of references.
+    #[inline(always)]
+    pub fn for_pairs<H: Host>(&self) -> PairMapping<H> {
         PairMapping { base: twice::<H>(self.base), scale: twice::<H>(self.scale) }
     }
 }
@@ -96,16 +108,22 @@ impl Mapping {
 impl<H: Host> PairMapping<H> {
     /// Returns the bins of two centres on all axes.
     #[inline(always)]
-    fn bins(&self, centroids: H::Floats) -> H::Ints {
+    pub fn bins(&self, centroids: H::Floats) -> H::Ints {
         ((centroids - self.base) * self.scale).truncate_to_int() & H::Ints::splat(MAX_BINS as u32 - 1)
     }
+}
+
+/// Extends a box to one around the bounds of a reference, too.
+#[inline(always)]
+pub fn extend<H: Host>(bounds: &mut Box8, reference: &PrimitiveRef) {
+    bounds.0 = load::<H>(reference).min(load::<H>(bounds)).bits().to_array();
 }
 
 /// References by bin: bounds and counts.
 #[derive(Clone)]
 pub struct Bins {
     /// Bounds of the references of each bin of each axis.
-    bounds: [[Box8; MAX_BINS]; 3],
+    pub bounds: [[Box8; MAX_BINS]; 3],
     /// Number of references of each bin of each axis.
     pub counts: [[u32; MAX_BINS]; 3],
 }
@@ -134,15 +152,14 @@ impl Bins {
         }
     }
 
-    /// Adds a reference whose bins are the lower bits of three lanes.
+    /// Adds a reference, or a cluster of `count` references, whose bins are the lower bits of three
+    /// lanes.
     #[inline(always)]
-    fn add_reference<H: Host>(&mut self, reference: &PrimitiveRef, bins: [u32; 3]) {
-        let bounds = load::<H>(reference);
+    fn add_reference<H: Host>(&mut self, reference: &PrimitiveRef, bins: [u32; 3], count: u32) {
         for (axis, &bin) in bins.iter().enumerate() {
             let bin = bin as usize % MAX_BINS;
-            let place = &mut self.bounds[axis][bin];
-            place.0 = bounds.min(load::<H>(place)).bits().to_array();
-            self.counts[axis][bin] += 1;
+            extend::<H>(&mut self.bounds[axis][bin], reference);
+            self.counts[axis][bin] += count;
         }
     }
 
@@ -166,21 +183,32 @@ pub fn bin<H: Host>(references: &[PrimitiveRef], mapping: &Mapping, [bins, other
     if references.len() < TWO_SETS {
         for references in chunks {
             let [a, b, c, _, d, e, f, _] = pairs.bins(centroids::<H>(references)).to_array();
-            bins.add_reference::<H>(&references[0], [a, b, c]);
-            bins.add_reference::<H>(&references[1], [d, e, f]);
+            bins.add_reference::<H>(&references[0], [a, b, c], 1);
+            bins.add_reference::<H>(&references[1], [d, e, f], 1);
         }
     } else {
         other.clear(mapping.bins);
         for references in chunks {
             let [a, b, c, _, d, e, f, _] = pairs.bins(centroids::<H>(references)).to_array();
-            bins.add_reference::<H>(&references[0], [a, b, c]);
-            other.add_reference::<H>(&references[1], [d, e, f]);
+            bins.add_reference::<H>(&references[0], [a, b, c], 1);
+            other.add_reference::<H>(&references[1], [d, e, f], 1);
         }
         bins.add(other, mapping.bins);
     }
     for reference in rest {
         let [a, b, c, ..] = pairs.bins(centroids::<H>(&[*reference; 2])).to_array();
-        bins.add_reference::<H>(reference, [a, b, c]);
+        bins.add_reference::<H>(reference, [a, b, c], 1);
+    }
+}
+
+/// Makes bins of clusters, whose numbers of references are in their second words.
+#[inline(always)]
+pub fn bin_clusters<H: Host>(clusters: &[PrimitiveRef], mapping: &Mapping, bins: &mut Bins) {
+    bins.clear(mapping.bins);
+    let pairs = mapping.for_pairs::<H>();
+    for cluster in clusters {
+        let [a, b, c, ..] = pairs.bins(centroids::<H>(&[*cluster; 2])).to_array();
+        bins.add_reference::<H>(cluster, [a, b, c], cluster.primitive().geometry);
     }
 }
 
@@ -289,15 +317,18 @@ impl<H: Host> Best<H> {
     }
 }
 
-/// Returns the best candidate of `count` references in `bins` bins of each axis; `None` if all are
-/// in one bin on every axis, or all costs are infinite. A leaf has up to `1 << leaf_shift`
-/// references.
+/// Bits of all axes.
+pub const ALL_AXES: u32 = 0b111;
+
+/// Returns the best candidate of `count` references in `bins` bins of each axis that has its bit in
+/// `axes`; `None` if all are in one bin on every axis, or all costs are infinite. A leaf has up to
+/// `1 << leaf_shift` references.
 #[inline(always)]
-pub fn find<H: Host>(of: &Bins, bins: usize, count: u32, leaf_shift: u32) -> Option<Candidate> {
+pub fn find<H: Host>(of: &Bins, bins: usize, axes: u32, count: u32, leaf_shift: u32) -> Option<Candidate> {
     let forbidden = u32::from(leaf_shift > 0 && count.is_multiple_of(2));
     let counts = Counts { all: count, leaf_shift, forbidden };
     let mut best = Best::<H> { cost: H::Floats::splat(f32::INFINITY), number: H::Ints::splat(0) };
-    for axis in 0..3 {
+    for axis in (0..3).filter(|axis| axes >> axis & 1 != 0) {
         // Bins that are not in use are empty.
         let first = (axis * MAX_BINS) as u32;
         if bins <= FEW_BINS {
@@ -336,7 +367,7 @@ pub fn bounds<H: Host>(references: &[PrimitiveRef]) -> [Box8; 2] {
 }
 
 /// Bounds of centres, while they are collected for two halves of pairs.
-struct CentroidBounds<H: Host> {
+pub struct CentroidBounds<H: Host> {
     min: H::Floats,
     max: H::Floats,
 }
@@ -349,20 +380,22 @@ fn halves<H: Host>(lanes: H::Floats) -> [F32x4; 2] {
 }
 
 impl<H: Host> CentroidBounds<H> {
+    /// Returns the bounds of nothing.
     #[inline(always)]
-    fn empty() -> Self {
+    pub fn empty() -> Self {
         CentroidBounds { min: H::Floats::splat(f32::INFINITY), max: H::Floats::splat(f32::NEG_INFINITY) }
     }
 
     /// Adds two centres; a half that is not a number is left out.
     #[inline(always)]
-    fn add(&mut self, centroids: H::Floats) {
+    pub fn add(&mut self, centroids: H::Floats) {
         self.min = centroids.min(self.min);
         self.max = centroids.max(self.max);
     }
 
+    /// Returns the bounds.
     #[inline(always)]
-    fn finish(self) -> Box8 {
+    pub fn finish(self) -> Box8 {
         let ([a, b], [c, d]) = (halves::<H>(self.min), halves::<H>(self.max));
         let ([x, y, z, _], [to_x, to_y, to_z, _]) = (a.min(b).to_bits(), c.max(d).to_array());
         Box8([x, y, z, 0, (-to_x).to_bits(), (-to_y).to_bits(), (-to_z).to_bits(), 0])

@@ -4,7 +4,8 @@
 //! 2. `sah` (fast trace) and `morton` (fast build) split ranges of references; `tree` makes nodes
 //!    of eight children of these splits. Ranges of more than some thousand primitives are split one
 //!    after the other, each by all threads; smaller ones are subtrees, of which each thread takes
-//!    some.
+//!    some. `bins` finds the best split of a range, `grid` splits a large range into eight at once,
+//!    and `sweep` splits a small one.
 //! 3. `emit` numbers the nodes depth-first and writes leaves and nodes with their bounds; `node`
 //!    has the bytes of a node.
 //!
@@ -14,12 +15,14 @@
 mod bins;
 mod builder;
 mod emit;
+mod grid;
 mod kernels;
 mod morton;
 mod node;
 mod references;
 mod request;
 mod sah;
+mod sweep;
 mod tree;
 
 pub use builder::Builder;

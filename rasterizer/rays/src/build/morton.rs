@@ -244,6 +244,11 @@ impl Splitter for Morton<'_> {
     }
 
     #[inline(always)]
+    fn split_at_once(&mut self, _: &Range<()>, _: u32) -> Result<Option<tree::Children<()>>, WorkError> {
+        Ok(None)
+    }
+
+    #[inline(always)]
     fn split(&mut self, range: &Range<()>) -> Result<[Range<()>; 2], WorkError> {
         let keys = &self.keys[range.first as usize..][..range.count as usize];
         let differing = (keys[0] ^ keys[keys.len() - 1]) >> self.format.index_bits;

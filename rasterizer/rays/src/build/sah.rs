@@ -2,14 +2,18 @@
 //!
 //! The expected cost of a split is the sum of both parts' surface areas, times their numbers of
 //! leaves. Candidates are the borders of bins of equal width on the three axes; of equal costs the
-//! first one wins. References move between two lists, which keeps their order.
+//! first one wins. References move between two lists, which keeps their order. Ranges above the
+//! subtrees are split by a `grid` as long as that is fine enough, and small ones by a `sweep`.
 
 #![forbid(unsafe_code)]
 
-use super::bins::{self, Bins, Candidate, MAX_BINS, Mapping, Split};
+use super::bins::{self, ALL_AXES, Bins, Candidate, MAX_BINS, Mapping, Split};
+use super::grid::{Division, Grid};
 use super::kernels::{self, Kernel};
-use super::references::{Active, Box8, PrimitiveRef};
+use super::references::{Active, Box8, Boxes, PrimitiveRef};
+use super::sweep;
 use super::tree::{self, SUBTREE, Splitter, Subtree, Task, Top, TopAndTasks, half};
+use crate::layout::WIDTH;
 use crate::level::HostLevel;
 use crate::parallel::{WorkError, Workers};
 use base::alloc::OutOfMemory;
@@ -22,13 +26,6 @@ const LARGE: usize = 32 << 10;
 /// Number of references that one item of work bins or moves.
 const CHUNK: usize = 8 << 10;
 
-/// Bounds of the references of a range, and those of twice their centres.
-#[derive(Clone, Copy)]
-struct Boxes {
-    bounds: Box8,
-    centroids: Box8,
-}
-
 type Range = tree::Range<Boxes>;
 
 /// Splits ranges of two lists of references with the vectors of a level.
@@ -40,6 +37,8 @@ struct Sah<'a, H> {
     /// The means to split large ranges; `None` if there are no large ones.
     workers: Option<&'a Workers<'a>>,
     bins: [Bins; 2],
+    /// The grid of large ranges, once there was one.
+    grid: Option<Grid>,
     level: HostLevel,
     host: PhantomData<H>,
 }
@@ -83,7 +82,7 @@ impl<'a, H: Host> Sah<'a, H> {
     #[inline(always)]
     fn new(sides: [&'a mut [PrimitiveRef]; 2], origin: u32, leaf_size: u32, level: HostLevel) -> Self {
         let bins = [Bins::EMPTY, Bins::EMPTY];
-        Sah { sides, origin, leaf_shift: leaf_size.ilog2(), workers: None, bins, level, host: PhantomData }
+        Sah { sides, origin, leaf_shift: leaf_size.ilog2(), workers: None, bins, grid: None, level, host: PhantomData }
     }
 
     #[inline(always)]
@@ -91,13 +90,15 @@ impl<'a, H: Host> Sah<'a, H> {
         &self.sides[range.side as usize & 1][(range.first - self.origin) as usize..][..range.count as usize]
     }
 
-    /// Returns the references of a range, and their places on the other side.
+    /// Splits a small range.
     #[inline(always)]
-    fn both_sides(&mut self, range: &Range) -> (&[PrimitiveRef], &mut [PrimitiveRef]) {
-        let (first, count) = ((range.first - self.origin) as usize, range.count as usize);
-        let [a, b] = &mut self.sides;
-        let (from, to) = if range.side == 0 { (&**a, &mut **b) } else { (&**b, &mut **a) };
-        (&from[first..first + count], &mut to[first..first + count])
+    fn split_small(&mut self, range: &Range) -> [Range; 2] {
+        let leaf_shift = self.leaf_shift;
+        let (from, to) = both_sides(&mut self.sides, self.origin, range);
+        match sweep::split::<H>(from, leaf_shift, &mut self.bins[0], to) {
+            Some(candidate) => split_range(range, &candidate, [Box8::EMPTY; 2]),
+            None => self.halve(range),
+        }
     }
 
     /// Splits a large range by all threads; `None` if there is no candidate.
@@ -114,7 +115,7 @@ impl<'a, H: Host> Sah<'a, H> {
         chunk_bins.iter().for_each(|bins| all.add(bins, MAX_BINS));
         let find = Find { bins: &all, mapping, count: range.count, leaf_shift: self.leaf_shift };
         let Some(candidate) = kernels::run(level, find) else { return Ok(None) };
-        let (from, to) = self.both_sides(range);
+        let (from, to) = both_sides(&mut self.sides, self.origin, range);
         let (mut left, mut right) = to.split_at_mut(candidate.left_count as usize);
         let mut moves = Vec::new();
         base::alloc::reserve(&mut moves, chunk_bins.len())?;
@@ -148,8 +149,21 @@ impl Kernel for Find<'_> {
 
     #[inline(always)]
     fn run<H: Host>(self) -> Option<Candidate> {
-        bins::find::<H>(self.bins, self.mapping.bins, self.count, self.leaf_shift)
+        bins::find::<H>(self.bins, self.mapping.bins, ALL_AXES, self.count, self.leaf_shift)
     }
+}
+
+/// Returns the references of a range of lists that begin at a position, and their places in the
+/// other list.
+#[inline(always)]
+fn both_sides<'a>(
+    [a, b]: &'a mut [&mut [PrimitiveRef]; 2],
+    origin: u32,
+    range: &Range,
+) -> (&'a [PrimitiveRef], &'a mut [PrimitiveRef]) {
+    let (first, count) = ((range.first - origin) as usize, range.count as usize);
+    let (from, to) = if range.side == 0 { (&**a, &mut **b) } else { (&**b, &mut **a) };
+    (&from[first..first + count], &mut to[first..first + count])
 }
 
 #[inline(always)]
@@ -177,7 +191,36 @@ impl<H: Host> Splitter for Sah<'_, H> {
     }
 
     #[inline(always)]
+    fn split_at_once(&mut self, range: &Range, smallest: u32) -> Result<Option<tree::Children<Boxes>>, WorkError> {
+        if range.count <= SUBTREE {
+            return Ok(None);
+        }
+        if let Some(workers) = self.workers {
+            workers.check()?;
+        }
+        let mut grid = match self.grid.take() {
+            Some(grid) => grid,
+            None => Grid::new()?,
+        };
+        let (workers, leaf_shift, level) = (self.workers, self.leaf_shift, self.level);
+        let (from, to) = both_sides(&mut self.sides, self.origin, range);
+        let division = Division { from, to, boxes: range.boxes, leaf_shift, smallest, level };
+        let found = division.split::<H>(&mut grid, &mut self.bins[0], workers)?;
+        self.grid = Some(grid);
+        let Some((parts, count)) = found else { return Ok(None) };
+        let (mut ranges, mut first) = ([*range; WIDTH], range.first);
+        for (to, part) in ranges[..count].iter_mut().zip(parts) {
+            *to = Range { first, count: part.count, side: range.side ^ 1, boxes: part.boxes };
+            first += part.count;
+        }
+        Ok(Some((ranges, count)))
+    }
+
+    #[inline(always)]
     fn split(&mut self, range: &Range) -> Result<[Range; 2], WorkError> {
+        if range.count as usize <= sweep::MAX_REFERENCES {
+            return Ok(self.split_small(range));
+        }
         let bins = bins::bins_of(range.count);
         let mapping = Mapping::new(&range.boxes.centroids, bins);
         if let Some(workers) = self.workers {
@@ -189,10 +232,10 @@ impl<H: Host> Splitter for Sah<'_, H> {
         }
         let references = &self.sides[range.side as usize & 1][(range.first - self.origin) as usize..];
         bins::bin::<H>(&references[..range.count as usize], &mapping, &mut self.bins);
-        let Some(candidate) = bins::find::<H>(&self.bins[0], bins, range.count, self.leaf_shift) else {
+        let Some(candidate) = bins::find::<H>(&self.bins[0], bins, ALL_AXES, range.count, self.leaf_shift) else {
             return Ok(self.halve(range));
         };
-        let (from, to) = self.both_sides(range);
+        let (from, to) = both_sides(&mut self.sides, self.origin, range);
         let (left, right) = to.split_at_mut(candidate.left_count as usize);
         let centroids = bins::partition::<H>(from, &mapping, candidate.split, [left, right]);
         Ok(split_range(range, &candidate, centroids))

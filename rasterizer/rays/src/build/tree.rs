@@ -1,8 +1,10 @@
 //! Trees of eight children, made of splits into two.
 //!
 //! A node begins with one range, and splits the most expensive of its ranges until there are eight
-//! or all are leaves. Large ranges are made into nodes first, by the caller's thread; the ranges
-//! that remain are subtrees, which are made independently.
+//! or all are leaves. A range whose leaves fit into one node ([`bottom_size`]) is split only by
+//! that node: eight nodes of two leaves would be more to visit than two nodes of eight. Large
+//! ranges are made into nodes first, by the caller's thread; the ranges that remain are subtrees,
+//! which are made independently.
 
 #![forbid(unsafe_code)]
 
@@ -12,6 +14,12 @@ use base::alloc::{OutOfMemory, push, reserve};
 
 /// Largest number of primitives of a subtree.
 pub const SUBTREE: u32 = 4096;
+
+/// Returns the largest number of references of a range that a node above it does not split: full
+/// leaves of as many references are the children of one node.
+const fn bottom_size(leaf_size: u32) -> u32 {
+    WIDTH as u32 * leaf_size
+}
 
 /// Depth from which ranges are halved, so that no path exceeds [`MAX_DEPTH`]: eight parts of 2^29
 /// primitives have at most ten further levels.
@@ -37,6 +45,13 @@ pub trait Splitter {
     /// Returns how urgent it is to split a range; the first one of the most urgent ranges of a node
     /// is split next.
     fn priority(&self, range: &Range<Self::Boxes>) -> f32;
+    /// Splits a large range into up to eight ranges at once, of which none with up to `smallest`
+    /// references is split further; `None` if it is to be split in two.
+    fn split_at_once(
+        &mut self,
+        range: &Range<Self::Boxes>,
+        smallest: u32,
+    ) -> Result<Option<Children<Self::Boxes>>, WorkError>;
     /// Splits a range of more than a leaf in two. If the number of references is even, those of
     /// both parts are.
     fn split(&mut self, range: &Range<Self::Boxes>) -> Result<[Range<Self::Boxes>; 2], WorkError>;
@@ -111,7 +126,7 @@ pub struct Top {
 }
 
 /// The ranges of a node's children, and their number.
-type Children<B> = ([Range<B>; WIDTH], usize);
+pub type Children<B> = ([Range<B>; WIDTH], usize);
 
 /// Splits a range into the ranges of a node's children.
 #[inline(always)]
@@ -121,13 +136,19 @@ fn children<S: Splitter>(
     depth: u32,
     leaf_size: u32,
 ) -> Result<Children<S::Boxes>, WorkError> {
-    let (mut parts, mut count) = ([*range; WIDTH], 1);
     let mut priorities = [0.0; WIDTH];
+    let bottom_size = bottom_size(leaf_size);
+    let smallest = if range.count <= bottom_size { leaf_size } else { bottom_size };
+    let at_once = if depth < HALVING_DEPTH { splitter.split_at_once(range, smallest)? } else { None };
+    let (mut parts, mut count) = at_once.unwrap_or(([*range; WIDTH], 1));
+    for (priority, part) in priorities.iter_mut().zip(&parts[..count]) {
+        *priority = splitter.priority(part);
+    }
     while count < WIDTH {
         let mut next = None;
         for (slot, part) in parts[..count].iter().enumerate() {
             let priority = if depth < HALVING_DEPTH { priorities[slot] } else { part.count as f32 };
-            if part.count > leaf_size && next.is_none_or(|(_, max)| priority > max) {
+            if part.count > smallest && next.is_none_or(|(_, max)| priority > max) {
                 next = Some((slot, priority));
             }
         }

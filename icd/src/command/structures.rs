@@ -181,9 +181,10 @@ pub struct StructureBuild {
 impl StructureBuild {
     /// Returns true if all threads build the structure, and false if one does.
     fn is_large(&self) -> bool {
-        let primitives: u64 = match &self.ranges {
-            BuildRanges::Direct(ranges) => ranges.iter().map(|range| u64::from(range.primitives)).sum(),
-            BuildRanges::Indirect { max_primitives, .. } => max_primitives.iter().map(|&max| u64::from(max)).sum(),
+        let primitives: u64 = match (&self.geometries[..], &self.ranges) {
+            ([BuildGeometry { data: GeometryAddresses::Micromap { count, .. }, .. }], _) => u64::from(*count),
+            (_, BuildRanges::Direct(ranges)) => ranges.iter().map(|range| u64::from(range.primitives)).sum(),
+            (_, BuildRanges::Indirect { max_primitives, .. }) => max_primitives.iter().map(|&max| u64::from(max)).sum(),
         };
         primitives >= MIN_PARALLEL_PRIMITIVES.into()
     }
@@ -397,7 +398,7 @@ impl<'a> StructureAccess<'a> {
             states: self.primitives(states, None, &range)?,
             flags: build.flags.as_raw(),
         };
-        rays::build_micromap(target, &input)?;
+        rays::build_micromap(target, &input, &self.workers(count))?;
         Ok(())
     }
 

@@ -11,7 +11,9 @@ use crate::build::BuildError;
 use crate::copy::header;
 use crate::input::FIRST_SPECIAL_INDEX;
 use crate::layout::{Bounds, Contents, HEADER_BYTES, Header, INDEX, MICROMAP_TRIANGLE_BYTES};
+use crate::parallel::{WorkError, Workers};
 use base::mem::DeviceMemory;
+use core::ops::Range;
 
 /// Highest subdivision level of a triangle.
 pub const MAX_SUBDIVISION_LEVEL: u32 = 12;
@@ -126,38 +128,81 @@ impl MicromapInput {
     }
 }
 
+impl MicromapInput {
+    /// Returns the number of bytes of the states of up to `count` triangles that are in memory.
+    fn bytes_of_states(&self, first: u32, count: u32) -> u64 {
+        let bytes = |index: u32| {
+            let (offset, subdivision) = self.triangle(index)?;
+            let bytes = subdivision.bytes();
+            offset.checked_add(bytes).filter(|&end| end <= self.states.len()).map(|_| bytes)
+        };
+        (first..self.count.min(first + count)).filter_map(bytes).sum()
+    }
+
+    /// Writes the triangles of a chunk, and their states, of which the first one in the target is
+    /// at `states`. States of the highest level take long, so the abort flag is read at each
+    /// triangle.
+    fn build_chunk(&self, target: DeviceMemory, states: u64, chunk: Chunk, workers: &Workers) -> Result<(), WorkError> {
+        let Chunk { first, states: Range { start: mut at, end } } = chunk;
+        for index in first..self.count.min(first + CHUNK) {
+            workers.check()?;
+            let mut word = 0;
+            if let Some((offset, subdivision)) = self.triangle(index) {
+                let bytes = subdivision.bytes();
+                if bytes <= end - at && target.copy_from(at, self.states, offset, bytes) {
+                    word = triangle_word(at - states, subdivision);
+                    at += bytes;
+                }
+            }
+            target.write(HEADER_BYTES + u64::from(index) * MICROMAP_TRIANGLE_BYTES, &word.to_le_bytes());
+        }
+        Ok(())
+    }
+}
+
 /// The word of a triangle: the offset of its states, the level and the format.
 fn triangle_word(offset: u64, subdivision: Subdivision) -> u64 {
     offset | u64::from(subdivision.level) << 48 | u64::from(subdivision.bits) << 56
+}
+
+/// Number of triangles that one item of work reads.
+const CHUNK: u32 = 512;
+
+/// Triangles that one item of work builds, and the place of their states in the target.
+struct Chunk {
+    first: u32,
+    states: Range<u64>,
 }
 
 /// Builds a micromap at the beginning of `target`, and returns its header. A triangle whose states
 /// are not in memory, or do not fit because there are others than [`micromap_size`] was told, has
 /// no states.
 ///
+/// The places of states depend on the sizes of those before them. All triangles are therefore read
+/// twice: to add up the sizes of each chunk, and to copy the states into the chunk's own part of
+/// the target, which is not left even if the triangles have changed meanwhile.
+///
 /// # Errors
-/// The target is too small for the list of triangles, or there are too many triangles.
-pub fn build_micromap(target: DeviceMemory, input: &MicromapInput) -> Result<Header, BuildError> {
+/// The target is too small for the list of triangles, there are too many triangles, there is no
+/// memory, or the work was aborted.
+pub fn build_micromap(target: DeviceMemory, input: &MicromapInput, workers: &Workers) -> Result<Header, BuildError> {
     let states = HEADER_BYTES + u64::from(input.count) * MICROMAP_TRIANGLE_BYTES;
     if target.len() < states || input.count > MAX_MICROMAP_TRIANGLES {
         return Err(BuildError::TargetTooSmall);
     }
-    let mut end = 0;
-    for index in 0..input.count {
-        let mut word = 0;
-        if let Some((offset, subdivision)) = input.triangle(index) {
-            let bytes = subdivision.bytes();
-            if target.copy_from(states + end, input.states, offset, bytes) {
-                word = triangle_word(end, subdivision);
-                end += bytes;
-            }
-        }
-        target.write(HEADER_BYTES + u64::from(index) * MICROMAP_TRIANGLE_BYTES, &word.to_le_bytes());
-    }
+    let starts = base::alloc::collect((0..input.count.div_ceil(CHUNK)).map(|chunk| chunk * CHUNK))?;
+    let sizes = workers.map(base::alloc::to_vec(&starts)?, |first| Ok(input.bytes_of_states(first, CHUNK)))?;
+    let mut end = states;
+    let chunks = base::alloc::collect(starts.iter().zip(sizes).map(|(&first, bytes)| {
+        let begin = end;
+        end = end.saturating_add(bytes).min(target.len());
+        Chunk { first, states: begin..end }
+    }))?;
+    workers.map(chunks, |chunk| input.build_chunk(target, states, chunk, workers))?;
     let header = Header {
         contents: Contents::Micromap,
         flags: input.flags,
-        size: states + end,
+        size: end,
         primitives: input.count,
         active: input.count,
         nodes: 0,
@@ -172,23 +217,42 @@ pub fn build_micromap(target: DeviceMemory, input: &MicromapInput) -> Result<Hea
     Ok(header)
 }
 
-/// Returns the opacity of a triangle of a micromap at a point, given by the weights of the second
-/// and third vertex; `None` if there is none.
-pub fn opacity_at(micromap: DeviceMemory, triangle: u32, barycentrics: [f32; 2]) -> Option<Opacity> {
-    let header = header(micromap).filter(|header| header.contents == Contents::Micromap && triangle < header.leaves)?;
-    let mut word = [0; 8];
-    if !micromap.read(header.leaves_offset + u64::from(triangle) * MICROMAP_TRIANGLE_BYTES, &mut word) {
-        return None;
+/// A micromap whose header was read.
+#[derive(Clone, Copy)]
+pub struct MicromapView {
+    memory: DeviceMemory,
+    triangles: u32,
+    /// Offsets of the list of triangles, and of the states behind it.
+    offsets: [u64; 2],
+}
+
+impl MicromapView {
+    /// Reads the header in front of `memory`; `None` if it does not describe a micromap that lies
+    /// inside the memory.
+    #[inline]
+    pub fn open(memory: DeviceMemory) -> Option<MicromapView> {
+        let header = header(memory).filter(|header| header.contents == Contents::Micromap)?;
+        let offsets = [header.leaves_offset, header.leaves_end()];
+        Some(MicromapView { memory: memory.slice(0, header.size), triangles: header.leaves, offsets })
     }
-    let word = u64::from_le_bytes(word);
-    let subdivision = Subdivision::new(((word >> 48) & 0xff) as u32, (word >> 56) as u32)?;
-    let bit = state_index(subdivision.level, barycentrics) * subdivision.bits;
-    let offset = header.leaves_end().checked_add(word & ((1 << 48) - 1))?.checked_add(u64::from(bit / 8))?;
-    let mut byte = [0];
-    if offset >= header.size || !micromap.read(offset, &mut byte) {
-        return None;
+
+    /// Returns the opacity of a triangle at a point, given by the weights of the second and third
+    /// vertex; `None` if there is none.
+    #[inline]
+    pub fn opacity_at(&self, triangle: u32, barycentrics: [f32; 2]) -> Option<Opacity> {
+        let ([triangles, states], mut word, mut byte) = (self.offsets, [0; 8], [0]);
+        let known = triangle < self.triangles
+            && self.memory.read(triangles + u64::from(triangle) * MICROMAP_TRIANGLE_BYTES, &mut word);
+        if !known {
+            return None;
+        }
+        let word = u64::from_le_bytes(word);
+        let subdivision = Subdivision::new(((word >> 48) & 0xff) as u32, (word >> 56) as u32)?;
+        let bit = state_index(subdivision.level, barycentrics) * subdivision.bits;
+        let offset = states.checked_add(word & ((1 << 48) - 1))?.checked_add(u64::from(bit / 8))?;
+        let mask = (1 << subdivision.bits) - 1;
+        self.memory.read(offset, &mut byte).then(|| Opacity::of_bits(u32::from(byte[0]) >> (bit % 8) & mask))
     }
-    Some(Opacity::of_bits(u32::from(byte[0]) >> (bit % 8) & ((1 << subdivision.bits) - 1)))
 }
 
 /// Returns the index of the small triangle at a point, given by the weights of the second and third

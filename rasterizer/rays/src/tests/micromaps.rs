@@ -2,9 +2,11 @@
 
 use super::ray_flags::*;
 use super::*;
+use execution::work_sharing::WorkSharingPool;
 use instance_flags::{
     DISABLE_OPACITY_MICROMAPS, FORCE_NO_OPAQUE, FORCE_OPACITY_MICROMAP_2_STATE as TWO_STATES, FORCE_OPAQUE,
 };
+use std::sync::atomic::Ordering;
 
 /// Result of a ray that meets a triangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +35,7 @@ fn micromap(triangles: &[(u32, u16, u16)], states: &[u8]) -> Guarded {
         states: states.memory(),
         flags: 0,
     };
-    let header = build_micromap(memory.memory(), &input).expect("a micromap");
+    let header = build_micromap(memory.memory(), &input, &Workers::default()).expect("a micromap");
     assert_eq!(header.size, memory.memory().len());
     memory
 }
@@ -234,7 +236,7 @@ fn triangles_without_their_states_have_none() {
     let states = Guarded::of(&[0u8; 4], Side::Behind);
     let mut input = MicromapInput { triangles: words.memory(), stride: 8, count: 6, states: states.memory(), flags: 0 };
     let memory = Guarded::new(128 + 6 * 8, Side::Behind);
-    build_micromap(memory.memory(), &input).expect("a micromap");
+    build_micromap(memory.memory(), &input, &Workers::default()).expect("a micromap");
     let indices = Guarded::of(&[0u8, 1, 2, 3, 4, 5, 6], Side::Behind);
     for offset in 0..7 {
         let with = TrianglesMicromap {
@@ -245,5 +247,41 @@ fn triangles_without_their_states_have_none() {
         assert_eq!(see(&[&structure, &memory], 0, 0, PARTS[1]), Candidate, "{offset}");
     }
     input.count = 7;
-    assert_eq!(build_micromap(memory.memory(), &input), Err(BuildError::TargetTooSmall));
+    assert_eq!(build_micromap(memory.memory(), &input, &Workers::default()), Err(BuildError::TargetTooSmall));
+}
+
+/// Returns triangles of levels 0 to 5 and both formats, with the size of their states.
+fn many_triangles(count: u32) -> (Vec<[u32; 2]>, u32) {
+    let mut end = 0;
+    let mut words = Vec::new();
+    for i in 0..count {
+        let (level, format) = (i % 6, 1 + i / 6 % 2);
+        words.push([end, level | format << 16]);
+        end += ((format << (2 * level)) as u64).div_ceil(8) as u32;
+    }
+    (words, end)
+}
+
+#[test]
+fn micromaps_do_not_depend_on_threads() {
+    let mut rng = Rng(4);
+    let (words, end) = many_triangles(5000);
+    let states: Vec<u8> = (0..end).map(|_| rng.next() as u8).collect();
+    let (words, states) = (Guarded::of(&words, Side::Behind), Guarded::of(&states, Side::Behind));
+    let input = MicromapInput { triangles: words.memory(), stride: 8, count: 5000, states: states.memory(), flags: 0 };
+    let (size, abort) = (128 + 5000 * 8 + u64::from(end), AtomicU32::new(0));
+    let built = [0, 1, 2, 8].map(|threads| {
+        let pool = WorkSharingPool::new(threads);
+        let threads = (threads > 0).then_some(&pool);
+        let memory = Guarded::new(size as usize, Side::Behind);
+        let workers = Workers { threads, abort: &abort, ..Workers::default() };
+        abort.store(1, Ordering::Relaxed);
+        assert_eq!(build_micromap(memory.memory(), &input, &workers), Err(BuildError::Aborted));
+        abort.store(0, Ordering::Relaxed);
+        assert_eq!(build_micromap(memory.memory(), &input, &workers).map(|header| header.size), Ok(size));
+        bytes(&memory, size)
+    });
+    // States follow the triangles in the order of the input.
+    assert!(built[0][128 + 5000 * 8..] == bytes(&states, end.into()));
+    assert!(built.iter().all(|bytes| *bytes == built[0]));
 }

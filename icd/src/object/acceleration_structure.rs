@@ -5,7 +5,12 @@ use super::buffer::{Buffer, STRUCTURE_ALIGNMENT};
 use ash::vk;
 use base::mem::MemoryRange;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Entry of a structure that was never in the device's table of live structures.
+const NEVER: u64 = 0;
+/// Entry of a structure whose handle is destroyed.
+const REMOVED: u64 = u64::MAX;
 
 /// Place of a structure's bytes.
 enum Place {
@@ -20,8 +25,9 @@ enum Place {
 pub struct AccelerationStructure {
     place: Place,
     handle: AtomicU64,
-    /// True if the structure is, or was, in the device's table of live structures.
-    entered: AtomicBool,
+    /// Address with which the structure is in the device's table of live structures; [`NEVER`] and
+    /// [`REMOVED`] are none.
+    entry: AtomicU64,
 }
 
 /// Object behind a `VkMicromapEXT`: a structure with a handle of another type.
@@ -58,7 +64,7 @@ impl AccelerationStructure {
     }
 
     fn at(place: Place, replayed: u64) -> Result<Self, vk::Result> {
-        let structure = AccelerationStructure { place, handle: AtomicU64::new(0), entered: AtomicBool::new(false) };
+        let structure = AccelerationStructure { place, handle: AtomicU64::new(0), entry: AtomicU64::new(NEVER) };
         let address = structure.memory().address as u64;
         if replayed != 0 && address != 0 && address != replayed {
             return Err(vk::Result::ERROR_INVALID_OPAQUE_CAPTURE_ADDRESS);
@@ -87,11 +93,18 @@ impl AccelerationStructure {
 
     /// Returns true if the structure is, or was, in the device's table.
     pub(super) fn was_entered(&self) -> bool {
-        self.entered.load(Ordering::Acquire)
+        self.entry.load(Ordering::Acquire) != NEVER
     }
 
-    /// Notes that the structure does not get into the device's table again.
-    pub(super) fn note_as_entered(&self) {
-        self.entered.store(true, Ordering::Release);
+    /// Notes the address with which the structure is in the device's table.
+    pub(super) fn note_entry(&self, address: u64) {
+        self.entry.store(address, Ordering::Release);
+    }
+
+    /// Notes that the structure does not get into the device's table again. Returns the address
+    /// with which it was there.
+    pub(super) fn note_removal(&self) -> Option<u64> {
+        let address = self.entry.swap(REMOVED, Ordering::AcqRel);
+        (address != NEVER && address != REMOVED).then_some(address)
     }
 }

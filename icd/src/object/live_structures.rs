@@ -16,9 +16,11 @@ use crate::fallible;
 use crate::ffi::handle;
 use crate::shader_compiler::ray_query::{FoundStructure, StructureTable};
 use ash::vk;
+use base::hash::WordMap;
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, OnceLock};
 
@@ -132,27 +134,92 @@ fn store(slot: &Slot, key: u64, place: Place) {
     slot.key.store(key, Ordering::Relaxed);
 }
 
+/// Number of keys of a structure: its address and its handle.
+const KEYS: usize = 2;
+
+/// Stores the keys of a structure at an address where the largest one has `largest` bytes. Returns
+/// how many free slots were used.
+fn set_keys(slots: &[Slot], address: u64, entered: Entered, largest: u64) -> usize {
+    [(address, largest), (entered.handle, entered.size)]
+        .into_iter()
+        .map(|(key, size)| set(slots, key, Place { address, size }))
+        .sum()
+}
+
+/// Stores a place of a key, and returns 1 if a free slot was used. Numbers that are no references
+/// have none.
+fn set(slots: &[Slot], key: u64, place: Place) -> usize {
+    if key == FREE || key == REMOVED {
+        return 0;
+    }
+    let Some(slot) = slot_of(slots, key) else { return 0 };
+    let was_free = slot.key.load(Ordering::Relaxed) == FREE;
+    store(slot, key, place);
+    usize::from(was_free)
+}
+
 /// A structure in the table.
 #[derive(Clone, Copy)]
 struct Entered {
-    place: Place,
+    /// The object's number ([`handle::raw`]).
+    owner: u64,
+    /// The handle's number.
     handle: u64,
+    /// Number of bytes.
+    size: u64,
 }
 
-/// Structures by reference and owner. Structures that share an address have the same key.
+/// Structures by address. Structures rarely share one.
 #[derive(Default)]
 struct Owned {
-    structures: BTreeMap<(u64, u64), Entered>,
+    /// One structure of each address.
+    first: WordMap<u64, Entered>,
+    /// Further structures of addresses, by address and owner.
+    others: BTreeMap<(u64, u64), Entered>,
     /// Number of slots that are not free, with those of destroyed structures.
     used: usize,
 }
 
 impl Owned {
-    /// Returns the largest structure of a key whose memory is live, or else the largest one. The
-    /// buffer of a structure may have been destroyed before it, and another one be in its place.
-    fn largest(&self, key: u64, heap: &Heap) -> Option<Entered> {
-        let all = self.structures.range((key, 0)..=(key, u64::MAX)).map(|(_, entered)| *entered);
-        all.max_by_key(|Entered { place, .. }| (heap.range(place.address, place.size).is_some(), place.size))
+    /// Returns the further structures at an address.
+    fn others_at(&self, address: u64) -> impl Iterator<Item = Entered> {
+        self.others.range((address, 0)..=(address, u64::MAX)).map(|(_, other)| *other)
+    }
+
+    /// Returns the largest structure at an address whose memory is live, or else the largest one.
+    /// The buffer of a structure may have been destroyed before it, and another one may be in its
+    /// place.
+    fn largest(&self, address: u64, heap: &Heap) -> Option<Entered> {
+        let first = *self.first.get(&address)?;
+        let mut others = self.others_at(address).peekable();
+        if others.peek().is_none() {
+            return Some(first);
+        }
+        others.chain([first]).max_by_key(|entered| (heap.range(address, entered.size).is_some(), entered.size))
+    }
+
+    fn insert(&mut self, address: u64, entered: Entered) -> Result<(), vk::Result> {
+        fallible::check()?;
+        self.first.try_reserve(1).map_err(|_| vk::Result::ERROR_OUT_OF_HOST_MEMORY)?;
+        match self.first.entry(address) {
+            Entry::Vacant(place) => _ = place.insert(entered),
+            Entry::Occupied(_) => _ = self.others.insert((address, entered.owner), entered),
+        }
+        Ok(())
+    }
+
+    /// Removes a structure. Another one at the address may become the first one.
+    fn remove(&mut self, address: u64, owner: u64) {
+        if self.others.remove(&(address, owner)).is_some() {
+            return;
+        }
+        let next = self.others_at(address).next();
+        if let Some(other) = next {
+            self.others.remove(&(address, other.owner));
+            self.first.insert(address, other);
+        } else {
+            self.first.remove(&address);
+        }
     }
 }
 
@@ -181,50 +248,44 @@ impl LiveStructures {
             return Ok(0);
         }
         if !structure.was_entered() {
-            let owner = handle::raw(structure);
             let mut owned = self.owned.lock();
             if structure.was_entered() {
                 return Ok(place.address);
             }
-            let entered = Entered { place, handle: structure.handle() };
-            self.insert(&mut owned, (place.address, owner), entered)?;
-            self.insert(&mut owned, (entered.handle, owner), entered)?;
-            structure.note_as_entered();
+            let entered = Entered { owner: handle::raw(structure), handle: structure.handle(), size: place.size };
+            self.insert(&mut owned, place.address, entered)?;
+            structure.note_entry(place.address);
         }
         Ok(place.address)
     }
 
     /// Removes a structure whose handle is destroyed. It is not added again.
     pub fn remove(&self, structure: &Arc<AccelerationStructure>) {
-        let owner = handle::raw(structure);
         let mut owned = self.owned.lock();
-        structure.note_as_entered();
-        let Some(entered) = owned.structures.get(&(structure.handle(), owner)).copied() else { return };
-        for key in [entered.place.address, entered.handle] {
-            owned.structures.remove(&(key, owner));
+        let Some(address) = structure.note_removal() else { return };
+        owned.remove(address, handle::raw(structure));
+        for key in [address, structure.handle()] {
             let found = slot_of(self.slots.current(), key);
-            let Some(slot) = found.filter(|slot| slot.key.load(Ordering::Relaxed) == key) else { continue };
+            // Memory that the application had imported may have become a handle's.
+            let is_own =
+                |slot: &&Slot| [&slot.key, &slot.address].map(|word| word.load(Ordering::Relaxed)) == [key, address];
+            let Some(slot) = found.filter(is_own) else { continue };
             self.slots.write(|| match owned.largest(key, &self.heap) {
-                Some(other) => store(slot, key, other.place),
+                Some(other) => store(slot, key, Place { address: key, size: other.size }),
                 None => store(slot, REMOVED, Place::default()),
             });
         }
     }
 
-    fn insert(&self, owned: &mut Owned, key: (u64, u64), entered: Entered) -> Result<(), vk::Result> {
-        if key.0 == FREE || key.0 == REMOVED {
-            return Ok(());
-        }
-        fallible::check()?;
-        owned.structures.insert(key, entered);
+    /// Adds a structure at an address, or nothing if there is no memory.
+    fn insert(&self, owned: &mut Owned, address: u64, entered: Entered) -> Result<(), vk::Result> {
+        owned.insert(address, entered)?;
         let slots = self.slots.current();
-        if owned.used >= slots.len() / 2 {
-            return self.rebuild(owned);
+        if owned.used + KEYS > slots.len() / 2 {
+            return self.rebuild(owned).inspect_err(|_| owned.remove(address, entered.owner));
         }
-        if let (Some(slot), Some(Entered { place, .. })) = (slot_of(slots, key.0), owned.largest(key.0, &self.heap)) {
-            owned.used += usize::from(slot.key.load(Ordering::Relaxed) == FREE);
-            self.slots.write(|| store(slot, key.0, place));
-        }
+        let largest = owned.largest(address, &self.heap).unwrap_or(entered);
+        self.slots.write(|| owned.used += set_keys(slots, address, entered, largest.size));
         Ok(())
     }
 
@@ -232,24 +293,26 @@ impl LiveStructures {
     /// current one, if it is large enough, or a larger one.
     fn rebuild(&self, owned: &mut Owned) -> Result<(), vk::Result> {
         let out = vk::Result::ERROR_OUT_OF_HOST_MEMORY;
-        let fits = |number: &usize| owned.structures.len() <= (FIRST_SLOTS << number) / 4;
+        let keys = KEYS * (owned.first.len() + owned.others.len());
         let current = self.slots.array.load(Ordering::Relaxed);
-        let number = (current..ARRAYS).find(fits).ok_or(out)?;
+        let number = (current..ARRAYS).find(|number| keys <= (FIRST_SLOTS << number) / 4).ok_or(out)?;
         if self.slots.arrays[number].get().is_none() {
             let slots = fallible::collect((0..FIRST_SLOTS << number).map(|_| Slot::default()))?;
             let _ = self.slots.arrays[number].set(slots.into());
         }
         let Some(slots) = self.slots.arrays[number].get() else { return Err(out) };
         self.slots.write(|| {
-            slots.iter().for_each(|slot| store(slot, FREE, Place::default()));
-            owned.used = 0;
-            for (key, _) in owned.structures.keys() {
-                let found = slot_of(slots, *key).filter(|slot| slot.key.load(Ordering::Relaxed) == FREE);
-                if let (Some(slot), Some(Entered { place, .. })) = (found, owned.largest(*key, &self.heap)) {
-                    owned.used += 1;
-                    store(slot, *key, place);
-                }
+            if number == current {
+                slots.iter().for_each(|slot| store(slot, FREE, Place::default()));
             }
+            let first = owned.first.iter().map(|(&address, &entered)| (address, entered));
+            let others = owned.others.iter().map(|(&(address, _), &entered)| (address, entered));
+            let mut used = 0;
+            for (address, entered) in first.chain(others) {
+                let largest = owned.largest(address, &self.heap).unwrap_or(entered);
+                used += set_keys(slots, address, entered, largest.size);
+            }
+            owned.used = used;
             self.slots.array.store(number, Ordering::Relaxed);
         });
         Ok(())
@@ -285,8 +348,7 @@ mod tests {
     }
 
     fn insert(table: &LiveStructures, key: u64, owner: u64, size: u64) {
-        let entered = Entered { place: Place { address: key, size }, handle: 0 };
-        table.insert(&mut table.owned.lock(), (key, owner), entered).expect("memory");
+        table.insert(&mut table.owned.lock(), key, Entered { owner, handle: 0, size }).expect("memory");
     }
 
     fn found(table: &LiveStructures, key: u64) -> Option<Place> {
@@ -314,6 +376,33 @@ mod tests {
             insert(&table, 512, owner, size);
         }
         assert_eq!(found(&table, 512).map(|place| place.size), Some(50));
+    }
+
+    #[test]
+    fn structures_that_share_an_address_are_removed_one_by_one() {
+        let table = table();
+        let structures: Vec<Arc<AccelerationStructure>> = (1..=3u64)
+            .map(|i| {
+                let structure = AccelerationStructure::at_address(4096, 256 * i, 0).expect("a structure");
+                structure.set_handle(0x7000_0000 + i);
+                Arc::new(structure)
+            })
+            .collect();
+        let sizes =
+            |keys: &[u64]| keys.iter().map(|&key| found(&table, key).map(|place| place.size)).collect::<Vec<_>>();
+        let keys = [4096, 0x7000_0001, 0x7000_0002, 0x7000_0003];
+        structures.iter().for_each(|structure| assert_eq!(table.add(structure), Ok(4096)));
+        assert_eq!(sizes(&keys), [Some(768), Some(256), Some(512), Some(768)]);
+        assert_eq!(table.handle_at(4096), Some(0x7000_0003));
+        table.remove(&structures[2]);
+        assert_eq!(sizes(&keys), [Some(512), Some(256), Some(512), None]);
+        table.remove(&structures[0]);
+        assert_eq!(sizes(&keys), [Some(512), None, Some(512), None]);
+        table.remove(&structures[1]);
+        assert_eq!(sizes(&keys), [None; 4]);
+        // What is destroyed is not added again.
+        assert_eq!(table.add(&structures[1]), Ok(4096));
+        assert_eq!((sizes(&keys), table.handle_at(4096)), (vec![None; 4], None));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::create::{self, MODULES};
 use super::figure::SetupError;
 use super::options::Options;
 use super::process::{self, ChildEnd};
+use super::rays;
 use super::report::{ChildReport, WorkloadOutcome};
 use super::sysroot::Sysroot;
 use super::workload::{Fresh, FreshError, Make, Spec, Workload};
@@ -61,20 +62,21 @@ pub fn probe(options: &Options) -> Result<Value> {
     }))
 }
 
-/// Draws the contact sheet of the create family on the driver that the options name. The pictures
-/// of unsupported modules stay black.
+/// Draws the contact sheet of the create family on the driver that the options name, and behind it
+/// the picture of the ray tracing pipeline. The pictures of unsupported modules stay black.
 pub fn record_sheet(path: &Path, options: &Options) -> Result<()> {
     let gpu = device(options)?;
-    let draw = |module| match create::draw(&gpu, module) {
+    let drawn = |name: &str, picture| match picture {
         Ok(picture) => Ok(picture),
         Err(SetupError::Unsupported(what)) => {
-            eprintln!("{}: {what}", module.name);
+            eprintln!("{name}: {what}");
             Ok(Vec::new())
         }
         Err(SetupError::Failed(error)) => Err(error),
     };
-    let pictures = MODULES.iter().map(draw).collect::<Result<Vec<_>>>()?;
-    create::write_sheet(path, &pictures)
+    let modules = MODULES.iter().map(|module| drawn(module.name, create::draw(&gpu, module)));
+    let studio = std::iter::once_with(|| drawn("pipeline-20", rays::studio_picture(&gpu)));
+    create::write_sheet(path, &modules.chain(studio).collect::<Result<Vec<_>>>()?)
 }
 
 /// Runs a workload. Every failure becomes a report, except the death or hang of the process.

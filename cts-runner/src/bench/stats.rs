@@ -177,7 +177,7 @@ fn rows_of(spec: &Spec, index: usize, drivers: usize, rounds: usize, runs: &[Chi
 
 fn group_of(family: Family, figure: &Figure) -> String {
     match family {
-        Family::Create | Family::Programs | Family::Corpus => {
+        Family::Create | Family::Programs | Family::Corpus | Family::Rays => {
             format!("{} {}", family.name(), figure.name).trim().into()
         }
         family if figure.bytes => format!("{} memory", family.name()),

@@ -82,4 +82,5 @@ pub fn draw(gpu: &Gpu, module: &Module) -> Result<Vec<u8>, super::SetupError> {
     Ok(fixture.picture(pipeline)?)
 }
 
-pub use picture::write_sheet;
+pub use fixture::{PICTURE, SIDE};
+pub use picture::{check, write_sheet};

@@ -32,7 +32,7 @@ struct Pipeline<'a> {
 }
 
 /// Returns an error if a device lacks ray tracing pipelines.
-fn need_pipelines(gpu: &Gpu) -> Result<(), SetupError> {
+pub fn need_pipelines(gpu: &Gpu) -> Result<(), SetupError> {
     need_structures(gpu)?;
     need(gpu.optional.rays.pipelines.into(), "rayTracingPipeline")
 }

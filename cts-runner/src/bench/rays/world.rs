@@ -12,7 +12,7 @@ use ash::vk;
 /// Number of rays of a workgroup.
 const GROUP: usize = 64;
 /// Place of the only instance of a scene.
-const HERE: [f32; 12] = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
+pub const HERE: [f32; 12] = [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0];
 
 /// Returns a mesh as a geometry of triangles.
 pub fn geometry(gpu: &Gpu, mesh: &Mesh, opaque: bool) -> Result<Geometry, Error> {

@@ -79,14 +79,15 @@ pub fn scratch(name: &str) -> PathBuf {
 }
 
 /// Builds an example of this crate and returns its path, because `cargo test` builds examples only
-/// when it runs all targets.
+/// when it runs all targets. The features of dependencies are those of the workspace's tests, so
+/// that `wgpu` and `naga` are compiled once.
 pub fn example(name: &str) -> PathBuf {
     let exe = std::env::current_exe().expect("the path of this test");
     let profile = exe.ancestors().nth(2).expect("the folder of the profile");
     let release = profile.ends_with("release").then_some("--release");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = Command::new(cargo);
-    build.args(["build", "-p", "cts-runner", "--example", name]).args(release);
+    build.args(["build", "--workspace", "--example", name]).args(release);
     succeed(build.current_dir(cts_runner::driver::workspace()));
     profile.join("examples").join(name)
 }

@@ -1,7 +1,14 @@
-//! Tests of bufferDeviceAddressCaptureReplay and descriptorBufferCaptureReplay: captured objects
-//! have the same addresses, and the same descriptors, in another process.
+//! Tests of bufferDeviceAddressCaptureReplay, descriptorBufferCaptureReplay and the features of ray
+//! tracing with the same purpose: captured objects have the same addresses, and the same
+//! descriptors, in another process.
 
 mod common;
+#[path = "common/pipeline.rs"]
+mod pipeline;
+#[path = "replay/ray_tracing.rs"]
+mod ray_tracing;
+#[path = "common/rays.rs"]
+mod rays;
 use ash::vk;
 use common::Context;
 use std::process::Command;

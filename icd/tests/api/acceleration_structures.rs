@@ -54,6 +54,7 @@ impl Device {
     pub fn with(more: &[&CStr], more_features: Option<&mut dyn Chain>) -> Device {
         let mut structures = vk::PhysicalDeviceAccelerationStructureFeaturesKHR::default()
             .acceleration_structure(true)
+            .acceleration_structure_capture_replay(true)
             .acceleration_structure_indirect_build(true)
             .acceleration_structure_host_commands(true);
         let mut v12 = vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
@@ -365,20 +366,30 @@ fn structures_of_one_command_are_those_of_many() {
         let make =
             |geometry: &Geometry, n: u32| d.structure(BOTTOM, d.sizes(BOTTOM, geometry, n).acceleration_structure_size);
         let structures: Vec<_> = geometries.iter().zip(&counts).map(|(geometry, &n)| make(geometry, n)).collect();
+        let scratch: Vec<_> = geometries
+            .iter()
+            .zip(&counts)
+            .map(|(geometry, &n)| d.buffer(d.sizes(BOTTOM, geometry, n).build_scratch_size))
+            .collect();
         let infos: Vec<_> = geometries
             .iter()
-            .zip(&structures)
-            .map(|(geometry, structure)| {
-                vk::AccelerationStructureBuildGeometryInfoKHR::default()
+            .zip(structures.iter().zip(&scratch))
+            .map(|(geometry, (structure, scratch))| {
+                let mut info = vk::AccelerationStructureBuildGeometryInfoKHR::default()
                     .ty(BOTTOM)
                     .flags(UPDATABLE)
                     .geometries(std::slice::from_ref(geometry))
-                    .dst_acceleration_structure(structure.structure)
+                    .dst_acceleration_structure(structure.structure);
+                match place {
+                    Place::Queue => info.scratch_data.device_address = d.buffer_address(scratch),
+                    Place::Host => info.scratch_data.host_address = scratch.pointer.cast(),
+                }
+                info
             })
             .collect();
         let ranges: Vec<Range> = counts.iter().map(|&n| count(n)).collect();
         let ranges: Vec<&[Range]> = ranges.iter().map(std::slice::from_ref).collect();
-        // SAFETY: valid usage, apart from the missing scratch memory, which is not used.
+        // SAFETY: valid usage.
         unsafe {
             match place {
                 Place::Queue => d.c.run(|b| d.f.cmd_build_acceleration_structures(b, &infos, &ranges)),
@@ -386,6 +397,7 @@ fn structures_of_one_command_are_those_of_many() {
             }
         }
         .expect("built");
+        scratch.into_iter().for_each(|scratch| d.c.free(scratch));
         for (i, structure) in structures.into_iter().enumerate() {
             let alone = d.built(place, BOTTOM, &geometries[i], count(counts[i]));
             assert!(alone.bytes() == structure.bytes(), "{place:?} {i}");
@@ -772,9 +784,18 @@ fn buffers_of_structures_have_aligned_addresses() {
 
 #[test]
 fn captured_structures_have_the_address_that_is_requested() {
-    let d = Device::new();
+    use vk::AccelerationStructureCreateFlagsKHR as Flags;
+    let mut features = vk::PhysicalDeviceDescriptorBufferFeaturesEXT::default()
+        .descriptor_buffer(true)
+        .descriptor_buffer_capture_replay(true);
+    let d = Device::with(&[], Some(&mut features));
     let functions = ash::ext::descriptor_buffer::Device::new(&d.c.instance, &d.c.device);
-    let structure = d.structure(BOTTOM, 4096);
+    let buffer = d.buffer(4096);
+    let both = Flags::DESCRIPTOR_BUFFER_CAPTURE_REPLAY_EXT | Flags::DEVICE_ADDRESS_CAPTURE_REPLAY;
+    let info = vk::AccelerationStructureCreateInfoKHR::default().create_flags(both).buffer(buffer.buffer);
+    // SAFETY: valid usage.
+    let structure = unsafe { d.f.create_acceleration_structure(&info.size(4096).ty(BOTTOM), None) };
+    let structure = Structure { buffer, structure: structure.expect("structure") };
     let info =
         vk::AccelerationStructureCaptureDescriptorDataInfoEXT::default().acceleration_structure(structure.structure);
     let mut data = [0; 8];
@@ -782,7 +803,6 @@ fn captured_structures_have_the_address_that_is_requested() {
     unsafe { functions.get_acceleration_structure_opaque_capture_descriptor_data(&info, &mut data) }.expect("data");
     assert_eq!(u64::from_le_bytes(data), d.address(&structure));
     let create = |offset: u64, by_data: bool| {
-        use vk::AccelerationStructureCreateFlagsKHR as Flags;
         let mut captured = vk::OpaqueCaptureDescriptorDataCreateInfoEXT::default()
             .opaque_capture_descriptor_data(data.as_ptr().cast_mut().cast());
         let info = vk::AccelerationStructureCreateInfoKHR::default().buffer(structure.buffer.buffer).ty(BOTTOM);

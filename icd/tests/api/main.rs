@@ -64,6 +64,7 @@ mod primitive_order;
 mod provoking_vertex;
 mod raw_access_chains;
 mod ray_descriptors;
+mod ray_mappings;
 mod ray_queries;
 mod ray_tracing;
 mod shader_objects;

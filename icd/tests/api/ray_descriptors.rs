@@ -36,7 +36,8 @@ enum Place {
     Pushed,
 }
 
-fn device() -> Device {
+/// Creates a device with all of these places.
+pub fn device() -> Device {
     const EXTENSIONS: [&CStr; 5] = [
         c"VK_KHR_ray_query",
         c"VK_EXT_descriptor_buffer",
@@ -49,6 +50,19 @@ fn device() -> Device {
     let mut heaps = HeapFeatures::enabled();
     let mut robust = vk::PhysicalDeviceRobustness2FeaturesEXT::default().null_descriptor(true);
     Device::with(&EXTENSIONS, &mut [&mut queries, &mut buffers, &mut heaps, &mut robust])
+}
+
+/// Returns the mapping of a binding of set 0; `words` are the first ones of the source's data.
+pub fn mapping(binding: u32, source: i32, words: [u32; 4]) -> newer::DescriptorSetAndBindingMappingEXT<'static> {
+    let pair = |i: usize| u64::from(words[i]) | u64::from(words[i + 1]) << 32;
+    newer::DescriptorSetAndBindingMappingEXT {
+        first_binding: binding,
+        binding_count: 1,
+        resource_mask: 0x7fff_ffff,
+        source,
+        source_data: [pair(0), pair(2), 0, 0, 0, 0, 0],
+        ..tagged()
+    }
 }
 
 /// The descriptors of a test: the results in binding 0, structures in binding 1.
@@ -180,22 +194,6 @@ impl<'a> Descriptors<'a> {
 
     /// Calls a function with the flags of pipelines and the chain of their stages.
     fn describe<T>(&self, call: impl FnOnce(vk::PipelineCreateFlags2CreateInfoKHR<'_>, *const c_void) -> T) -> T {
-        let mapping = |binding: u32, source: i32, words: [u32; 4]| newer::DescriptorSetAndBindingMappingEXT {
-            first_binding: binding,
-            binding_count: 1,
-            resource_mask: 0x7fff_ffff,
-            source,
-            source_data: [
-                u64::from(words[0]) | u64::from(words[1]) << 32,
-                u64::from(words[2]) | u64::from(words[3]) << 32,
-                0,
-                0,
-                0,
-                0,
-                0,
-            ],
-            ..tagged()
-        };
         let (structures, stride) = (HEAP_STRUCTURES as u32, HEAP_STRIDE as u32);
         let mappings = match self.place {
             // The record has the number 2, and at offset 8 the address of the results.

@@ -90,8 +90,6 @@ pub fn dispatch(d: &Device, shader: &[u32], words: u64, structures: &[vk::Accele
     let pipeline = compute(&d.c, vk::PipelineCache::null(), set.layout, shader, &[]);
     run(&d.c, &set, pipeline, &[]).expect("run");
     let result = out.words();
-    // SAFETY: nothing uses the pipeline any more.
-    unsafe { d.c.device.destroy_pipeline(pipeline, None) };
     d.c.free(out);
     set.destroy(&d.c);
     result

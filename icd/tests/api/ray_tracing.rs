@@ -480,7 +480,8 @@ fn launches_read_their_tables_from_memory() {
 fn handles_of_libraries_are_those_of_linked_pipelines() {
     let mut handles =
         vk::PhysicalDevicePipelineLibraryGroupHandlesFeaturesEXT::default().pipeline_library_group_handles(true);
-    let mut d = Device::with(&[c"VK_EXT_pipeline_library_group_handles"], &mut [&mut handles]);
+    let extensions = [c"VK_KHR_pipeline_library", c"VK_EXT_pipeline_library_group_handles"];
+    let mut d = Device::with(&extensions, &mut [&mut handles]);
     let library = vk::PipelineCreateFlags::LIBRARY_KHR;
     let hits = d.try_pipeline(&RAYS[2..], &[triangles(0, UNUSED), triangles(0, 1)], library, &[]).expect("library");
     let misses = d.try_pipeline(&RAYS[1..2], &[general(0)], library, &[hits]).expect("library of a library");

@@ -1,5 +1,5 @@
-//! A device of the driver under test, without the loader: functions come from
-//! `vk_icdGetInstanceProcAddr`.
+//! A device of the driver under test. Functions come from `vk_icdGetInstanceProcAddr`, without the
+//! loader and without layers, unless a variable demands the loader.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
@@ -19,10 +19,26 @@ pub struct Context {
     pub pool: vk::CommandPool,
 }
 
+/// Returns the driver's own functions. If `GRUS_TEST_LOADER` is set, it returns those of the Vulkan
+/// loader, so that layers see the calls of a test.
 pub fn entry() -> ash::Entry {
-    let functions = ash::StaticFn { get_instance_proc_addr: vulkan_grus::vk_icdGetInstanceProcAddr };
-    // SAFETY: this is the driver's own function.
-    unsafe { ash::Entry::from_static_fn(functions) }
+    let get_instance_proc_addr = match std::env::var_os("GRUS_TEST_LOADER") {
+        None => vulkan_grus::vk_icdGetInstanceProcAddr,
+        Some(_) => loader(),
+    };
+    // SAFETY: the function is that of the driver or of the loader.
+    unsafe { ash::Entry::from_static_fn(ash::StaticFn { get_instance_proc_addr }) }
+}
+
+/// Returns `vkGetInstanceProcAddr` of the Vulkan loader, which stays loaded.
+fn loader() -> vk::PFN_vkGetInstanceProcAddr {
+    // SAFETY: both names end in 0, and the symbol of the loader is a function of this type.
+    unsafe {
+        let library = libc::dlopen(c"libvulkan.so.1".as_ptr(), libc::RTLD_NOW);
+        assert!(!library.is_null(), "the Vulkan loader is not installed");
+        let function = libc::dlsym(library, c"vkGetInstanceProcAddr".as_ptr());
+        std::mem::transmute::<*mut libc::c_void, Option<vk::PFN_vkGetInstanceProcAddr>>(function).expect("the function")
+    }
 }
 
 /// Returns the description of a 2D image with one level, layer and sample.

@@ -20,7 +20,7 @@ const RECORD: u64 = 64;
 /// A device with ray tracing, a buffer for results, and the messages of the driver.
 pub struct Device {
     pub c: Context,
-    structures: Structures,
+    pub structures: Structures,
     pub pipelines: Pipelines,
     pub set: Set,
     pub out: Buffer,
@@ -29,8 +29,8 @@ pub struct Device {
 
 /// Structures with their buffers, and the address of the top-level one.
 pub struct Scene {
-    buffers: Vec<Buffer>,
-    structures: Vec<vk::AccelerationStructureKHR>,
+    pub buffers: Vec<Buffer>,
+    pub structures: Vec<vk::AccelerationStructureKHR>,
     pub address: u64,
 }
 
@@ -108,13 +108,22 @@ impl Device {
         self.c.address(buffer)
     }
 
+    /// Creates a structure in a buffer of its own.
+    fn structure(&self, ty: vk::AccelerationStructureTypeKHR, size: u64) -> (Buffer, vk::AccelerationStructureKHR) {
+        let buffer = self.buffer(&vec![0; size as usize]);
+        let info = vk::AccelerationStructureCreateInfoKHR::default().buffer(buffer.buffer).size(size).ty(ty);
+        // SAFETY: valid usage.
+        let structure = unsafe { self.structures.create_acceleration_structure(&info, None) };
+        (buffer, structure.expect("structure"))
+    }
+
     /// Builds a structure of geometries on the host.
     fn build(
         &self,
         scene: &mut Scene,
         ty: vk::AccelerationStructureTypeKHR,
-        geometries: &[vk::AccelerationStructureGeometryKHR<'_>],
-        counts: &[u32],
+        (geometries, counts): (&[vk::AccelerationStructureGeometryKHR<'_>], &[u32]),
+        create: &mut impl FnMut(vk::AccelerationStructureTypeKHR, u64) -> (Buffer, vk::AccelerationStructureKHR),
     ) {
         let host = vk::AccelerationStructureBuildTypeKHR::HOST;
         let mut info = vk::AccelerationStructureBuildGeometryInfoKHR::default().ty(ty).geometries(geometries);
@@ -126,10 +135,7 @@ impl Device {
         // SAFETY: valid usage.
         unsafe {
             self.structures.get_acceleration_structure_build_sizes(host, &info, counts, &mut sizes);
-            let size = sizes.acceleration_structure_size;
-            let buffer = self.buffer(&vec![0; size as usize]);
-            let create = vk::AccelerationStructureCreateInfoKHR::default().buffer(buffer.buffer).size(size).ty(ty);
-            let structure = self.structures.create_acceleration_structure(&create, None).expect("structure");
+            let (buffer, structure) = create(ty, sizes.acceleration_structure_size);
             let mut scratch = vec![0u8; sizes.build_scratch_size as usize];
             info.dst_acceleration_structure = structure;
             info.scratch_data.host_address = scratch.as_mut_ptr().cast();
@@ -145,11 +151,20 @@ impl Device {
 
     /// Builds a scene of one instance of these geometries.
     pub fn scene(&self, geometries: &[Primitives]) -> Scene {
+        self.scene_in(geometries, |ty, size| self.structure(ty, size))
+    }
+
+    /// Builds a scene whose structures a function creates, by their types and sizes.
+    pub fn scene_in(
+        &self,
+        geometries: &[Primitives],
+        mut create: impl FnMut(vk::AccelerationStructureTypeKHR, u64) -> (Buffer, vk::AccelerationStructureKHR),
+    ) -> Scene {
         let mut scene = Scene { buffers: Vec::new(), structures: Vec::new(), address: 0 };
         let data: Vec<Vec<f32>> = geometries.iter().map(|primitives| primitives.floats()).collect();
         let all: Vec<_> = geometries.iter().zip(&data).map(|(primitives, data)| primitives.geometry(data)).collect();
         let counts: Vec<u32> = geometries.iter().map(|primitives| primitives.count()).collect();
-        self.build(&mut scene, vk::AccelerationStructureTypeKHR::BOTTOM_LEVEL, &all, &counts);
+        self.build(&mut scene, vk::AccelerationStructureTypeKHR::BOTTOM_LEVEL, (&all, &counts), &mut create);
         let instance = vk::AccelerationStructureInstanceKHR {
             transform: vk::TransformMatrixKHR { matrix: [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0] },
             instance_custom_index_and_mask: vk::Packed24_8::new(3, 0xff),
@@ -163,7 +178,7 @@ impl Device {
         let top = vk::AccelerationStructureGeometryKHR::default()
             .geometry_type(vk::GeometryTypeKHR::INSTANCES)
             .geometry(vk::AccelerationStructureGeometryDataKHR { instances: data });
-        self.build(&mut scene, vk::AccelerationStructureTypeKHR::TOP_LEVEL, &[top], &[1]);
+        self.build(&mut scene, vk::AccelerationStructureTypeKHR::TOP_LEVEL, (&[top], &[1]), &mut create);
         scene
     }
 

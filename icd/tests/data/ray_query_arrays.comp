@@ -5,11 +5,6 @@ layout(local_size_x = 48) in;
 layout(set = 0, binding = 0) buffer O { uvec4 o[]; };
 layout(set = 0, binding = 1) uniform accelerationStructureEXT scenes[4];
 rayQueryEXT queries[3];
-uint trace(rayQueryEXT q) {
-  uint n = 0;
-  while (rayQueryProceedEXT(q)) n++;
-  return n;
-}
 void main() {
   uint i = gl_GlobalInvocationID.x;
   // Of four structures the second is a null descriptor. Queries with an even sum are not initialized.
@@ -19,7 +14,8 @@ void main() {
     }
   }
   uint k = i % 3;
-  uint candidates = trace(queries[k]);
+  uint candidates = 0;
+  while (rayQueryProceedEXT(queries[k])) candidates++;
   uint kind = rayQueryGetIntersectionTypeEXT(queries[k], true);
   o[i] = uvec4(candidates, kind, rayQueryGetIntersectionInstanceCustomIndexEXT(queries[k], true), floatBitsToUint(rayQueryGetIntersectionTEXT(queries[k], true)));
 }

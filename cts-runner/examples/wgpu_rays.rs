@@ -2,8 +2,9 @@
 //! queries in a compute and in a fragment stage.
 //!
 //! The scene has 250,632 triangles in a bottom-level structure with two instances. Some of the
-//! results are compared with those of a test of each triangle here. The program writes all hits and
-//! the picture to the file that its argument names, and prints figures.
+//! results are compared with those of a test of each triangle here. Rays through a compacted copy
+//! of the structure must have the same hits. The program writes all hits and the picture to the
+//! file that its argument names, and prints figures.
 
 mod wgpu_common;
 
@@ -52,7 +53,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let module = device.create_shader_module(include_wgsl!("wgpu_rays.wgsl"));
     let rays = rays();
     let hits = scene.trace(&device, &queue, &module, &rays)?;
-    let picture = scene.draw(&device, &queue, &module)?;
+    let compacted = scene.compacted(&device, &queue)?;
+    drop(scene);
+    if compacted.trace(&device, &queue, &module, &rays)? != hits {
+        return Err("rays through the compacted structure have other hits".into());
+    }
+    let picture = compacted.draw(&device, &queue, &module)?;
     compare(&mesh, &rays, &hits, &picture)?;
     let mut bytes: Vec<u8> = hits.iter().flatten().flat_map(|x| x.to_le_bytes()).collect();
     bytes.extend(picture);
@@ -156,8 +162,14 @@ fn words<const N: usize>(rows: &[[f32; N]]) -> Vec<u8> {
     rows.iter().flatten().flat_map(|x| x.to_le_bytes()).collect()
 }
 
+/// Flags of both structures.
+const FLAGS: AccelerationStructureFlags =
+    AccelerationStructureFlags::PREFER_FAST_TRACE.union(AccelerationStructureFlags::ALLOW_COMPACTION);
+const UPDATE_MODE: AccelerationStructureUpdateMode = AccelerationStructureUpdateMode::Build;
+
 /// The structures of the scene.
 struct Scene {
+    blas: Blas,
     tlas: Tlas,
 }
 
@@ -176,21 +188,11 @@ impl Scene {
             index_count: Some(mesh.triangles.len() as u32 * 3),
             flags: AccelerationStructureGeometryFlags::OPAQUE,
         };
-        let (flags, update_mode) =
-            (AccelerationStructureFlags::PREFER_FAST_TRACE, AccelerationStructureUpdateMode::Build);
         let blas = device.create_blas(
-            &CreateBlasDescriptor { label: None, flags, update_mode },
+            &CreateBlasDescriptor { label: None, flags: FLAGS, update_mode: UPDATE_MODE },
             BlasGeometrySizeDescriptors::Triangles { descriptors: vec![size.clone()] },
         );
-        let mut tlas = device.create_tlas(&CreateTlasDescriptor {
-            label: None,
-            max_instances: PLACES.len() as u32,
-            flags,
-            update_mode,
-        });
-        for (i, place) in PLACES.into_iter().enumerate() {
-            tlas[i] = Some(TlasInstance::new(&blas, place, i as u32, 0xff));
-        }
+        let scene = Self::of(device, blas);
         let time = shortest(|| {
             let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
             let geometry = BlasTriangleGeometry {
@@ -203,12 +205,44 @@ impl Scene {
                 transform_buffer: None,
                 transform_buffer_offset: None,
             };
-            let build = BlasBuildEntry { blas: &blas, geometry: BlasGeometries::TriangleGeometries(vec![geometry]) };
-            encoder.build_acceleration_structures([&build], [&tlas]);
+            let geometry = BlasGeometries::TriangleGeometries(vec![geometry]);
+            let build = BlasBuildEntry { blas: &scene.blas, geometry };
+            encoder.build_acceleration_structures([&build], [&scene.tlas]);
             finish(device, queue, encoder)
         })?;
         print("build", mesh.triangles.len(), "Mtri/s", time);
-        Ok(Self { tlas })
+        Ok(scene)
+    }
+
+    /// Makes the instances of a structure, which are not built.
+    fn of(device: &Device, blas: Blas) -> Self {
+        let mut tlas = device.create_tlas(&CreateTlasDescriptor {
+            label: None,
+            max_instances: PLACES.len() as u32,
+            flags: FLAGS,
+            update_mode: UPDATE_MODE,
+        });
+        for (i, place) in PLACES.into_iter().enumerate() {
+            tlas[i] = Some(TlasInstance::new(&blas, place, i as u32, 0xff));
+        }
+        Self { blas, tlas }
+    }
+
+    /// Makes the scene of a compacted copy of the structure, and prints the time of the copy and of
+    /// the build of the instances.
+    fn compacted(&self, device: &Device, queue: &Queue) -> Result<Self, Box<dyn Error>> {
+        self.blas.prepare_compaction_async(|_| ());
+        device.poll(PollType::wait_indefinitely())?;
+        if !self.blas.ready_for_compaction() {
+            return Err("the structure cannot be compacted".into());
+        }
+        let start = Instant::now();
+        let copy = Self::of(device, queue.compact_blas(&self.blas));
+        let mut encoder = device.create_command_encoder(&CommandEncoderDescriptor::default());
+        encoder.build_acceleration_structures([], [&copy.tlas]);
+        finish(device, queue, encoder)?;
+        print("compact", (GROUND * GROUND * 2) as usize, "Mtri/s", start.elapsed());
+        Ok(copy)
     }
 
     /// Traces rays in a compute stage, and prints the time.
@@ -336,7 +370,7 @@ fn shortest(mut timed: impl FnMut() -> Result<Duration, PollError>) -> Result<Du
 }
 
 fn print(what: &str, amount: usize, unit: &str, time: Duration) {
-    println!("{what:6} {:9.3} ms {:9.3} {unit}", time.as_secs_f64() * 1e3, amount as f64 / time.as_secs_f64() / 1e6);
+    println!("{what:7} {:9.3} ms {:9.3} {unit}", time.as_secs_f64() * 1e3, amount as f64 / time.as_secs_f64() / 1e6);
 }
 
 /// Compares some hits and pixels with those that are computed here.

@@ -1,10 +1,16 @@
 //! Runs `examples/wgpu_scene.rs` on the driver under test and on lavapipe, and
-//! `examples/wgpu_rays.rs` on the driver under test, each in a process of its own.
+//! `examples/wgpu_rays.rs` on the driver under test, each in a process of its own. If
+//! `GRUS_TEST_ROOT` names another root, the lavapipe there traces the same rays, for its figures.
 
 mod support;
 
+use cts_runner::bench::drivers;
+use cts_runner::bench::sysroot::Sysroot;
 use std::path::Path;
-use support::{assert_silent, command, driver, example, layer, loader, reference, scratch, skip, succeed};
+use std::process::Stdio;
+use support::{
+    assert_silent, command, driver, example, layer, loader, reference, reference_in, scratch, skip, succeed,
+};
 
 /// Number of bytes of compute results at the beginning of the output.
 const RESULTS: usize = 4096 * 4;
@@ -80,11 +86,26 @@ fn wgpu_rays_hit_what_a_test_of_each_triangle_hits() {
     for threads in ["2", "8"] {
         assert!(one == rays(&icd, &folder.join(threads), threads), "{threads} threads give other bytes than one");
     }
-    // The reference may lack ray queries, and is there for its figures only.
-    if let Ok(reference) = reference() {
-        let output = command(example("wgpu_rays"), &reference).arg(folder.join("reference")).output();
-        print!("{}", String::from_utf8_lossy(&output.expect("it runs").stdout));
+    if let Some(root) = std::env::var_os("GRUS_TEST_ROOT") {
+        figures_in(Path::new(&root)).expect("drivers run in the other root");
     }
+}
+
+/// Prints the figures of the driver under test and of the lavapipe of another root, such as a newer
+/// distribution whose lavapipe has ray queries. Both run in that root.
+fn figures_in(root: &Path) -> cts_runner::vk::Result<()> {
+    let sysroot = Sysroot::at(root)?;
+    let program = sysroot.copy_in(&example("wgpu_rays"))?;
+    let lavapipe = reference_in(root).expect("the other root has lavapipe");
+    for icd in [driver(), lavapipe] {
+        let icd = drivers::named(&icd.display().to_string(), &sysroot)?;
+        let mut command = command(&program, &icd);
+        command.arg(sysroot.inside_path(sysroot.shared()).join("picture")).stdout(Stdio::piped());
+        // The other driver may lack ray queries, or give other hits.
+        let output = sysroot.spawn(command)?.wait_with_output().expect("the output of a child");
+        println!("{}: {}\n{}", icd.display(), output.status, String::from_utf8_lossy(&output.stdout));
+    }
+    Ok(())
 }
 
 #[test]

@@ -21,7 +21,12 @@ pub fn driver() -> PathBuf {
 
 /// Returns the manifest of lavapipe, which is the reference driver.
 pub fn reference() -> Result<PathBuf, String> {
-    let folder = Path::new("/usr/share/vulkan/icd.d");
+    reference_in(Path::new("/"))
+}
+
+/// Returns the manifest of lavapipe in another root.
+pub fn reference_in(root: &Path) -> Result<PathBuf, String> {
+    let folder = root.join("usr/share/vulkan/icd.d");
     let found = std::fs::read_dir(folder).ok().and_then(|entries| {
         entries
             .flatten()

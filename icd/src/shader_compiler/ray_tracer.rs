@@ -4,7 +4,7 @@
 
 use super::ray_query::AccessibleStructures;
 use core::sync::atomic::AtomicU32;
-use execution::trace::{Instance, Intersection, IntersectionKind, RayArguments, TOGETHER, Tracer};
+use execution::trace::{Instance, Intersection, IntersectionKind, RayArguments, Tracer};
 use rays::{Hit, HitKind, HostLevel, InstanceValues, LiveStructures, Ray, Scene, TopLevel, Traversal};
 
 /// The live structures of a device, for the rays of a launch.
@@ -24,28 +24,24 @@ impl<'a> SceneTracer<'a> {
 }
 
 impl Tracer for SceneTracer<'_> {
+    type Structure = TopLevel;
     type Traversal = Traversal;
+
+    fn open(&self, address: u64) -> TopLevel {
+        self.structures.find(address).map_or(TopLevel::NONE, |found| TopLevel::open(found.memory))
+    }
 
     fn ended(&self) -> Traversal {
         Traversal::ENDED
     }
 
-    /// Begins the traversals of rays. A ray in what is not a live structure hits nothing.
-    fn begin<'r>(&self, rays: impl Iterator<Item = (&'r mut Traversal, &'r RayArguments)>) {
-        // The rays of a call usually have one structure.
-        let mut last = (0, TopLevel::NONE);
-        for (traversal, ray) in rays {
-            if ray.structure != last.0 {
-                let found = self.structures.find(ray.structure);
-                last = (ray.structure, found.map_or(TopLevel::NONE, |found| TopLevel::open(found.memory)));
-            }
-            let RayArguments { origin, t_min, direction, t_max, .. } = *ray;
-            let flags = ray.flags | self.flags;
-            traversal.begin(&last.1, flags, ray.cull_mask, &Ray { origin, t_min, direction, t_max });
-        }
+    fn begin(&self, traversal: &mut Traversal, structure: &TopLevel, ray: &RayArguments) {
+        let RayArguments { origin, t_min, direction, t_max, .. } = *ray;
+        let flags = ray.flags | self.flags;
+        traversal.begin(structure, flags, ray.cull_mask, &Ray { origin, t_min, direction, t_max });
     }
 
-    fn proceed(&self, rays: &mut [Option<&mut Traversal>; TOGETHER]) {
+    fn proceed(&self, rays: &mut [Option<&mut Traversal>]) {
         let scene = Scene { structures: &self.structures, abort: self.abort, level: self.level };
         Traversal::proceed_all(rays, &scene);
     }
@@ -74,18 +70,10 @@ impl Tracer for SceneTracer<'_> {
         intersection(traversal.committed())
     }
 
-    fn instance(&self, structure: u64, index: u32) -> Option<Instance> {
+    fn instance(&self, structure: &TopLevel, index: u32) -> Option<Instance> {
         let InstanceValues { custom_index, sbt_offset, object_to_world, world_to_object } =
-            TopLevel::open(self.structures.find(structure)?.memory).instance(index)?;
+            structure.instance(index)?;
         Some(Instance { custom_index, sbt_offset, object_to_world, world_to_object })
-    }
-
-    fn object_to_world(&self, traversal: &Traversal, hit: &Intersection) -> [f32; 12] {
-        traversal.object_to_world(&of_instance(hit))
-    }
-
-    fn world_to_object(&self, traversal: &Traversal, hit: &Intersection) -> [f32; 12] {
-        traversal.world_to_object(&of_instance(hit))
     }
 }
 
@@ -111,11 +99,6 @@ fn intersection(hit: &Hit) -> Option<Intersection> {
     })
 }
 
-/// Returns a hit with the instance of an intersection, which is all that its transforms need.
-fn of_instance(at: &Intersection) -> Hit {
-    Hit { instance: at.instance, ..Hit::NONE }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -127,6 +110,5 @@ mod tests {
         let at = intersection(&hit).expect("a box");
         assert_eq!((at.kind, at.opaque, at.front_facing), (IntersectionKind::Aabb, true, false));
         assert_eq!((at.instance, at.custom_index, at.sbt_offset), (3, 4, 5));
-        assert_eq!(of_instance(&at).instance, 3);
     }
 }

@@ -4,45 +4,36 @@
 #![forbid(unsafe_code)]
 
 use super::launch::TraceError;
-use super::state::{Attribute, Start};
+use super::state::{Attribute, CalledReporters, Reporter, ReporterMemory, Start};
 use super::tile::{Direction, Tile, by_shader};
 use super::traversal::{Tracer, ray_flags};
 use crate::stage::{StageMemory, aborted};
 use base::shader::{InvocationEnd, ReportIntersectionOperand, Stage, SuspendReason};
 
-/// The end of the any-hit shader, if there is one, of a ray's current intersection.
-struct Decision {
-    ray: u32,
-    end: InvocationEnd,
-}
-
-/// An intersection shader's invocation that begins or waits at a point.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Reporter {
-    point: u32,
-    /// Place of the reporter among the invocations that have begun together.
-    place: usize,
-}
-
 /// Invocations of an intersection shader that have begun together.
 #[derive(Clone, Copy)]
 struct Reporters<'a> {
     shader: u32,
-    /// In the order of rays.
     starts: &'a [Start],
     frames: &'a [u32],
+}
+
+impl Reporters<'_> {
+    /// Returns the ray about which a reporter decides.
+    fn ray(&self, of: Reporter) -> Result<u32, TraceError> {
+        self.starts[of.place].ray.ok_or(TraceError::Internal)
+    }
 }
 
 impl<T: Tracer> Tile<'_, T> {
     /// Runs the any-hit shaders of candidates, which accept or ignore them.
     pub fn decide_candidates(&mut self, starts: &mut [Start], memory: &mut StageMemory) -> Result<(), TraceError> {
-        let mut decisions = Vec::new();
-        self.run_any_hits(starts, memory, &mut decisions)?;
-        let tracer = self.launch.tracer;
-        for Decision { ray, end } in decisions {
+        self.run_any_hits(starts, memory)?;
+        for ray in starts.iter().filter_map(|start| start.ray) {
+            let Some(end) = self.trace(ray).decision else { continue };
             let accepted = end != InvocationEnd::Ignored;
             if accepted {
-                tracer.confirm(self.traversal(ray));
+                self.launch.tracer.confirm(self.traversal(ray));
             }
             self.ends_ray(ray, end, accepted);
         }
@@ -59,15 +50,9 @@ impl<T: Tracer> Tile<'_, T> {
         ends
     }
 
-    /// Runs any-hit shaders, and appends their ends in the order of shaders and rays.
-    fn run_any_hits(
-        &mut self,
-        starts: &mut [Start],
-        memory: &mut StageMemory,
-        decisions: &mut Vec<Decision>,
-    ) -> Result<(), TraceError> {
-        let (mut frames, mut ends) = (Vec::new(), Vec::new());
-        base::alloc::or_unwind(base::alloc::reserve(decisions, starts.len()));
+    /// Runs any-hit shaders, whose ends become the decisions about their rays' intersections.
+    fn run_any_hits(&mut self, starts: &mut [Start], memory: &mut StageMemory) -> Result<(), TraceError> {
+        let (mut frames, mut ends) = core::mem::take(&mut self.hit_memory.any_hit);
         for starts in by_shader(starts) {
             let shader = starts[0].callee.shader;
             self.begin_together(shader, starts, &mut frames)?;
@@ -81,9 +66,10 @@ impl<T: Tracer> Tile<'_, T> {
                 if matches!(end, InvocationEnd::Suspended(_)) {
                     return Err(TraceError::Internal);
                 }
-                decisions.push(Decision { ray, end });
+                self.trace(ray).decision = Some(end);
             }
         }
+        self.hit_memory.any_hit = (frames, ends);
         Ok(())
     }
 
@@ -96,17 +82,20 @@ impl<T: Tracer> Tile<'_, T> {
 
     /// Runs intersection shaders of candidates.
     pub fn intersect(&mut self, starts: &mut [Start], memory: &mut StageMemory) -> Result<(), TraceError> {
-        let mut frames = Vec::new();
+        let ReporterMemory { mut frames, mut waiting, mut reports, mut called } =
+            core::mem::take(&mut self.hit_memory.reporters);
         for starts in by_shader(starts) {
             let shader = starts[0].callee.shader;
             self.begin_together(shader, starts, &mut frames)?;
             let all = Reporters { shader, starts, frames: &frames };
-            let begins = (0..starts.len()).map(|place| Reporter { point: 0, place });
-            let mut waiting = base::alloc::or_unwind(base::alloc::collect(begins));
+            waiting.clear();
+            base::alloc::or_unwind(base::alloc::reserve(&mut waiting, starts.len()));
+            waiting.extend((0..starts.len()).map(|place| Reporter { point: 0, place }));
             while !waiting.is_empty() && !aborted(&self.launch.context) {
-                self.continue_reporters(all, &mut waiting, memory)?;
+                self.continue_reporters(all, (&mut waiting, &mut reports), &mut called, memory)?;
             }
         }
+        self.hit_memory.reporters = ReporterMemory { frames, waiting, reports, called };
         Ok(())
     }
 
@@ -115,27 +104,30 @@ impl<T: Tracer> Tile<'_, T> {
     fn continue_reporters(
         &mut self,
         all: Reporters<'_>,
-        waiting: &mut Vec<Reporter>,
+        (waiting, reports): (&mut Vec<Reporter>, &mut Vec<Reporter>),
+        CalledReporters { places, frames, ends }: &mut CalledReporters,
         memory: &mut StageMemory,
     ) -> Result<(), TraceError> {
         waiting.sort_unstable();
         let point = waiting.first().map_or(0, |first| first.point);
         let count = waiting.iter().take_while(|reporter| reporter.point == point).count();
-        let called: Vec<usize> =
-            base::alloc::or_unwind(base::alloc::collect(waiting.drain(..count).map(|reporter| reporter.place)));
-        let frames = base::alloc::or_unwind(base::alloc::collect(called.iter().map(|&place| all.frames[place])));
-        let mut ends = Vec::new();
-        self.call(all.shader, point, &frames, &mut ends, memory)?;
+        places.clear();
+        frames.clear();
+        reports.clear();
+        base::alloc::or_unwind(base::alloc::reserve(places, count));
+        base::alloc::or_unwind(base::alloc::reserve(frames, count));
+        places.extend(waiting.drain(..count).map(|reporter| reporter.place));
+        frames.extend(places.iter().map(|&place| all.frames[place]));
+        self.call(all.shader, point, frames, ends, memory)?;
         if aborted(&self.launch.context) {
             return Ok(());
         }
-        let mut reports = Vec::new();
-        for (&place, &end) in called.iter().zip(&ends) {
+        for (&place, &end) in places.iter().zip(&*ends) {
             if let InvocationEnd::Suspended(point) = InvocationEnd::from_word(end) {
-                base::alloc::or_unwind(base::alloc::push(&mut reports, Reporter { point, place }));
+                base::alloc::or_unwind(base::alloc::push(reports, Reporter { point, place }));
             }
         }
-        self.answer_reports(all, &reports, waiting, memory)
+        self.answer_reports(all, reports, waiting, memory)
     }
 
     /// Decides about reported intersections, and appends the invocations that continue to those
@@ -147,37 +139,33 @@ impl<T: Tracer> Tile<'_, T> {
         waiting: &mut Vec<Reporter>,
         memory: &mut StageMemory,
     ) -> Result<(), TraceError> {
-        let (mut any_hits, mut decisions) = (Vec::new(), Vec::new());
+        let mut any_hits = core::mem::take(&mut self.hit_memory.any_hits);
+        any_hits.clear();
         for &report in reports {
-            if let Some(ray) = self.reported(all, report)? {
-                match self.of_hit_group(ray, Stage::AnyHit)? {
-                    Some(callee) => {
-                        let start = self.start_of(ray, callee, 2);
-                        base::alloc::or_unwind(base::alloc::push(&mut any_hits, start));
-                    }
-                    None => {
-                        let decision = Decision { ray, end: InvocationEnd::Returned };
-                        base::alloc::or_unwind(base::alloc::push(&mut decisions, decision));
-                    }
-                }
+            let ray = all.ray(report)?;
+            let is_inside = self.reported(all, report)?;
+            self.trace(ray).decision = is_inside.then_some(InvocationEnd::Returned);
+            if is_inside && let Some(callee) = self.of_hit_group(ray, Stage::AnyHit)? {
+                let start = self.start_of(ray, callee, 2);
+                base::alloc::or_unwind(base::alloc::push(&mut any_hits, start));
             }
         }
-        self.run_any_hits(&mut any_hits, memory, &mut decisions)?;
+        if !any_hits.is_empty() {
+            self.run_any_hits(&mut any_hits, memory)?;
+        }
+        self.hit_memory.any_hits = any_hits;
         if aborted(&self.launch.context) {
             return Ok(());
         }
-        decisions.sort_unstable_by_key(|decision| decision.ray);
-        // Reports are in the order of rays, too.
-        let mut decisions = decisions.into_iter().peekable();
         for &report in reports {
-            let ray = all.starts[report.place].ray.ok_or(TraceError::Internal)?;
-            // Without a decision the intersection was outside of the interval.
-            let accepted = match decisions.next_if(|decision| decision.ray == ray) {
-                Some(decision) => self.generate(&decision)?,
+            let ray = all.ray(report)?;
+            let accepted = match self.trace(ray).decision {
+                Some(end) => self.generate(ray, end)?,
                 None => Some(false),
             };
+            let point = self.point(all.shader, report.point)?;
             if let Some(accepted) = accepted {
-                let first = self.point(all.shader, report.point)?.operands - ReportIntersectionOperand::COUNT;
+                let first = point.operands - ReportIntersectionOperand::COUNT;
                 let t_max = self.launch.tracer.t_max(self.traversal(ray));
                 let results = [t_max.to_bits(), accepted.into()];
                 let to = &mut self.frames[all.shader as usize];
@@ -188,15 +176,15 @@ impl<T: Tracer> Tile<'_, T> {
         Ok(())
     }
 
-    /// Makes a reported intersection the ray's current one, and returns the ray; `None` if it lies
-    /// outside of the ray's interval.
-    fn reported(&mut self, all: Reporters<'_>, report: Reporter) -> Result<Option<u32>, TraceError> {
+    /// Makes a reported intersection the ray's current one; returns false if it lies outside of the
+    /// ray's interval.
+    fn reported(&mut self, all: Reporters<'_>, report: Reporter) -> Result<bool, TraceError> {
         let point = self.point(all.shader, report.point)?;
         let words = point.operands.checked_sub(ReportIntersectionOperand::COUNT).ok_or(TraceError::Internal)?;
         if point.reason != SuspendReason::ReportIntersection {
             return Err(TraceError::Internal);
         }
-        let (frame, ray) = (all.frames[report.place], all.starts[report.place].ray.ok_or(TraceError::Internal)?);
+        let (frame, ray) = (all.frames[report.place], all.ray(report)?);
         let frames = &mut self.frames[all.shader as usize];
         let mut attribute = Attribute::default();
         let count = attribute.len().min(words as usize);
@@ -205,21 +193,21 @@ impl<T: Tracer> Tile<'_, T> {
         let kind = frames.get(frame, words + ReportIntersectionOperand::Kind as u32);
         let t_max = self.launch.tracer.t_max(self.traversal(ray));
         if !(t >= self.trace(ray).ray.t_min && t <= t_max) {
-            return Ok(None);
+            return Ok(false);
         }
         let hit = self.hit(ray)?;
         (hit.intersection.t, hit.kind, hit.attribute) = (t, kind, attribute);
-        Ok(Some(ray))
+        Ok(true)
     }
 
     /// Accepts or ignores a reported intersection. Returns whether it was accepted; `None` if the
     /// ray has ended, and with it the intersection shader.
-    fn generate(&mut self, &Decision { ray, end }: &Decision) -> Result<Option<bool>, TraceError> {
-        let hit = *self.hit(ray)?;
-        let accepted =
-            end != InvocationEnd::Ignored && self.launch.tracer.generate(self.traversal(ray), hit.intersection.t);
+    fn generate(&mut self, ray: u32, end: InvocationEnd) -> Result<Option<bool>, TraceError> {
+        let t = self.hit(ray)?.intersection.t;
+        let accepted = end != InvocationEnd::Ignored && self.launch.tracer.generate(self.traversal(ray), t);
         if accepted {
-            self.trace(ray).reported = Some((hit.kind, hit.attribute));
+            let trace = self.trace(ray);
+            trace.reported = trace.hit.as_ref().map(|hit| (hit.kind, hit.attribute));
         }
         Ok(if self.ends_ray(ray, end, accepted) { None } else { Some(accepted) })
     }

@@ -7,7 +7,8 @@ use super::launch::{GROUP_HANDLE_BYTES, ShaderTable, ShaderTables, TraceError};
 use super::plan::ValueRun;
 use super::state::{Hit, Start, Trace};
 use super::tile::Tile;
-use super::traversal::{Intersection, Tracer};
+use super::traversal::{Instance, Intersection, Tracer};
+use super::wave::Wave;
 use base::shader::{RayValue, Stage, matrix_columns};
 
 impl<T: Tracer> Tile<'_, T> {
@@ -22,8 +23,7 @@ impl<T: Tracer> Tile<'_, T> {
             size: self.launch.size,
             tables: &self.launch.tables,
             ids: &self.ids,
-            rays: &self.wave.rays,
-            traversals: &self.wave.traversals,
+            wave: &self.wave,
             stage: stage.info.stage(),
             starts,
         };
@@ -38,17 +38,15 @@ struct Source<'a, T: Tracer> {
     size: [u32; 3],
     tables: &'a ShaderTables,
     ids: &'a [[u32; 3]],
-    rays: &'a [Trace],
-    traversals: &'a [T::Traversal],
+    wave: &'a Wave<T>,
     stage: Stage,
     starts: &'a [Start],
 }
 
 /// A ray with an intersection.
-struct At<'a, R> {
+struct At<'a> {
     trace: &'a Trace,
     hit: &'a Hit,
-    traversal: &'a R,
 }
 
 impl<T: Tracer> Source<'_, T> {
@@ -79,25 +77,21 @@ impl<T: Tracer> Source<'_, T> {
             V::HitTriangleVertexPositions => {
                 to.set_each(frames, words, self.of_hit(|at| vertices(&at.hit.intersection)))
             }
-            V::ObjectToWorld => to.set_each(
-                frames,
-                words,
-                self.of_hit(|at| {
-                    bits(matrix_columns(&self.tracer.object_to_world(at.traversal, &at.hit.intersection)))
-                }),
-            ),
+            V::ObjectToWorld => {
+                to.set_each(frames, words, self.of_hit(|at| bits(matrix_columns(&self.instance(&at).object_to_world))))
+            }
             V::WorldToObject => {
-                to.set_each(frames, words, self.of_hit(|at| bits(matrix_columns(&self.to_object(&at)))))
+                to.set_each(frames, words, self.of_hit(|at| bits(matrix_columns(&self.instance(&at).world_to_object))))
             }
             V::ObjectRayOrigin => to.set_each(
                 frames,
                 words,
-                self.of_hit(|at| bits(transform(&self.to_object(&at), at.trace.ray.origin, 1.0))),
+                self.of_hit(|at| bits(transform(&self.instance(&at).world_to_object, at.trace.ray.origin, 1.0))),
             ),
             V::ObjectRayDirection => to.set_each(
                 frames,
                 words,
-                self.of_hit(|at| bits(transform(&self.to_object(&at), at.trace.ray.direction, 0.0))),
+                self.of_hit(|at| bits(transform(&self.instance(&at).world_to_object, at.trace.ray.direction, 0.0))),
             ),
         }
     }
@@ -107,36 +101,40 @@ impl<T: Tracer> Source<'_, T> {
         self.ids.get(self.starts[i].launch as usize).copied().unwrap_or_default()
     }
 
-    /// Returns the ray of an invocation and its traversal.
+    /// Returns the ray of an invocation.
     #[inline]
-    fn ray(&self, i: usize) -> Option<(&Trace, &T::Traversal)> {
-        let ray = self.starts[i].ray? as usize;
-        self.rays.get(ray).zip(self.traversals.get(ray))
+    fn ray(&self, i: usize) -> Option<&Trace> {
+        self.wave.rays.get(self.starts[i].ray? as usize)
     }
 
     fn of_ray<const N: usize>(&self, words: impl Fn(&Trace) -> [u32; N]) -> impl Fn(usize) -> [u32; N] {
-        move |i| self.ray(i).map_or([0; N], |(trace, _)| words(trace))
+        move |i| self.ray(i).map_or([0; N], &words)
     }
 
-    fn of_hit<const N: usize>(&self, words: impl Fn(At<'_, T::Traversal>) -> [u32; N]) -> impl Fn(usize) -> [u32; N] {
+    fn of_hit<const N: usize>(&self, words: impl Fn(At<'_>) -> [u32; N]) -> impl Fn(usize) -> [u32; N] {
         move |i| {
-            let found = self.ray(i).and_then(|(trace, traversal)| Some((trace, trace.hit.as_ref()?, traversal)));
-            found.map_or([0; N], |(trace, hit, traversal)| words(At { trace, hit, traversal }))
+            let found = self.ray(i).and_then(|trace| Some(At { trace, hit: trace.hit.as_ref()? }));
+            found.map_or([0; N], &words)
         }
     }
 
     fn t_max(&self, i: usize) -> f32 {
         match (self.stage, self.ray(i)) {
             (_, None) => 0.0,
-            (Stage::AnyHit | Stage::ClosestHit, Some((&Trace { hit: Some(hit), .. }, _))) => hit.intersection.t,
-            (Stage::Miss, Some((trace, _))) => trace.ray.t_max,
-            (_, Some((_, traversal))) => self.tracer.t_max(traversal),
+            (Stage::AnyHit | Stage::ClosestHit, Some(&Trace { hit: Some(hit), .. })) => hit.intersection.t,
+            (Stage::Miss, Some(trace)) => trace.ray.t_max,
+            (_, Some(trace)) => self.tracer.t_max(self.wave.traversal(trace)),
         }
     }
 
-    fn to_object(&self, at: &At<'_, T::Traversal>) -> [f32; 12] {
-        self.tracer.world_to_object(at.traversal, &at.hit.intersection)
+    fn instance(&self, at: &At<'_>) -> Instance {
+        instance_of(self.tracer, self.wave, at.trace, at.hit)
     }
+}
+
+/// Returns the instance of a ray's intersection; all is 0 if the structure has been overwritten.
+pub(super) fn instance_of<T: Tracer>(tracer: &T, wave: &Wave<T>, ray: &Trace, hit: &Hit) -> Instance {
+    tracer.instance(wave.opened(ray.structure), hit.intersection.instance).unwrap_or_default()
 }
 
 /// Returns the words of the address of the first record's data, and of the stride.

@@ -44,4 +44,4 @@ pub use dispatch::trace_rays;
 pub use launch::{
     GROUP_HANDLE_BYTES, GroupHandles, Launch, ShaderGroup, ShaderTable, ShaderTables, TraceError, TraceProgram,
 };
-pub use traversal::{Instance, Intersection, IntersectionKind, RayArguments, TOGETHER, Tracer, ray_flags};
+pub use traversal::{Instance, Intersection, IntersectionKind, RayArguments, Tracer, ray_flags};

@@ -3,7 +3,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::inputs::{transform, vertices};
+use super::inputs::{instance_of, transform, vertices};
 use super::launch::TraceError;
 use super::queues::{Queue, Queued};
 use super::state::{Callee, Start, Trace};
@@ -72,7 +72,6 @@ impl<T: Tracer> Tile<'_, T> {
     /// Records the end of a ray as the hit object of its caller, which continues.
     pub fn record(&mut self, ray: u32) -> Result<(), TraceError> {
         let caller = self.wave.rays[ray as usize].caller;
-        self.find_committed(ray);
         let object = self.object_of(ray);
         self.set_new_words(caller, &object.0)?;
         self.queue(caller)
@@ -90,8 +89,8 @@ impl<T: Tracer> Tile<'_, T> {
     }
 
     fn object_of(&self, ray: u32) -> Object {
-        let Trace { ray: of, hit, miss_index, .. } = &self.wave.rays[ray as usize];
-        let traversal = &self.wave.traversals[ray as usize];
+        let trace = &self.wave.rays[ray as usize];
+        let Trace { ray: of, hit, miss_index, .. } = trace;
         let mut object = Object([0; WORDS]);
         object.set(Field::RayFlags, &[of.flags]);
         object.set(Field::CullMask, &[of.cull_mask]);
@@ -105,7 +104,7 @@ impl<T: Tracer> Tile<'_, T> {
             return object;
         };
         let at = &hit.intersection;
-        let tracer = self.launch.tracer;
+        let instance = instance_of(self.launch.tracer, &self.wave, trace, hit);
         object.set(Field::Kind, &[Kind::Hit as u32]);
         object.set(Field::RecordIndex, &[self.hit_record(ray) as u32]);
         object.set_floats(Field::RayTmax, [at.t]);
@@ -115,8 +114,8 @@ impl<T: Tracer> Tile<'_, T> {
         object.set(Field::InstanceCustomIndex, &[at.custom_index]);
         object.set(Field::HitKind, &[hit.kind]);
         object.set(Field::HitAttribute, &hit.attribute);
-        object.set_floats(Field::ObjectToWorld, matrix_columns(&tracer.object_to_world(traversal, at)));
-        object.set_floats(Field::WorldToObject, matrix_columns(&tracer.world_to_object(traversal, at)));
+        object.set_floats(Field::ObjectToWorld, matrix_columns(&instance.object_to_world));
+        object.set_floats(Field::WorldToObject, matrix_columns(&instance.world_to_object));
         object.set(Field::HitTriangleVertexPositions, &vertices(at));
         object
     }
@@ -220,7 +219,9 @@ impl<T: Tracer> Tile<'_, T> {
         self.frames[one.shader as usize].read(one.frame, 0, &mut operands);
         let [low, high, instance] = operands;
         let mut words = [0; InstanceWord::COUNT as usize];
-        if let Some(found) = self.launch.tracer.instance(u64::from(high) << 32 | u64::from(low), instance) {
+        let tracer = self.launch.tracer;
+        let structure = tracer.open(u64::from(high) << 32 | u64::from(low));
+        if let Some(found) = tracer.instance(&structure, instance) {
             words[InstanceWord::CustomIndex as usize] = found.custom_index;
             words[InstanceWord::SbtOffset as usize] = found.sbt_offset;
             let transforms = [

@@ -12,6 +12,7 @@ use crate::stage::{StageMemory, aborted};
 use base::shader::{Stage, TraceRayOperand as Operand};
 
 /// Returns the ray with these operands.
+#[inline]
 fn ray_of(words: &[u32; Operand::COUNT as usize]) -> RayArguments {
     let word = |operand: Operand| words[operand as usize];
     let float = |operand: Operand| f32::from_bits(word(operand));
@@ -49,10 +50,9 @@ impl<T: Tracer> Tile<'_, T> {
         self.finish_rays()
     }
 
-    /// Begins the rays of invocations.
+    /// Makes a wave of the rays of invocations.
     fn begin_rays(&mut self, waiting: &[Queued]) -> Result<(), TraceError> {
-        self.wave.rays.clear();
-        base::alloc::or_unwind(base::alloc::reserve(&mut self.wave.rays, waiting.len()));
+        self.wave.clear(waiting.len());
         for at in waiting {
             let one = *self.invocations.get(at.invocation)?;
             if self.point(one.shader, one.point)?.operands < Operand::COUNT {
@@ -60,19 +60,23 @@ impl<T: Tracer> Tile<'_, T> {
             }
             let mut words = [0; Operand::COUNT as usize];
             self.frames[one.shader as usize].read(one.frame, 0, &mut words);
+            let ray = ray_of(&words);
+            let structure = self.wave.structure(self.launch.tracer, ray.structure);
             self.wave.rays.push(Trace {
                 caller: at.invocation,
                 depth: one.depth,
                 launch: one.launch,
-                ray: ray_of(&words),
+                ray,
+                structure,
+                slot: 0,
                 sbt_offset: words[Operand::SbtOffset as usize] & 0xf,
                 sbt_stride: words[Operand::SbtStride as usize] & 0xf,
                 miss_index: words[Operand::MissIndex as usize] & 0xffff,
                 hit: None,
+                decision: None,
                 reported: None,
             });
         }
-        self.wave.begin(self.launch.tracer);
         Ok(())
     }
 
@@ -98,9 +102,9 @@ impl<T: Tracer> Tile<'_, T> {
         Ok(())
     }
 
-    /// Returns the traversal of a ray.
+    /// Returns the traversal of a ray, which goes on.
     pub fn traversal(&mut self, ray: u32) -> &mut T::Traversal {
-        &mut self.wave.traversals[ray as usize]
+        self.wave.traversal_mut(ray)
     }
 
     /// Returns a ray.
@@ -155,22 +159,8 @@ impl<T: Tracer> Tile<'_, T> {
         self.start_all(&mut starts)
     }
 
-    /// Makes the committed intersection of a ray whose traversal has ended its current one.
-    pub fn find_committed(&mut self, ray: u32) {
-        let committed = self.launch.tracer.committed(&self.wave.traversals[ray as usize]);
-        let trace = self.trace(ray);
-        trace.hit = committed.map(|committed| {
-            let mut hit = Hit::new(committed);
-            if let (IntersectionKind::Aabb, Some(reported)) = (committed.kind, trace.reported) {
-                (hit.kind, hit.attribute) = reported;
-            }
-            hit
-        });
-    }
-
     /// Returns the closest-hit or miss shader of a ray whose traversal has ended.
     fn last_shader(&mut self, ray: u32) -> Result<Option<Callee>, TraceError> {
-        self.find_committed(ray);
         let trace = self.trace(ray);
         match trace.hit {
             Some(_) if trace.ray.flags & ray_flags::SKIP_CLOSEST_HIT_SHADER != 0 => Ok(None),

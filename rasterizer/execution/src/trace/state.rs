@@ -4,7 +4,7 @@
 
 use super::launch::TraceError;
 use super::traversal::{Intersection, IntersectionKind, RayArguments};
-use base::shader::{RayValue, TRIANGLE_HIT_KINDS};
+use base::shader::{InvocationEnd, RayValue, TRIANGLE_HIT_KINDS};
 
 /// An invocation of a shader that is executed or waits.
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +96,7 @@ pub(super) struct Hit {
 
 impl Hit {
     /// Returns the values of a triangle; a box has none yet.
+    #[inline]
     pub fn new(intersection: Intersection) -> Hit {
         let mut attribute = Attribute::default();
         let triangle = intersection.kind == IntersectionKind::Triangle;
@@ -114,11 +115,72 @@ pub(super) struct Trace {
     pub depth: u32,
     pub launch: u32,
     pub ray: RayArguments,
+    /// The structure, by its number in the wave, in which the ray is traced.
+    pub structure: u32,
+    /// Number of the traversal, while it goes on.
+    pub slot: u32,
     pub sbt_offset: u32,
     pub sbt_stride: u32,
     pub miss_index: u32,
-    /// The intersection about which the current any-hit, closest-hit or intersection shader is.
+    /// The intersection about which the current any-hit, closest-hit or intersection shader is: a
+    /// candidate, or the committed one when the traversal has ended.
     pub hit: Option<Hit>,
+    /// The end of the any-hit shader for the current intersection; as if it had returned if there
+    /// is none. `None` for a reported intersection that lies outside of the ray's interval.
+    pub decision: Option<InvocationEnd>,
     /// Hit kind and attribute of the committed intersection, if it is in a box.
     pub reported: Option<(u32, Attribute)>,
+}
+
+impl Trace {
+    /// Makes the committed intersection of the traversal, which has ended, the current one.
+    #[inline]
+    pub fn end(&mut self, committed: Option<Intersection>) {
+        self.hit = committed.map(|committed| {
+            let mut hit = Hit::new(committed);
+            if let (IntersectionKind::Aabb, Some(reported)) = (committed.kind, self.reported) {
+                (hit.kind, hit.attribute) = reported;
+            }
+            hit
+        });
+    }
+}
+
+/// An intersection shader's invocation that begins or waits at a point.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Reporter {
+    pub point: u32,
+    /// Place of the reporter among the invocations that have begun together.
+    pub place: usize,
+}
+
+/// Memory of the lists of any-hit and intersection shaders, which all waves of a tile use.
+#[derive(Default)]
+pub(super) struct HitMemory {
+    /// Frames and ends of a call of an any-hit shader.
+    pub any_hit: (Vec<u32>, Vec<u32>),
+    /// Any-hit shaders to be started for reported intersections.
+    pub any_hits: Vec<Start>,
+    pub reporters: ReporterMemory,
+}
+
+/// Memory of the lists of an intersection shader.
+#[derive(Default)]
+pub(super) struct ReporterMemory {
+    /// Frames of all invocations that have begun together.
+    pub frames: Vec<u32>,
+    /// Invocations that begin or continue.
+    pub waiting: Vec<Reporter>,
+    /// Invocations that have reported an intersection.
+    pub reports: Vec<Reporter>,
+    pub called: CalledReporters,
+}
+
+/// Invocations of a call of an intersection shader.
+#[derive(Default)]
+pub(super) struct CalledReporters {
+    /// Places among the invocations that have begun together.
+    pub places: Vec<usize>,
+    pub frames: Vec<u32>,
+    pub ends: Vec<u32>,
 }

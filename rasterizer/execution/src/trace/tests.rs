@@ -136,20 +136,23 @@ struct Walk {
 }
 
 impl Tracer for Candidates {
+    type Structure = u64;
     type Traversal = Walk;
+
+    fn open(&self, address: u64) -> u64 {
+        address
+    }
 
     fn ended(&self) -> Walk {
         let (left, candidate, committed, ray) = Default::default();
         Walk { left, candidate, committed, ray, t_max: 0.0 }
     }
-    fn begin<'a>(&self, rays: impl Iterator<Item = (&'a mut Walk, &'a RayArguments)>) {
-        for (walk, ray) in rays {
-            let mut left = self.0.get(&(ray.origin[0] as u32)).cloned().unwrap_or_default();
-            left.reverse();
-            *walk = Walk { left, candidate: None, committed: None, ray: *ray, t_max: ray.t_max };
-        }
+    fn begin(&self, walk: &mut Walk, _: &u64, ray: &RayArguments) {
+        let mut left = self.0.get(&(ray.origin[0] as u32)).cloned().unwrap_or_default();
+        left.reverse();
+        *walk = Walk { left, candidate: None, committed: None, ray: *ray, t_max: ray.t_max };
     }
-    fn proceed(&self, rays: &mut [Option<&mut Walk>; TOGETHER]) {
+    fn proceed(&self, rays: &mut [Option<&mut Walk>]) {
         for walk in rays.iter_mut().flatten() {
             walk.candidate = walk.left.pop();
             while walk.candidate.is_some_and(|hit| hit.kind == IntersectionKind::Triangle && hit.t >= walk.t_max) {
@@ -181,18 +184,13 @@ impl Tracer for Candidates {
     fn committed(&self, walk: &Walk) -> Option<Intersection> {
         walk.committed
     }
-    fn instance(&self, structure: u64, index: u32) -> Option<Instance> {
+    fn instance(&self, &structure: &u64, index: u32) -> Option<Instance> {
         let object_to_world = core::array::from_fn(|i| i as f32);
-        let world_to_object = core::array::from_fn(|i| 20.0 + i as f32);
-        let own = Instance { custom_index: 77, sbt_offset: 5, object_to_world, world_to_object };
-        (structure == 0x1_0000_0002 && index == 3).then_some(own)
-    }
-    fn object_to_world(&self, _: &Walk, _: &Intersection) -> [f32; 12] {
-        core::array::from_fn(|i| i as f32)
-    }
-    fn world_to_object(&self, _: &Walk, hit: &Intersection) -> [f32; 12] {
-        let x = hit.instance as f32;
-        [1.0, 0.0, 0.0, x, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
+        let world_to_object = match structure {
+            0x1_0000_0002 => core::array::from_fn(|i| 20.0 + i as f32),
+            _ => [1.0, 0.0, 0.0, index as f32, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+        };
+        (index == 3).then_some(Instance { custom_index: 77, sbt_offset: 5, object_to_world, world_to_object })
     }
 }
 

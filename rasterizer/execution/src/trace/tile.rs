@@ -7,7 +7,7 @@ use super::launch::{GROUP_HANDLE_BYTES, Launch, ShaderTable, TraceError};
 use super::plan::InputPlan;
 use super::queues::{Queue, Queued, Queues};
 use super::records::Records;
-use super::state::{Callee, Invocation, Slab, Start};
+use super::state::{Callee, HitMemory, Invocation, Slab, Start};
 use super::traversal::Tracer;
 use super::wave::Wave;
 use crate::stage::{StageMemory, aborted};
@@ -25,9 +25,10 @@ pub(super) struct Tile<'a, T: Tracer> {
     pub invocations: Slab<Invocation>,
     pub queues: Queues,
     /// The rays that are traced together.
-    pub wave: Wave<T::Traversal>,
+    pub wave: Wave<T>,
     /// Shaders of records that were read.
     records: Records,
+    pub hit_memory: HitMemory,
     /// Memory of lists: ends of a call, frames of invocations, and those of their callers.
     ends: Vec<u32>,
     called: Vec<u32>,
@@ -47,6 +48,7 @@ impl<'a, T: Tracer> Tile<'a, T> {
             queues: Queues::default(),
             wave: Wave::default(),
             records: Records::default(),
+            hit_memory: HitMemory::default(),
             ends: Vec::new(),
             called: Vec::new(),
             callers: Vec::new(),

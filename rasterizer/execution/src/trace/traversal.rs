@@ -65,11 +65,8 @@ pub struct Intersection {
     pub vertices: [[f32; 3]; 3],
 }
 
-/// Number of rays that a call continues.
-pub const TOGETHER: usize = 32;
-
 /// An instance of a top-level structure.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Instance {
     /// Custom index.
     pub custom_index: u32,
@@ -83,19 +80,23 @@ pub struct Instance {
 
 /// The traversal of rays.
 pub trait Tracer: Sync {
+    /// A top-level structure that is opened once for all rays that are traced in it.
+    type Structure: Copy + Send;
+
     /// The state of a ray's traversal.
     type Traversal: Send;
+
+    /// Opens the structure at a device address. Rays hit nothing in what is not a live structure.
+    fn open(&self, address: u64) -> Self::Structure;
 
     /// Returns the state of a traversal that has ended, whose memory others take over.
     fn ended(&self) -> Self::Traversal;
 
-    /// Begins the traversals of rays.
-    fn begin<'a>(&self, rays: impl Iterator<Item = (&'a mut Self::Traversal, &'a RayArguments)>)
-    where
-        Self::Traversal: 'a;
+    /// Begins the traversal of a ray in a structure.
+    fn begin(&self, traversal: &mut Self::Traversal, structure: &Self::Structure, ray: &RayArguments);
 
     /// Continues traversals up to the next candidates about which shaders decide, or to their ends.
-    fn proceed(&self, rays: &mut [Option<&mut Self::Traversal>; TOGETHER]);
+    fn proceed(&self, rays: &mut [Option<&mut Self::Traversal>]);
 
     /// Returns the candidate; `None` when the traversal has ended.
     fn candidate(&self, traversal: &Self::Traversal) -> Option<Intersection>;
@@ -116,12 +117,6 @@ pub trait Tracer: Sync {
     /// Returns the closest committed intersection.
     fn committed(&self, traversal: &Self::Traversal) -> Option<Intersection>;
 
-    /// Returns an instance of the structure at a device address.
-    fn instance(&self, structure: u64, index: u32) -> Option<Instance>;
-
-    /// Returns the transform of an intersection's instance from object to world, by rows.
-    fn object_to_world(&self, traversal: &Self::Traversal, hit: &Intersection) -> [f32; 12];
-
-    /// Returns the transform of an intersection's instance from world to object, by rows.
-    fn world_to_object(&self, traversal: &Self::Traversal, hit: &Intersection) -> [f32; 12];
+    /// Returns an instance of a structure.
+    fn instance(&self, structure: &Self::Structure, index: u32) -> Option<Instance>;
 }

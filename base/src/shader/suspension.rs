@@ -86,6 +86,8 @@ pub struct SuspensionPoint {
     pub operands: u32,
     /// Number of the last of these words that must hold results when the invocation continues.
     pub results: u32,
+    /// True if the invocation has no effect behind the point, so that it need not continue.
+    pub is_last: bool,
 }
 
 impl SuspensionPoint {

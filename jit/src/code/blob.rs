@@ -156,7 +156,8 @@ mod tests {
         let outputs = outputs.map(|b| slot(SlotKind::Builtin(b))).to_vec();
         let captured = Captured { buffer: 2, offset: 12, slot: 1, words: 2 };
         let capture = Capture { strides: [0, 0, 32, 8], streams: [0, 1, 2, 3], outputs: vec![captured; 2] };
-        let point = SuspensionPoint { reason: SuspendReason::ExecuteCallable, operands: 2, results: 1 };
+        let reason = SuspendReason::ExecuteCallable;
+        let point = SuspensionPoint { reason, operands: 2, results: 1, is_last: true };
         let info = ShaderInfo {
             stage_info,
             lanes: 8,

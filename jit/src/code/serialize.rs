@@ -84,7 +84,7 @@ numbers! { u8 u32 u64 f32 }
 fields! {
     ShaderInfo { stage_info, lanes, interface, capture, side_effects, has_loops, draw_parameters, frame }
     FrameInfo { words, inputs, queries, points }
-    SuspensionPoint { reason, operands, results }
+    SuspensionPoint { reason, operands, results, is_last }
     FragmentInfo {
         kills,
         early_fragment_tests,

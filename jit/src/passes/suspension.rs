@@ -182,11 +182,14 @@ impl Suspension {
         if found.len() > MAX_SUSPENSION_POINTS as usize {
             return Err(Error::limit(format!("{} calls of shaders", found.len())));
         }
+        let mut last = Vec::new();
+        find_last_points(shader, &shader.root.body, &mut last);
         let point = |&inst: &Inst| {
             let data = &shader.insts[inst];
             let reason = data.op.suspends()?;
             let operands = data.args.len() as u32 + reason.new_words();
-            Some(SuspensionPoint { reason, operands, results: data.result_count.into() })
+            let is_last = last.contains(&inst);
+            Some(SuspensionPoint { reason, operands, results: data.result_count.into(), is_last })
         };
         let points: Vec<SuspensionPoint> = found.iter().filter_map(point).collect();
         let inputs = points.iter().map(|point| point.operands).max().unwrap_or(0);
@@ -211,6 +214,26 @@ impl Suspension {
         }
         self.frame = FrameInfo { words: words as u32, inputs, queries: queries as u32, points };
         Ok(())
+    }
+}
+
+/// Finds the points behind which an invocation has no effect, in a region behind which it has none.
+fn find_last_points(shader: &Shader, region: &Region, last: &mut Vec<Inst>) {
+    for node in region.nodes.iter().rev() {
+        match node {
+            Node::Inst(inst) => {
+                let info = shader.insts[*inst].op.info();
+                if info.effects == Effects::NONE && info.suspends.is_none() {
+                    continue;
+                }
+                last.extend(info.suspends.is_some().then_some(*inst));
+            }
+            Node::If(n) => [&n.then, &n.else_].into_iter().for_each(|arm| find_last_points(shader, arm, last)),
+            Node::Scope(n) => find_last_points(shader, &n.body, last),
+            // A point in it may be followed by the next iteration.
+            Node::Loop(_) => {}
+        }
+        return;
     }
 }
 

@@ -111,6 +111,9 @@ impl<'a> Scheduler<'a> {
         for (&invocation, &word) in batch.iter().zip(&ends) {
             self.last_call[invocation] = self.calls;
             match InvocationEnd::from_word(word) {
+                InvocationEnd::Suspended(point) if self.frame.points[point as usize - 1].is_last => {
+                    assert_eq!(self.ends[invocation].replace(InvocationEnd::Returned), None);
+                }
                 InvocationEnd::Suspended(point) => {
                     self.answer(invocation, point as usize);
                     self.queues[point as usize].push(invocation);
@@ -544,6 +547,41 @@ fn reports_return_whether_they_were_accepted() {
     scheduler.run();
     let want: Vec<u32> = (0..30).map(|id| 200 + u32::from(id % 4 == 1)).collect();
     assert_eq!(as_words(&scheduler.env.buffer(1)), want);
+}
+
+/// A point is the last one if nothing that has an effect follows it in any way.
+#[test]
+fn invocations_have_no_effect_behind_a_last_point() {
+    let s = shader(|b, id| {
+        let (zero, one, t) = (b.i32(0), b.i32(1), b.constant(Ty::F32, 0));
+        let report = |b: &mut Builder<'_>| results(b, Op::ReportIntersection, &[t, zero], &[Ty::F32, Ty::I32])[1];
+        let in_loop = b.loop_(&[zero], &[Ty::I32], |b, label, p| {
+            let done = b.cmp(Cmp::IEq, p[0], one);
+            b.break_if(done, label, &[p[0]]);
+            report(b);
+            Term::Yield(vec![b.binary(Binary::IAdd, p[0], one)])
+        });
+        put(b, 1, id, in_loop[0]);
+        let odd = b.cmp(Cmp::IEq, id, one);
+        b.if_(
+            odd,
+            &[],
+            |b| {
+                report(b);
+                let accepted = report(b);
+                b.binary(Binary::IAdd, accepted, one);
+                Term::default()
+            },
+            |b| {
+                let accepted = report(b);
+                put(b, 1, id, accepted);
+                Term::default()
+            },
+        );
+    });
+    let stages = compile_all(&s, 3);
+    let points = &stages[0].info.frame.as_ref().expect("a frame").points;
+    assert_eq!(points.iter().map(|point| point.is_last).collect::<Vec<_>>(), [false, false, true, false]);
 }
 
 /// An output replaces the input of the same kind, also for lanes that ignore their intersection.

@@ -164,7 +164,7 @@ impl<T: Tracer> Tile<'_, T> {
                 None => Some(false),
             };
             let point = self.point(all.shader, report.point)?;
-            if let Some(accepted) = accepted {
+            if let Some(accepted) = accepted.filter(|_| !point.is_last) {
                 let first = point.operands - ReportIntersectionOperand::COUNT;
                 let t_max = self.launch.tracer.t_max(self.traversal(ray));
                 let results = [t_max.to_bits(), accepted.into()];

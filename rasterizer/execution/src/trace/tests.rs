@@ -105,7 +105,12 @@ fn shader(
 
 /// Point of a trace with this number of words of payload.
 fn trace_point(payload: u32) -> SuspensionPoint {
-    SuspensionPoint { reason: SuspendReason::TraceRay, operands: TraceRayOperand::COUNT + payload, results: payload }
+    SuspensionPoint {
+        reason: SuspendReason::TraceRay,
+        operands: TraceRayOperand::COUNT + payload,
+        results: payload,
+        is_last: false,
+    }
 }
 
 /// Sets the operands of a ray from (x, y, z) along z.
@@ -341,7 +346,8 @@ fn intersection_shader_reports_until_the_first_hit_ends_the_ray() {
         let output = Output::default();
         let resumed = Arc::new(Mutex::new(Vec::new()));
         let list = resumed.clone();
-        let point = SuspensionPoint { reason: SuspendReason::ReportIntersection, operands: 3, results: 2 };
+        let point =
+            SuspensionPoint { reason: SuspendReason::ReportIntersection, operands: 3, results: 2, is_last: false };
         let inputs = [ray_value(RayValue::PrimitiveId, 0)];
         let (intersect, _) = shader(Stage::Intersection, &inputs, &[point, point], move |frame, point| {
             let report = |t: f32| {
@@ -411,7 +417,7 @@ fn words_that_the_caller_lacks_are_zero() {
 
 #[test]
 fn nested_callable_shaders_return_and_too_deep_ones_are_refused() {
-    let call = SuspensionPoint { reason: SuspendReason::ExecuteCallable, operands: 2, results: 1 };
+    let call = SuspensionPoint { reason: SuspendReason::ExecuteCallable, operands: 2, results: 1, is_last: false };
     for (nested, end) in [(2, Ok(())), (3, Ok(())), (4, Err(TraceError::TooDeep))] {
         let output = Output::default();
         let results = output.clone();

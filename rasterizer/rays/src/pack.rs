@@ -82,10 +82,13 @@ fn ordered(near: [u32; 8], far: [u32; 8], children: [u32; 8], order: u32) -> [__
     unsafe {
         let shifts = _mm256_setr_epi32(0, 3, 6, 9, 12, 15, 18, 21);
         let slots = _mm256_srlv_epi32(_mm256_set1_epi32(order as i32), shifts);
-        [near, far, children].map(|lanes| {
-            let lanes = core::mem::transmute::<[u32; 8], __m256i>(lanes);
-            _mm256_permutevar8x32_epi32(lanes, slots)
-        })
+        // Without a closure, which the compiler may separate from the features of its level.
+        let [near, far, children] = core::mem::transmute::<[[u32; 8]; 3], [__m256i; 3]>([near, far, children]);
+        [
+            _mm256_permutevar8x32_epi32(near, slots),
+            _mm256_permutevar8x32_epi32(far, slots),
+            _mm256_permutevar8x32_epi32(children, slots),
+        ]
     }
 }
 

@@ -19,8 +19,8 @@ const _: () = assert!(cfg!(target_endian = "little"));
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct View {
-    nodes: u64,
-    leaves: u64,
+    /// Addresses of the nodes and of the leaves.
+    first: [u64; 2],
     node_count: u32,
     leaf_count: u32,
     /// Number of geometries in the list of micromaps.
@@ -32,6 +32,19 @@ pub struct View {
 /// A node of a view.
 #[derive(Clone, Copy)]
 pub struct NodeRef(*const u8);
+
+/// A row of a node, as its offset.
+#[derive(Clone, Copy, Debug)]
+#[repr(transparent)]
+pub struct NodeRow(u8);
+
+impl NodeRow {
+    /// Returns the row with a number, which is taken modulo 8.
+    #[inline(always)]
+    pub const fn new(row: usize) -> NodeRow {
+        NodeRow((row as u8 & 7) * 32)
+    }
+}
 
 /// A leaf of a view that has a number of rows: [`TriangleLeaf`] or [`AabbLeaf`].
 #[derive(Clone, Copy)]
@@ -45,7 +58,7 @@ pub type AabbLeaf = LeafRef<{ aabb_row::COUNT }>;
 impl View {
     /// The view of no structure.
     pub const EMPTY: View =
-        View { nodes: 0, leaves: 0, node_count: 0, leaf_count: 0, micromap_count: 0, contents_and_depth: 0 };
+        View { first: [0; 2], node_count: 0, leaf_count: 0, micromap_count: 0, contents_and_depth: 0 };
 
     /// Reads the header in front of `memory`; `None` if it does not describe a structure that lies
     /// inside the memory.
@@ -57,8 +70,7 @@ impl View {
             return None;
         }
         let view = View {
-            nodes: memory.address() + header.nodes_offset,
-            leaves: memory.address() + header.leaves_offset,
+            first: [header.nodes_offset, header.leaves_offset].map(|offset| memory.address() + offset),
             node_count: header.nodes,
             leaf_count: header.leaves,
             micromap_count: header.micromaps,
@@ -76,7 +88,7 @@ impl View {
     /// Returns true if both are views of the same structure.
     #[inline(always)]
     pub fn is(&self, other: &View) -> bool {
-        self.nodes == other.nodes && self.leaves == other.leaves && self.node_count == other.node_count
+        self.first == other.first && self.node_count == other.node_count
     }
 
     /// Returns the number of nodes on the longest path, according to the header.
@@ -95,7 +107,7 @@ impl View {
     /// Returns a node.
     #[inline(always)]
     pub fn node(&self, index: u32) -> Option<NodeRef> {
-        let at = self.nodes + u64::from(index) * NODE_BYTES;
+        let at = self.first[0] + u64::from(index) * NODE_BYTES;
         (index < self.node_count).then_some(NodeRef(at as *const u8))
     }
 
@@ -115,24 +127,19 @@ impl View {
     fn leaf<const ROWS: usize>(&self, index: u32, contents: Contents) -> Option<LeafRef<ROWS>> {
         let bytes = ROWS as u64 * 16;
         let inside = index < self.leaf_count && self.contents() == contents && bytes == contents.leaf_bytes();
-        inside.then_some(LeafRef((self.leaves + u64::from(index) * bytes) as *const u8))
+        inside.then_some(LeafRef((self.first[1] + u64::from(index) * bytes) as *const u8))
     }
 
-    /// Prefetches a node, or a leaf of a bottom-level structure.
+    /// Prefetches a node, or a leaf of a bottom-level structure: without a branch, because which of
+    /// both it is depends on the visit before, and cannot be predicted.
     #[inline(always)]
     pub fn prefetch(&self, child: u32) {
-        let index = u64::from(child & INDEX);
-        let is_leaf = child & LEAF != 0;
-        let at = if is_leaf {
-            self.leaves + index * Contents::Triangles.leaf_bytes()
-        } else {
-            self.nodes + index * NODE_BYTES
-        } as *const u8;
-        for line in 0..3 {
-            prefetch(at.wrapping_add(64 * line));
-        }
-        if !is_leaf {
-            prefetch(at.wrapping_add(192));
+        const BYTES: [u64; 2] = [NODE_BYTES, Contents::Triangles.leaf_bytes()];
+        const LINE: u64 = 64;
+        let is_leaf = (child >> 31) as usize;
+        let at = (self.first[is_leaf] + u64::from(child & INDEX) * BYTES[is_leaf]) as *const u8;
+        for line in 0..BYTES[0] / LINE {
+            prefetch(at.wrapping_add((LINE * line) as usize));
         }
     }
 
@@ -147,7 +154,7 @@ impl View {
         if geometry >= self.micromap_count {
             return 0;
         }
-        let list = self.leaves + u64::from(self.leaf_count) * self.contents().leaf_bytes();
+        let list = self.first[1] + u64::from(self.leaf_count) * self.contents().leaf_bytes();
         let at = (list + u64::from(geometry) * MICROMAP_ADDRESS_BYTES) as *const u64;
         // SAFETY: the address lies inside the view's memory, because the geometry's index is below
         // the length of the list that `open` has checked.
@@ -160,7 +167,7 @@ impl View {
         if index >= self.leaf_count || self.contents() != Contents::Instances {
             return None;
         }
-        let at = (self.leaves + u64::from(index) * INSTANCE_BYTES) as *const [u32; INSTANCE_BYTES as usize / 4];
+        let at = (self.first[1] + u64::from(index) * INSTANCE_BYTES) as *const [u32; INSTANCE_BYTES as usize / 4];
         // SAFETY: the instance lies inside the view's memory, because its index is below the number
         // of instances that `open` has checked.
         Some(unsafe { at.read_unaligned() })
@@ -168,41 +175,34 @@ impl View {
 }
 
 impl NodeRef {
-    /// Returns a row of the node; the row's number is taken modulo 8.
+    /// Returns a row of the node.
     #[inline(always)]
-    pub fn row<H: Host>(self, row: usize) -> H::Floats {
-        // SAFETY: a reference is made for a whole node inside the view's memory, and has 8 rows of
-        // 32 bytes.
-        let words = unsafe { self.0.add((row & 7) * 32).cast::<[u32; 8]>().read_unaligned() };
+    pub fn row_at<H: Host>(self, row: NodeRow) -> H::Floats {
+        // SAFETY: a reference is made for a whole node inside the view's memory, and a `NodeRow` is
+        // the offset of one of its rows of 32 bytes.
+        let words = unsafe { self.0.add(usize::from(row.0)).cast::<[u32; 8]>().read_unaligned() };
         H::Ints::from_array(words).as_floats()
     }
 
-    /// Returns the row at an offset, which is rounded down to a multiple of 32.
+    /// Returns a word of a row of the node; the slot is taken modulo 8.
     #[inline(always)]
-    pub fn row_at<H: Host>(self, offset: u8) -> H::Floats {
-        self.row::<H>(usize::from(offset / 32))
-    }
-
-    /// Returns a word of the row at an offset, which is rounded down to a multiple of 32; the slot
-    /// is taken modulo 8.
-    #[inline(always)]
-    pub fn word_at(self, offset: u8, slot: u32) -> u32 {
-        let at = usize::from(offset / 32 * 32) + (slot as usize & 7) * 4;
-        // SAFETY: a reference is made for a whole node inside the view's memory, and has 8 rows of
-        // 8 words.
+    pub fn word_at(self, row: NodeRow, slot: u32) -> u32 {
+        let at = usize::from(row.0) + (slot as usize & 7) * 4;
+        // SAFETY: a reference is made for a whole node inside the view's memory, and a `NodeRow` is
+        // the offset of one of its rows of 8 words.
         unsafe { self.0.add(at).cast::<u32>().read_unaligned() }
     }
 
-    /// Returns the words of the children.
+    /// Returns the words of the children, without bits that the format does not define.
     #[inline(always)]
     pub fn children<H: Host>(self) -> H::Ints {
-        self.row::<H>(node_row::CHILD).bits()
+        self.row_at::<H>(NodeRow::new(node_row::CHILD)).bits() & H::Ints::splat(LEAF | INDEX)
     }
 
     /// Returns the word of a child; the slot is taken modulo 8.
     #[inline(always)]
     pub fn child(self, slot: u32) -> u32 {
-        self.word_at(node_row::CHILD as u8 * 32, slot)
+        self.word_at(NodeRow::new(node_row::CHILD), slot)
     }
 
     /// Returns the slot of the child with a word; that of the last one if there is none.

@@ -7,7 +7,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over axes index several arrays")]
 
-use super::ray::{BoxRay, FAR, SHEAR_MARGIN, TRANSFORM_MARGIN, rows_of};
+use super::ray::{BoxRay, FAR, Rows, SHEAR_MARGIN, TRANSFORM_MARGIN, rows_of};
 use super::state::Traversal;
 use crate::layout::Bounds;
 use crate::layout::triangle_row::VERTEX;
@@ -29,7 +29,7 @@ pub struct Bundle<H: Host> {
     /// Beginnings of the intervals.
     pub t_min: H::Floats,
     hull: Hull,
-    rows: [[u8; 4]; 2],
+    rows: Rows,
     octant: u32,
     /// The structure and the progress in it.
     pub place: Place,

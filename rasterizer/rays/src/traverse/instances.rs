@@ -15,7 +15,8 @@ use crate::view::View;
 
 /// An instance that a ray may enter.
 pub struct Found {
-    /// Index of the instance.
+    /// The top-level structure, and the instance's index in it.
+    top: View,
     index: u32,
     record: InstanceRecord,
     /// The instance's structure.
@@ -34,13 +35,26 @@ impl Found {
         }
         let found = scene.structures.find(reference(&record))?;
         let (view, header) = View::open(found.memory)?;
-        let skipped = match view.contents() {
+        let found = Found { top: *top, index, record, view, header };
+        found.admits(flags, cull_mask).then_some(found)
+    }
+
+    /// Returns true unless rays with these flags and mask pass the instance by.
+    #[inline(always)]
+    pub fn admits(&self, flags: u32, cull_mask: u32) -> bool {
+        let skipped = match self.view.contents() {
             Contents::Triangles => ray_flags::SKIP_TRIANGLES,
             Contents::Aabbs => ray_flags::SKIP_AABBS,
             // A reference to a top-level structure or a micromap is an overwritten one.
-            Contents::Instances | Contents::Micromap => return None,
+            Contents::Instances | Contents::Micromap => return false,
         };
-        (flags & skipped == 0).then_some(Found { index, record, view, header })
+        flags & skipped == 0 && self.record[CUSTOM_INDEX_AND_MASK] >> 24 & cull_mask != 0
+    }
+
+    /// Returns true if this is an instance of a top-level structure.
+    #[inline(always)]
+    pub fn is(&self, top: &View, index: u32) -> bool {
+        self.index == index && self.top.is(top)
     }
 
     /// Returns the transform into the instance's space.

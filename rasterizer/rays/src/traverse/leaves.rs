@@ -26,7 +26,8 @@ pub enum Step {
 #[inline(always)]
 pub fn leaf(state: &mut Traversal, scene: &Scene) -> Step {
     let lanes = core::mem::take(&mut state.pending_lanes);
-    if !state.walk.count_leaf() {
+    if !state.walk.count_step() {
+        state.walk.give_up();
         return Step::Continue;
     }
     let view = state.walk.view();

@@ -15,8 +15,8 @@ use super::instances::Found;
 use super::leaves::{Step, TriangleHit, opacity, take};
 use super::ray::BoxRay;
 use super::state::{Rules, Scene, Traversal};
-use super::walk::{STACK, room};
-use crate::layout::{Contents, INDEX, LEAF, MAX_DEPTH, triangle_row};
+use super::walk::{STACK, levels_of_top, room};
+use crate::layout::{Contents, INDEX, LEAF, triangle_row};
 use crate::pack::{Pack, Packed};
 use crate::vec4::F32x4;
 use base::abi::MAX_LANES;
@@ -86,6 +86,8 @@ impl Members {
     }
 }
 
+/// Number of entries that a ray which leaves a packet has beside those of the packet.
+const ENDS: u32 = 2;
 /// Index in place of the root's parent.
 const ROOT: u32 = !0;
 /// Largest difference of the directions of a packet's rays, as a part of the direction.
@@ -271,7 +273,7 @@ impl Packet<'_> {
         let view = states[0].top;
         let lines = Lines::<H>::of(&states);
         let first = vector::<H>(&states.map(|state| state.ray.t_min));
-        let bundle = Bundle::<H>::new(&lines, lines.margin_of_instances(), first, (view, MAX_DEPTH + view.depth()));
+        let bundle = Bundle::<H>::new(&lines, lines.margin_of_instances(), first, (view, levels_of_top(&view)));
         let Some(mut top) = bundle else {
             self.rays.iter_mut().flatten().for_each(|state| state.start());
             self.remaining = lanes;
@@ -319,7 +321,7 @@ impl Packet<'_> {
         let index = visit.child & INDEX;
         let Some(node) = bundle.place.view.node(index) else { return };
         let at = self.length;
-        if at + MAX_LANES > room(bundle.place.depth) as usize {
+        if at + MAX_LANES > room(bundle.place.depth + ENDS) as usize {
             self.leave(&bundle.place, inside.map(Inside::outer), self.active, visit);
             return;
         }
@@ -520,7 +522,7 @@ impl Packet<'_> {
         state.walk.resume(place.view, ray, place.t_min[lane], place.depth, place.steps);
         for at in 0..self.length.min(STACK) {
             if at == self.base {
-                state.walk.set_base();
+                state.walk.push_end();
             }
             if self.lanes[at] >> lane & 1 == 0 {
                 continue;
@@ -536,7 +538,7 @@ impl Packet<'_> {
             state.walk.push_child(child, distance);
         }
         if self.length == self.base {
-            state.walk.set_base();
+            state.walk.push_end();
         }
     }
 }

@@ -5,6 +5,7 @@ use super::instances::Found;
 use super::leaves::{Step, leaf};
 use super::packet;
 use super::state::{Scene, Traversal};
+use super::walk::Entry;
 use crate::layout::Contents;
 use crate::pack::Pack;
 use core::sync::atomic::Ordering;
@@ -41,8 +42,8 @@ impl Traversal {
     }
 }
 
-/// Continues with up to [`MAX_RAYS`] rays. Each visits one child in turn, so that the processor
-/// works on several rays at a time: the next child of one ray depends on the visit before.
+/// Continues with up to [`MAX_RAYS`] rays, some of which walk together, and returns bits of those
+/// that have a candidate.
 #[inline(always)]
 fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
     let (mut waiting, mut fresh, mut found) = (0u32, 0u32, 0u32);
@@ -74,82 +75,169 @@ fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
     for (_, state) in rays.iter_mut().enumerate().filter(|(i, _)| alone >> i & 1 != 0) {
         state.iter_mut().for_each(|state| state.start());
     }
-    let mut running = [0u8; MAX_RAYS];
-    let mut count = 0;
-    while waiting != 0 {
-        running[count] = waiting.trailing_zeros() as u8;
-        waiting &= waiting - 1;
-        count += 1;
-    }
-    while count > 0 {
-        if scene.abort.load(Ordering::Relaxed) != 0 {
-            let states = running[..count].iter().filter_map(|&ray| rays[usize::from(ray)].take());
-            states.for_each(|state| state.active = 0);
-            break;
-        }
-        let mut place = 0;
-        while place < count {
-            let ray = usize::from(running[place]);
-            let Some(state) = &mut rays[ray] else { break };
-            let step = step::<H>(state, scene);
-            if step == Step::Continue {
-                place += 1;
-                continue;
-            }
-            found |= u32::from(step == Step::Candidate) << ray;
-            state.active &= u32::from(step == Step::Candidate);
-            count -= 1;
-            running[place] = running[count];
+    let mut turns = Turns::default();
+    for i in (0..MAX_RAYS).filter(|i| waiting >> i & 1 != 0) {
+        if let Some(Some(state)) = rays.get_mut(i) {
+            // A packet, or the decision about a candidate, may have ended the interval.
+            state.walk.drop_behind::<H>(state.t_max);
+            turns.add(i, state.walk.next_is_leaf());
         }
     }
-    found
+    found | turns.take::<H>(rays, scene)
 }
 
-/// Visits the next child.
-#[inline(always)]
-fn step<H: Pack>(state: &mut Traversal, scene: &Scene) -> Step {
-    let Some(entry) = state.walk.pop(state.t_max) else {
-        if state.walk.is_empty() {
-            return Step::End;
+/// Number of waiting rays from which on their nodes are visited before the leaves of others. A few
+/// rays would wait for each other, because the next node of a ray depends on its visit before.
+const FEW: u32 = 4;
+/// Largest number of nodes that are visited before the abort flag is read again.
+const MAX_VISITS: u32 = 256;
+
+/// Numbers of rays in the order in which they were added; there is room for [`MAX_RAYS`].
+#[derive(Default)]
+struct Queue {
+    rays: [u8; MAX_RAYS],
+    first: u32,
+    end: u32,
+}
+
+impl Queue {
+    #[inline(always)]
+    fn len(&self) -> u32 {
+        self.end.wrapping_sub(self.first)
+    }
+
+    /// Adds a ray if `condition` is true, without a branch.
+    #[inline(always)]
+    fn add_if(&mut self, condition: bool, ray: usize) {
+        self.rays[self.end as usize % MAX_RAYS] = ray as u8;
+        self.end = self.end.wrapping_add(u32::from(condition));
+    }
+
+    /// Removes the first ray, if there is one; otherwise the result is arbitrary.
+    #[inline(always)]
+    fn remove(&mut self) -> usize {
+        let ray = self.rays[self.first as usize % MAX_RAYS];
+        self.first = self.first.wrapping_add(1);
+        usize::from(ray)
+    }
+}
+
+/// Rays that take turns, by the kind of their next entry. The processor works on several visits at
+/// a time, because those of different rays do not depend on each other, and no branch depends on
+/// the kind of an entry, which cannot be predicted.
+#[derive(Default)]
+struct Turns {
+    nodes: Queue,
+    leaves: Queue,
+}
+
+impl Turns {
+    /// Adds a ray, given whether its next entry is a leaf or another one that is no node.
+    #[inline(always)]
+    fn add(&mut self, ray: usize, is_leaf: bool) {
+        self.nodes.add_if(!is_leaf, ray);
+        self.leaves.add_if(is_leaf, ray);
+    }
+
+    /// Visits the next entry of the ray that has waited for a node for the longest time, and
+    /// returns the ray.
+    #[inline(always)]
+    fn visit_node<H: Pack>(&mut self, rays: &mut [Option<&mut Traversal>]) -> usize {
+        let ray = self.nodes.remove();
+        if let Some(Some(state)) = rays.get_mut(ray) {
+            state.walk.visit::<H>(state.t_max);
         }
-        state.leave_instance();
-        return Step::Continue;
-    };
-    let Some(index) = entry.leaf() else {
-        if state.walk.visit::<H>(entry, state.t_max) {
-            state.walk.prefetch_next();
+        ray
+    }
+
+    /// Adds a ray whose node has been visited, and prefetches its next entry.
+    #[inline(always)]
+    fn look_ahead(&mut self, rays: &[Option<&mut Traversal>], ray: usize) {
+        if let Some(Some(state)) = rays.get(ray) {
+            self.add(ray, state.walk.prefetch_next());
+        }
+    }
+
+    /// Continues with all rays until they have ended or have a candidate, and returns bits of those
+    /// that have one.
+    #[inline(always)]
+    fn take<H: Pack>(&mut self, rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
+        let mut found = 0;
+        let mut last = None;
+        while self.nodes.len() + self.leaves.len() != 0 {
+            if scene.abort.load(Ordering::Relaxed) != 0 {
+                rays.iter_mut().flatten().for_each(|state| state.active = 0);
+                break;
+            }
+            let least = if self.leaves.len() == 0 { 1 } else { FEW };
+            if self.nodes.len() >= least {
+                // The next entry of a ray is looked at after the visit of another one, because it
+                // takes some time until it is known, and visits are executed in parallel.
+                let mut last = self.visit_node::<H>(rays);
+                for _ in 0..MAX_VISITS {
+                    if self.nodes.len() < least {
+                        break;
+                    }
+                    let ray = self.visit_node::<H>(rays);
+                    self.look_ahead(rays, last);
+                    last = ray;
+                }
+                self.look_ahead(rays, last);
+            }
+            for _ in 0..self.leaves.len() {
+                let ray = self.leaves.remove();
+                let Some(Some(state)) = rays.get_mut(ray) else { continue };
+                match visit_leaf::<H>(state, scene, &mut last) {
+                    Step::Continue => self.add(ray, state.walk.prefetch_next()),
+                    Step::Candidate => found |= 1 << ray,
+                    Step::End => state.active = 0,
+                }
+            }
+        }
+        found
+    }
+}
+
+/// Visits the next entry, which is no node.
+#[inline(always)]
+fn visit_leaf<H: Pack>(state: &mut Traversal, scene: &Scene, last: &mut Option<Found>) -> Step {
+    let (index, distance) = match state.walk.pop() {
+        Entry::Leaf(index, distance) => (index, distance),
+        Entry::LastEnd => return Step::End,
+        Entry::End => {
+            state.leave_instance();
             return Step::Continue;
         }
-        return give_up(state);
     };
     if state.walk.view().contents() == Contents::Instances {
-        enter_instance(state, scene, index, entry.distance());
+        enter_instance(state, scene, last, (index, distance));
         return Step::Continue;
     }
     (state.pending_leaf, state.pending_lanes) = (index, 0xf);
-    leaf(state, scene)
+    let t_max = state.t_max;
+    let step = leaf(state, scene);
+    if state.t_max != t_max {
+        state.walk.drop_behind::<H>(state.t_max);
+    }
+    step
 }
 
-/// Leaves a structure whose steps are used up: it is not a tree.
-#[cold]
-fn give_up(state: &mut Traversal) -> Step {
-    if state.walk.view().contents() == Contents::Instances || state.walk.is_empty() {
-        return Step::End;
+/// Begins the traversal of an instance, unless the ray passes it by. The instance that was found
+/// last is kept in `last`, because the rays of a call usually enter the same one.
+#[inline(always)]
+fn enter_instance(state: &mut Traversal, scene: &Scene, last: &mut Option<Found>, (index, distance): (u32, f32)) {
+    if !state.walk.count_step() {
+        return state.walk.give_up();
     }
-    state.leave_instance();
-    Step::Continue
-}
-
-/// Begins the traversal of an instance, unless the ray passes it by.
-#[inline(never)]
-fn enter_instance(state: &mut Traversal, scene: &Scene, index: u32, distance: f32) {
-    if !state.walk.count_leaf() {
-        return;
+    let (flags, cull_mask) = (state.flags, state.cull_mask);
+    if !last.as_ref().is_some_and(|found| found.is(&state.top, index)) {
+        *last = Found::new(&state.top, index, (flags, cull_mask), scene);
     }
-    let Some(found) = Found::new(&state.top, index, (state.flags, state.cull_mask), scene) else { return };
+    let Some(found) = last.as_ref().filter(|found| found.admits(flags, cull_mask)) else { return };
     let top_steps = state.walk.steps();
     if found.enter(state, distance) {
         state.top_steps = top_steps;
+        state.walk.push_end();
         state.walk.push_root(distance);
     }
 }

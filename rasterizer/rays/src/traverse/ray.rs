@@ -4,6 +4,7 @@
 
 use crate::layout::{Bounds, node_row};
 use crate::vec4::F32x4;
+use crate::view::NodeRow;
 
 /// A ray with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -128,29 +129,34 @@ impl BoxRay {
         BoxRay::new(origin, direction, F32x4::splat(max * TRANSFORM_MARGIN))
     }
 
-    /// Returns the offsets of the rows of near and far planes in a node, and the octant: bit `axis`
-    /// is set if near planes of the axis are upper bounds.
+    /// Returns the rows of near and far planes in a node, and the octant: bit `axis` is set if near
+    /// planes of the axis are upper bounds.
     #[inline(always)]
-    pub fn rows_and_octant(&self) -> ([[u8; 4]; 2], u32) {
-        let mut octant = 0;
-        for axis in 0..3 {
-            octant |= (self.near_inverse[axis].to_bits() >> 31) << axis;
-        }
+    pub fn rows_and_octant(&self) -> (Rows, u32) {
+        let octant = F32x4::from_array(self.near_inverse).sign_bits() & 7;
         (rows_of(octant), octant)
     }
 }
 
-/// Returns the offsets of the rows of near and far planes in a node, for rays of an octant.
+/// Rows of near and of far planes in a node, by axis; the fourth ones have no meaning.
+pub type Rows = [[NodeRow; 4]; 2];
+
+/// Returns the rows for rays of an octant, whose number is taken modulo 8.
 #[inline(always)]
-pub fn rows_of(octant: u32) -> [[u8; 4]; 2] {
-    let [mut near, mut far] = [[0; 4]; 2];
-    for axis in 0..3 {
-        let is_down = (octant >> axis & 1) as usize;
-        let [min, max] = [node_row::MIN + axis, node_row::MAX + axis];
-        near[axis] = (32 * (min + (max - min) * is_down)) as u8;
-        far[axis] = (32 * (max - (max - min) * is_down)) as u8;
-    }
-    [near, far]
+pub fn rows_of(octant: u32) -> Rows {
+    static ROWS: [Rows; 8] = {
+        let mut rows = [[[NodeRow::new(0); 4]; 2]; 8];
+        let mut at = 0;
+        while at < 8 * 3 {
+            let (octant, axis) = (at / 3, at % 3);
+            let is_down = octant >> axis & 1;
+            rows[octant][is_down][axis] = NodeRow::new(node_row::MIN + axis);
+            rows[octant][1 - is_down][axis] = NodeRow::new(node_row::MAX + axis);
+            at += 1;
+        }
+        rows
+    };
+    ROWS[octant as usize & 7]
 }
 
 /// Returns three values and another one as lanes.

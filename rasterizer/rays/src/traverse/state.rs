@@ -4,10 +4,10 @@
 
 use super::hit::{Hit, HitKind, instance_flags, ray_flags};
 use super::ray::{BoxRay, Ray, Shear};
-use super::walk::Walk;
+use super::walk::{Walk, levels_of_top};
 use crate::input::{transform_direction, transform_point};
 use crate::instance::{self, InstanceValues, LiveStructures};
-use crate::layout::{Contents, MAX_DEPTH};
+use crate::layout::Contents;
 use crate::level::HostLevel;
 use crate::view::View;
 use base::mem::DeviceMemory;
@@ -192,14 +192,14 @@ impl Traversal {
     #[inline(always)]
     pub(super) fn start(&mut self) {
         let (view, boxes) = (self.top, BoxRay::for_instances(self.ray.origin, self.ray.direction));
-        self.walk.enter(view, boxes, self.ray.t_min, MAX_DEPTH + view.depth(), view.steps());
+        self.walk.resume(view, boxes, self.ray.t_min, levels_of_top(&view), view.steps());
         self.walk.push_root(self.ray.t_min);
     }
 
     /// Returns from an instance to the top-level structure.
     pub(super) fn leave_instance(&mut self) {
         let boxes = BoxRay::for_instances(self.ray.origin, self.ray.direction);
-        self.walk.leave(self.top, boxes, self.ray.t_min, MAX_DEPTH + self.top.depth(), self.top_steps);
+        self.walk.enter(self.top, boxes, self.ray.t_min, levels_of_top(&self.top), self.top_steps);
     }
 
     /// Ends the traversal (`OpRayQueryTerminateKHR`).

@@ -259,6 +259,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::sampler",
             "entry::shader_object",
             "entry::sparse",
+            "entry::sphere_input",
             "entry::stage_source",
             "entry::sync",
             "entry::validation_cache",

@@ -8,10 +8,11 @@ use std::path::Path;
 
 /// Types that the driver declares itself: handles, types without a tag, and unions, which it
 /// declares as what has their size.
-const OWN: [(&str, &str); 13] = [
+const OWN: [(&str, &str); 14] = [
     ("VkDescriptorMappingSourceDataEXT", "[u64; 7]"),
     ("VkDeviceAddressRangeEXT", "DeviceAddressRangeKHR"),
     ("VkDeviceAddressRangeKHR", "DeviceAddressRangeKHR"),
+    ("VkDeviceOrHostAddressConstKHR", "DeviceAddress"),
     ("VkHostAddressRangeConstEXT", "HostAddressRangeEXT"),
     ("VkHostAddressRangeEXT", "HostAddressRangeEXT"),
     ("VkIndirectCommandsLayoutEXT", "IndirectCommandsLayoutEXT"),

@@ -106,6 +106,20 @@ ray_getters! {
     TriangleVertexPositions 9;
     /// Mask of the instances that the ray can hit.
     CullMask 1;
+    /// 1 if the intersection is with a sphere, 0 otherwise.
+    IsSphere 1;
+    /// 1 if the intersection is with a linear swept sphere, 0 otherwise.
+    IsLss 1;
+    /// Centre of the sphere in the space of the instance.
+    SpherePosition 3;
+    /// Radius of the sphere.
+    SphereRadius 1;
+    /// Centres of the swept sphere's first and last position.
+    LssPositions 6;
+    /// Radii of the swept sphere at its first and last position.
+    LssRadii 2;
+    /// Position of the hit on a swept sphere: from 0 at the first end to 1 at the last one.
+    LssHitValue 1;
 }
 
 /// Bit of a getter's word that selects the committed intersection; the candidate's is read without
@@ -113,6 +127,15 @@ ray_getters! {
 pub const RAY_COMMITTED: u32 = 1 << 16;
 
 impl RayGetter {
+    /// Returns the number of elements of the array that is the result; 1 if it is none.
+    pub const fn elements(self) -> usize {
+        match self {
+            RayGetter::TriangleVertexPositions => 3,
+            RayGetter::LssPositions | RayGetter::LssRadii => 2,
+            _ => 1,
+        }
+    }
+
     /// Returns the word that the helper takes.
     pub const fn word(self, committed: bool) -> u32 {
         self as u32 | if committed { RAY_COMMITTED } else { 0 }

@@ -3,7 +3,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::RayValue;
+use super::{PRIMITIVE_WORDS, RayValue};
+use core::ops::Range;
 
 /// Content of a hit object (`HitObjectField::Kind`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,8 +91,8 @@ fields! {
     ObjectToWorld Some(RayValue::ObjectToWorld), 12;
     /// Transform to the instance, by columns.
     WorldToObject Some(RayValue::WorldToObject), 12;
-    /// Vertices of the triangle.
-    HitTriangleVertexPositions Some(RayValue::HitTriangleVertexPositions), 9;
+    /// Words of the built-in primitive that is hit ([`PRIMITIVE_WORDS`]).
+    Primitive Some(RayValue::HitTriangleVertexPositions), PRIMITIVE_WORDS;
 }
 
 impl HitObjectField {
@@ -115,9 +116,14 @@ impl HitObjectField {
         words
     }
 
-    /// Returns the field that has a value.
-    pub fn of_value(value: RayValue) -> Option<HitObjectField> {
-        Self::ALL.iter().copied().find(|field| field.value() == Some(value))
+    /// Returns the numbers of the words of a hit object that a value has there; `None` if it is no
+    /// part of a hit object.
+    pub fn words_of_value(value: RayValue) -> Option<Range<usize>> {
+        let first = match value.word_of_primitive() {
+            Some(word) => Self::Primitive.first() + word,
+            None => Self::ALL.iter().find(|field| field.value() == Some(value))?.first(),
+        };
+        Some(first as usize..(first + value.words()) as usize)
     }
 }
 
@@ -134,6 +140,9 @@ mod tests {
             assert!(field.value().is_none_or(|value| value.words() == field.words()), "{field:?}");
         }
         assert_eq!(next, HitObjectField::WORDS);
+        let primitive = HitObjectField::Primitive.first() as usize;
+        assert_eq!(HitObjectField::words_of_value(RayValue::HitLssRadii), Some(primitive + 6..primitive + 8));
+        assert_eq!(HitObjectField::words_of_value(RayValue::LaunchId), None);
         for kind in [HitObjectKind::Empty, HitObjectKind::Miss, HitObjectKind::Hit] {
             assert_eq!(HitObjectKind::from_word(kind as u32), kind);
         }

@@ -30,8 +30,9 @@ pub use layout::{
     PipelineLayoutInfo,
 };
 pub use ray::{
-    ExecuteCallableOperand, InstanceWord, RayStages, RayValue, RayWord, ReadInstanceOperand, ReorderOperand,
-    ReportIntersectionOperand, TRIANGLE_HIT_KINDS, TraceRayOperand, matrix_columns, matrix_rows,
+    ExecuteCallableOperand, InstanceWord, LSS_HIT_KIND, PRIMITIVE_WORDS, RADIUS_WORD, RayStages, RayValue, RayWord,
+    RayWordType, ReadInstanceOperand, ReorderOperand, ReportIntersectionOperand, SPHERE_HIT_KIND, TRIANGLE_HIT_KINDS,
+    TraceRayOperand, matrix_columns, matrix_rows,
 };
 pub use stage::{BuiltinFamily, ModeFamily, PipelineType, Stage, StageIoKind, StageRow};
 pub use suspension::{FrameInfo, FrameLayout, InvocationEnd, SuspendReason, SuspensionPoint};

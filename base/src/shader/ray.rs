@@ -16,8 +16,19 @@ pub enum RayStages {
     Hit,
 }
 
+/// Type of a value's words as shaders declare them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RayWordType {
+    /// An integer of 32 bits.
+    Uint,
+    /// A float of 32 bits.
+    Float,
+    /// A boolean, whose word is 1 or 0.
+    Bool,
+}
+
 macro_rules! ray_values {
-    ($($(#[$doc:meta])* $name:ident { $builtin:expr, $words:literal $float:literal $stages:ident })*) => {
+    ($($(#[$doc:meta])* $name:ident { $builtin:expr, $words:literal $ty:ident $stages:ident })*) => {
         /// A value of a ray, its launch or its intersection, which is an input of stages.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum RayValue {
@@ -42,10 +53,10 @@ macro_rules! ray_values {
                 }
             }
 
-            /// Returns true if the value's words are floats.
-            pub const fn is_float(self) -> bool {
+            /// Returns the type of the value's words.
+            pub const fn word_type(self) -> RayWordType {
                 match self {
-                    $(RayValue::$name => $float,)*
+                    $(RayValue::$name => RayWordType::$ty,)*
                 }
             }
 
@@ -61,52 +72,64 @@ macro_rules! ray_values {
 
 ray_values! {
     /// PrimitiveId: index of the primitive in its geometry.
-    PrimitiveId { Some(7), 1 false Primitive }
+    PrimitiveId { Some(7), 1 Uint Primitive }
     /// InstanceId: index of the instance in the top-level structure.
-    InstanceId { Some(6), 1 false Primitive }
+    InstanceId { Some(6), 1 Uint Primitive }
     /// LaunchIdKHR.
-    LaunchId { Some(5319), 3 false All }
+    LaunchId { Some(5319), 3 Uint All }
     /// LaunchSizeKHR.
-    LaunchSize { Some(5320), 3 false All }
+    LaunchSize { Some(5320), 3 Uint All }
     /// WorldRayOriginKHR.
-    WorldRayOrigin { Some(5321), 3 true Ray }
+    WorldRayOrigin { Some(5321), 3 Float Ray }
     /// WorldRayDirectionKHR.
-    WorldRayDirection { Some(5322), 3 true Ray }
+    WorldRayDirection { Some(5322), 3 Float Ray }
     /// ObjectRayOriginKHR.
-    ObjectRayOrigin { Some(5323), 3 true Primitive }
+    ObjectRayOrigin { Some(5323), 3 Float Primitive }
     /// ObjectRayDirectionKHR.
-    ObjectRayDirection { Some(5324), 3 true Primitive }
+    ObjectRayDirection { Some(5324), 3 Float Primitive }
     /// RayTminKHR.
-    RayTmin { Some(5325), 1 true Ray }
+    RayTmin { Some(5325), 1 Float Ray }
     /// RayTmaxKHR when the invocation begins: in stages of an intersection its distance, else the
     /// end of the ray's remaining interval.
-    RayTmax { Some(5326), 1 true Ray }
+    RayTmax { Some(5326), 1 Float Ray }
     /// InstanceCustomIndexKHR.
-    InstanceCustomIndex { Some(5327), 1 false Primitive }
+    InstanceCustomIndex { Some(5327), 1 Uint Primitive }
     /// ObjectToWorldKHR: four columns of three components.
-    ObjectToWorld { Some(5330), 12 true Primitive }
+    ObjectToWorld { Some(5330), 12 Float Primitive }
     /// WorldToObjectKHR: four columns of three components.
-    WorldToObject { Some(5331), 12 true Primitive }
+    WorldToObject { Some(5331), 12 Float Primitive }
     /// HitKindKHR.
-    HitKind { Some(5333), 1 false Hit }
+    HitKind { Some(5333), 1 Uint Hit }
     /// HitTriangleVertexPositionsKHR: three vertices of three components, in object space.
-    HitTriangleVertexPositions { Some(5335), 9 true Hit }
+    HitTriangleVertexPositions { Some(5335), 9 Float Hit }
+    /// HitIsSphereNV.
+    HitIsSphere { Some(5359), 1 Bool Hit }
+    /// HitIsLSSNV.
+    HitIsLss { Some(5360), 1 Bool Hit }
+    /// HitSpherePositionNV: centre of the sphere, in object space.
+    HitSpherePosition { Some(5361), 3 Float Hit }
+    /// HitSphereRadiusNV.
+    HitSphereRadius { Some(5420), 1 Float Hit }
+    /// HitLSSPositionsNV: centres of the first and of the last sphere, in object space.
+    HitLssPositions { Some(5396), 6 Float Hit }
+    /// HitLSSRadiiNV: radii of the first and of the last sphere.
+    HitLssRadii { Some(5421), 2 Float Hit }
     /// IncomingRayFlagsKHR.
-    IncomingRayFlags { Some(5351), 1 false Ray }
+    IncomingRayFlags { Some(5351), 1 Uint Ray }
     /// RayGeometryIndexKHR.
-    RayGeometryIndex { Some(5352), 1 false Primitive }
+    RayGeometryIndex { Some(5352), 1 Uint Primitive }
     /// CullMaskKHR.
-    CullMask { Some(6021), 1 false Ray }
+    CullMask { Some(6021), 1 Uint Ray }
     /// Words of the variable of class HitAttributeKHR.
-    HitAttribute { None, 8 false Hit }
+    HitAttribute { None, 8 Uint Hit }
     /// Device address of the data in the shader binding table's record (class
     /// ShaderRecordBufferKHR), the low word first.
-    ShaderRecord { None, 2 false All }
+    ShaderRecord { None, 2 Uint All }
     /// Device address of the data of the first record in the table of miss shaders, and number of
     /// bytes from record to record; of each the low word first.
-    MissRecords { None, 4 false All }
+    MissRecords { None, 4 Uint All }
     /// Address and stride in the table of hit groups, as [`RayValue::MissRecords`] has them.
-    HitRecords { None, 4 false All }
+    HitRecords { None, 4 Uint All }
 }
 
 impl RayValue {
@@ -257,6 +280,38 @@ pub fn matrix_rows(columns: &[f32; 12]) -> [f32; 12] {
 
 /// `HitKindBackFacingTriangleKHR` and `HitKindFrontFacingTriangleKHR`.
 pub const TRIANGLE_HIT_KINDS: [u32; 2] = [0xff, 0xfe];
+/// `HitKindSpherePrimitiveNV`. No specification has a number; those from 128 on are not reported by
+/// intersection shaders.
+pub const SPHERE_HIT_KIND: u32 = 0xfd;
+/// `HitKindLssPrimitiveNV`, with a number that was chosen as that of [`SPHERE_HIT_KIND`].
+pub const LSS_HIT_KIND: u32 = 0xfc;
+
+/// Number of words that describe the built-in primitive of a hit: the three vertices of a triangle,
+/// or the centres of up to two spheres and, from [`RADIUS_WORD`] on, their radii.
+pub const PRIMITIVE_WORDS: u32 = RayValue::HitTriangleVertexPositions.words();
+/// Number of the first radius among the words of a primitive ([`PRIMITIVE_WORDS`]).
+pub const RADIUS_WORD: u32 = 6;
+
+impl RayValue {
+    /// Returns the number of elements of the array that shaders declare; 1 for any other value.
+    pub const fn elements(self) -> u32 {
+        match self {
+            RayValue::HitTriangleVertexPositions => 3,
+            RayValue::HitLssPositions | RayValue::HitLssRadii => 2,
+            _ => 1,
+        }
+    }
+
+    /// Returns the number of the value's first word among the words of a primitive
+    /// ([`PRIMITIVE_WORDS`]); `None` if it is no part of them.
+    pub const fn word_of_primitive(self) -> Option<u32> {
+        match self {
+            RayValue::HitTriangleVertexPositions | RayValue::HitSpherePosition | RayValue::HitLssPositions => Some(0),
+            RayValue::HitSphereRadius | RayValue::HitLssRadii => Some(RADIUS_WORD),
+            _ => None,
+        }
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -274,6 +329,8 @@ mod tests {
     fn values_are_found_by_builtin() {
         for &value in RayValue::ALL {
             assert!(value.builtin().is_none_or(|number| RayValue::of_builtin(number) == Some(value)), "{value:?}");
+            let end = value.word_of_primitive().map_or(0, |first| first + value.words());
+            assert!(end <= PRIMITIVE_WORDS, "{value:?}");
         }
         assert_eq!(TraceRayOperand::COUNT, TraceRayOperand::TMax as u32 + 1);
     }

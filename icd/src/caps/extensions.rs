@@ -311,6 +311,7 @@ extensions! {
     VK_KHR_opacity_micromap, YES;
     VK_EXT_ray_tracing_invocation_reorder, YES;
     VK_NV_ray_tracing_invocation_reorder, YES;
+    VK_NV_ray_tracing_linear_swept_spheres, YES;
     VK_EXT_subgroup_size_control, YES;
     VK_EXT_inline_uniform_block, YES;
     VK_EXT_sample_locations, YES;

@@ -445,6 +445,8 @@ features! {
     rayTracingInvocationReorder, YES;
     // The feature of the NV extension has the same name.
     rayTracingInvocationReorderNV, YES;
+    spheres, YES;
+    linearSweptSpheres, YES;
 }
 
 include!("generated/features.rs");

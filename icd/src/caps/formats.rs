@@ -39,6 +39,14 @@ pub fn format_properties(format: vk::Format) -> vk::FormatProperties {
     }
 }
 
+/// `VK_FORMAT_FEATURE_2_ACCELERATION_STRUCTURE_RADIUS_BUFFER_BIT_NV`.
+const RADIUS_BUFFER: vk::FormatFeatureFlags2 = vk::FormatFeatureFlags2::from_raw(1 << 51);
+
+/// Returns true if spheres of acceleration structures have radii of the format.
+pub fn is_structure_radius(format: vk::Format) -> bool {
+    matches!(format, vk::Format::R32_SFLOAT | vk::Format::R16_SFLOAT)
+}
+
 /// Returns true if acceleration structures are built from vertices of the format: the required
 /// formats, and the others with the same kinds of numbers.
 pub fn is_structure_vertex(format: vk::Format) -> bool {
@@ -144,6 +152,9 @@ fn flags2(format: vk::Format, flags: Features, buffer: bool) -> vk::FormatFeatur
     if !buffer && flags.contains(Features::TRANSFER_DST) {
         // VK_FORMAT_FEATURE_2_COPY_IMAGE_INDIRECT_DST_BIT_KHR.
         wide |= Flags2::from_raw(1 << 59);
+    }
+    if buffer && Feature::spheres.row().support.is_yes() && is_structure_radius(format) {
+        wide |= RADIUS_BUFFER;
     }
     if flags.contains(Features::SAMPLED_IMAGE) && row(format).is_some_and(Format::has_depth) {
         wide |= Flags2::SAMPLED_IMAGE_DEPTH_COMPARISON;

@@ -120,6 +120,19 @@ pub const ACCELERATION_STRUCTURE_TYPE_OPACITY_MICROMAP_KHR: AccelerationStructur
 /// Type of the geometry of a micromap.
 pub const GEOMETRY_TYPE_MICROMAP_KHR: GeometryTypeKHR = GeometryTypeKHR::from_raw(1_000_623_000);
 
+/// Type of the geometry of spheres.
+pub const GEOMETRY_TYPE_SPHERES_NV: GeometryTypeKHR = GeometryTypeKHR::from_raw(1_000_429_004);
+/// Type of the geometry of linear swept spheres.
+pub const GEOMETRY_TYPE_LINEAR_SWEPT_SPHERES_NV: GeometryTypeKHR = GeometryTypeKHR::from_raw(1_000_429_005);
+/// `VK_RAY_TRACING_LSS_INDEXING_MODE_LIST_NV`.
+pub const RAY_TRACING_LSS_INDEXING_MODE_LIST_NV: i32 = 0;
+/// `VK_RAY_TRACING_LSS_INDEXING_MODE_SUCCESSIVE_NV`.
+pub const RAY_TRACING_LSS_INDEXING_MODE_SUCCESSIVE_NV: i32 = 1;
+/// `VK_RAY_TRACING_LSS_PRIMITIVE_END_CAPS_MODE_NONE_NV`.
+pub const RAY_TRACING_LSS_PRIMITIVE_END_CAPS_MODE_NONE_NV: i32 = 0;
+/// `VK_RAY_TRACING_LSS_PRIMITIVE_END_CAPS_MODE_CHAINED_NV`.
+pub const RAY_TRACING_LSS_PRIMITIVE_END_CAPS_MODE_CHAINED_NV: i32 = 1;
+
 /// A list of structures in device memory.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -17,8 +17,8 @@ use base::format::Format;
 use base::mem::{DeviceMemory, MemoryRange};
 use execution::work_sharing::{HelperPolicy, Items};
 use rays::{
-    Aabbs, AddressSpace, BuildError, BuildInput, Builder, Contents, Geometry, GeometryData, IndexType, Instances,
-    MicromapInput, Prefix, Quality, Triangles, TrianglesMicromap, Version, Workers,
+    Aabbs, AddressSpace, BuildError, BuildInput, Builder, Caps, Contents, Geometry, GeometryData, IndexType, Indexing,
+    Instances, MicromapInput, Prefix, Quality, Spheres, SweptSpheres, Triangles, TrianglesMicromap, Version, Workers,
 };
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -39,6 +39,29 @@ const VERTEX_BYTES: u64 = 32;
 const SERIAL_HEADER: u64 = 56;
 const SERIAL_SIZE: u64 = 32;
 const SERIAL_STRUCTURE: u64 = 40;
+
+/// Spheres, or the ends of swept ones (`VkAccelerationStructureGeometrySpheresDataNV`).
+#[derive(Clone, Copy, Debug)]
+pub struct SphereAddresses {
+    /// Address of the first centre.
+    pub vertices: u64,
+    /// Number of bytes between centres.
+    pub stride: u64,
+    /// Format of a centre.
+    pub format: Format,
+    /// Address of the first radius.
+    pub radii: u64,
+    /// Number of bytes between radii.
+    pub radius_stride: u64,
+    /// Format of a radius.
+    pub radius_format: Format,
+    /// Address of the first index.
+    pub indices: u64,
+    /// Type of the indices.
+    pub index_type: IndexType,
+    /// Number of bytes between indices.
+    pub index_stride: u64,
+}
 
 /// The primitives of a geometry, by their addresses.
 #[derive(Clone, Copy, Debug)]
@@ -73,6 +96,17 @@ pub enum GeometryAddresses {
         instances: u64,
         /// True if there are addresses of instances.
         pointers: bool,
+    },
+    /// Spheres.
+    Spheres(SphereAddresses),
+    /// `VkAccelerationStructureGeometryLinearSweptSpheresDataNV`.
+    SweptSpheres {
+        /// The ends.
+        ends: SphereAddresses,
+        /// Ends of a primitive.
+        indexing: Indexing,
+        /// Ends that can be hit.
+        caps: Caps,
     },
     /// Triangles of a micromap (`VkMicromapBuildInfoEXT`,
     /// `VkAccelerationStructureGeometryMicromapDataKHR`).
@@ -122,6 +156,8 @@ impl BuildGeometry {
             GeometryAddresses::Triangles { .. } => Contents::Triangles,
             GeometryAddresses::Aabbs { .. } => Contents::Aabbs,
             GeometryAddresses::Instances { .. } => Contents::Instances,
+            GeometryAddresses::Spheres(_) => Contents::Spheres,
+            GeometryAddresses::SweptSpheres { .. } => Contents::SweptSpheres,
             GeometryAddresses::Micromap { .. } => Contents::Micromap,
         }
     }
@@ -361,10 +397,46 @@ impl<'a> StructureAccess<'a> {
             GeometryAddresses::Instances { instances, pointers: true } => {
                 GeometryData::Instances(Instances::Pointers(all(instances, 8)?, self))
             }
+            GeometryAddresses::Spheres(ref spheres) => GeometryData::Spheres(self.spheres(spheres, 1, range)?),
+            GeometryAddresses::SweptSpheres { ref ends, indexing, caps } => {
+                let indices = if indexing == Indexing::List { 2 } else { 1 };
+                GeometryData::SweptSpheres(SweptSpheres { ends: self.spheres(ends, indices, range)?, indexing, caps })
+            }
             // A micromap is no geometry of a structure.
             GeometryAddresses::Micromap { .. } => return Err(BuildError::InvalidSource.into()),
         };
         Ok(Geometry { data, primitives: range.primitives, opaque: geometry.opaque })
+    }
+
+    /// Finds the memory of spheres, of which each primitive has a number of indices. Centres and
+    /// radii to which indices refer have no count: what the memory at their addresses has is read.
+    fn spheres(&self, spheres: &SphereAddresses, indices: u64, range: &BuildRange) -> Outcome<Spheres> {
+        let has_indices = spheres.index_type != IndexType::None;
+        let (offset, first_vertex) = (u64::from(range.offset), u64::from(range.first_vertex));
+        let of_spheres = if has_indices { 0 } else { offset };
+        let count = indices * u64::from(range.primitives);
+        let memory = |address: u64, stride: u64| {
+            let first = address.wrapping_add(stride.wrapping_mul(first_vertex)).wrapping_add(of_spheres);
+            let bytes = count.checked_mul(stride).and_then(|bytes| bytes.checked_add(VERTEX_BYTES));
+            self.primitives(first, bytes.filter(|_| !has_indices), range)
+        };
+        let vertices = memory(spheres.vertices, spheres.stride)?;
+        let index_bytes = count.checked_mul(spheres.index_stride);
+        let index_bytes = index_bytes.and_then(|bytes| bytes.checked_add(INDEX_BYTES));
+        Ok(Spheres {
+            vertices,
+            stride: spheres.stride,
+            format: spheres.format,
+            radii: memory(spheres.radii, spheres.radius_stride)?,
+            radius_stride: spheres.radius_stride,
+            radius_format: spheres.radius_format,
+            indices: match has_indices {
+                true => self.primitives(spheres.indices.wrapping_add(offset), index_bytes, range)?,
+                false => vertices.slice(0, 0),
+            },
+            index_type: spheres.index_type,
+            index_stride: spheres.index_stride,
+        })
     }
 
     /// Finds the memory of the indices of a geometry's micromap, and the micromap's address.

@@ -11,6 +11,7 @@ use super::micromap_input::{
 };
 use super::recording::push;
 use super::resource::captured_data;
+use super::sphere_input::{geometry_spheres, geometry_swept_spheres};
 use crate::caps::formats::is_structure_vertex;
 use crate::caps::limits::MAX_GEOMETRIES;
 use crate::caps::newer;
@@ -99,6 +100,8 @@ unsafe fn geometry(geometry: &vk::AccelerationStructureGeometryKHR<'_>) -> Resul
                 GeometryAddresses::Instances { instances: i.data.device_address, pointers: i.array_of_pointers != 0 }
             }
             newer::GEOMETRY_TYPE_MICROMAP_KHR => geometry_micromap(geometry.p_next)?,
+            newer::GEOMETRY_TYPE_SPHERES_NV => geometry_spheres(geometry.p_next)?,
+            newer::GEOMETRY_TYPE_LINEAR_SWEPT_SPHERES_NV => geometry_swept_spheres(geometry.p_next)?,
             _ => return Err(vk::Result::ERROR_FEATURE_NOT_PRESENT),
         }
     };
@@ -369,6 +372,8 @@ shims! {
             Some(vk::GeometryTypeKHR::AABBS) => Contents::Aabbs,
             Some(vk::GeometryTypeKHR::INSTANCES) => Contents::Instances,
             Some(newer::GEOMETRY_TYPE_MICROMAP_KHR) => Contents::Micromap,
+            Some(newer::GEOMETRY_TYPE_SPHERES_NV) => Contents::Spheres,
+            Some(newer::GEOMETRY_TYPE_LINEAR_SWEPT_SPHERES_NV) => Contents::SweptSpheres,
             Some(_) => Contents::Triangles,
             None => contents(info.ty, &[]),
         };

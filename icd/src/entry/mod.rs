@@ -40,6 +40,7 @@ pub mod resource;
 mod sampler;
 pub mod shader_object;
 pub mod sparse;
+mod sphere_input;
 pub mod stage_source;
 pub mod sync;
 pub mod table;

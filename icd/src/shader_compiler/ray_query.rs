@@ -4,7 +4,7 @@ use base::abi::{
     MAX_LANES, MAX_RAY_COMPONENTS, RAY_QUERY_ALIGN, RAY_QUERY_BYTES, RayArguments, RayGetter, ShaderContext,
 };
 use base::mem::{DeviceMemory, MemoryRange};
-use base::shader::matrix_columns;
+use base::shader::{RADIUS_WORD, matrix_columns};
 use core::ffi::c_void;
 use rays::{Hit, HitKind, HostLevel, LiveStructure, Ray, Scene, TopLevel, Traversal};
 
@@ -233,10 +233,14 @@ pub unsafe extern "C" fn get(_: *const c_void, queries: *const u64, getter: u32,
         G::WorldRayOrigin => results.of_query(|query| bits(query.ray().origin)),
         G::ObjectToWorld => results.of_both(|query, hit| bits(matrix_columns(&query.object_to_world(hit)))),
         G::WorldToObject => results.of_both(|query, hit| bits(matrix_columns(&query.world_to_object(hit)))),
-        G::TriangleVertexPositions => results.of_hit(|hit| {
-            let vertices: [f32; 9] = std::array::from_fn(|i| hit.vertices[i / 3][i % 3]);
-            bits(vertices)
-        }),
+        G::TriangleVertexPositions => results.of_hit(|hit| primitive::<9>(hit, 0)),
+        G::IsSphere => results.of_hit(|hit| [u32::from(hit.kind == HitKind::Sphere)]),
+        G::IsLss => results.of_hit(|hit| [u32::from(hit.kind == HitKind::Lss)]),
+        G::SpherePosition => results.of_hit(|hit| primitive::<3>(hit, 0)),
+        G::SphereRadius => results.of_hit(|hit| primitive::<1>(hit, RADIUS_WORD as usize)),
+        G::LssPositions => results.of_hit(|hit| primitive::<6>(hit, 0)),
+        G::LssRadii => results.of_hit(|hit| primitive::<2>(hit, RADIUS_WORD as usize)),
+        G::LssHitValue => results.of_hit(|hit| bits([hit.barycentrics[0]])),
         G::CullMask => results.of_query(|query| [query.cull_mask()]),
     }
 }
@@ -286,12 +290,18 @@ fn bits<const N: usize>(values: [f32; N]) -> [u32; N] {
     values.map(f32::to_bits)
 }
 
+/// Returns consecutive words of the built-in primitive that is hit.
+fn primitive<const N: usize>(hit: &Hit, first: usize) -> [u32; N] {
+    bits(std::array::from_fn(|i| hit.vertices.as_flattened()[first + i]))
+}
+
 /// Returns a kind in the encoding of SPIR-V: that of committed intersections has none, triangle and
-/// generated; that of candidates has triangle and box.
+/// generated; that of candidates has triangle and box. Spheres have the kind of triangles.
 fn kind_word(kind: HitKind, committed: bool) -> u32 {
+    use HitKind::{Aabb, Lss, None, Sphere, Triangle};
     match (kind, committed) {
-        (HitKind::None, _) | (HitKind::Triangle, false) => 0,
-        (HitKind::Triangle, true) | (HitKind::Aabb, false) => 1,
+        (None, _) | (Triangle | Sphere | Lss, false) => 0,
+        (Triangle | Sphere | Lss, true) | (Aabb, false) => 1,
         (HitKind::Aabb, true) => 2,
     }
 }

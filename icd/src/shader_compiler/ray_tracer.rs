@@ -82,6 +82,8 @@ fn intersection(hit: &Hit) -> Option<Intersection> {
     let kind = match hit.kind {
         HitKind::None => return None,
         HitKind::Triangle => IntersectionKind::Triangle,
+        HitKind::Sphere => IntersectionKind::Sphere,
+        HitKind::Lss => IntersectionKind::Lss,
         HitKind::Aabb => IntersectionKind::Aabb,
     };
     Some(Intersection {

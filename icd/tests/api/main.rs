@@ -71,6 +71,7 @@ mod shader_objects;
 mod shaders;
 mod single_sampled;
 mod subgroup_sizes;
+mod swept_spheres;
 mod texel_offsets;
 mod transform_feedback;
 mod variable_descriptor_counts;

@@ -3,6 +3,9 @@
 
 use super::*;
 use ash::khr::acceleration_structure::Device as Functions;
+use std::marker::PhantomData;
+use std::ptr::null_mut;
+use vulkan_grus::caps::newer::{self, TaggedStructure};
 
 type Kind = vk::AccelerationStructureTypeKHR;
 type Geometry = vk::AccelerationStructureGeometryKHR<'static>;
@@ -45,7 +48,12 @@ impl World {
             .acceleration_structure_indirect_build(true);
         let mut v12 = vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true);
         let mut rays = vk::PhysicalDeviceRayQueryFeaturesKHR::default().ray_query(true);
-        let extensions = [c"VK_KHR_acceleration_structure", c"VK_KHR_deferred_host_operations", c"VK_KHR_ray_query"];
+        let extensions = [
+            c"VK_KHR_acceleration_structure",
+            c"VK_KHR_deferred_host_operations",
+            c"VK_KHR_ray_query",
+            c"VK_NV_ray_tracing_linear_swept_spheres",
+        ];
         let c = Context::with(&[], &extensions, &mut [&mut structures, &mut v12, &mut rays]);
         let guarded = Guarded::new(c, 4, &[]);
         let (c, d) = (&guarded.c, &guarded.c.device);
@@ -118,8 +126,58 @@ impl World {
         unsafe { self.guarded.bytes.add((self.guarded.inside[buffer].0 + offset) as usize).cast::<u32>().write(word) };
     }
 
+    /// Returns a geometry of spheres or of linear swept spheres, which are the boxes' corners. Its
+    /// chain is never freed.
+    fn spheres(&self, ty: vk::GeometryTypeKHR, chaos: &mut Chaos<'_>) -> Geometry {
+        let (s_type, p_next) = (newer::AccelerationStructureGeometrySpheresDataNV::STRUCTURE_TYPE, null_mut());
+        let data = newer::AccelerationStructureGeometrySpheresDataNV {
+            s_type,
+            p_next,
+            vertex_format: vk::Format::from_raw(chaos.raw(vk::Format::R32G32B32_SFLOAT.as_raw(), 110)),
+            vertex_data: chaos.address(self.addresses[1] + BOXES),
+            vertex_stride: chaos.long(12),
+            radius_format: vk::Format::from_raw(chaos.raw(vk::Format::R32_SFLOAT.as_raw(), 110)),
+            radius_data: chaos.address(self.addresses[1] + TRANSFORM),
+            radius_stride: chaos.long(4),
+            index_type: vk::IndexType::from_raw(chaos.raw(1, 3)),
+            index_data: chaos.address(self.addresses[1] + INDICES),
+            index_stride: chaos.long(4),
+            _marker: PhantomData,
+        };
+        let mut geometry = Geometry::default().geometry_type(ty);
+        if ty == newer::GEOMETRY_TYPE_SPHERES_NV {
+            geometry.p_next = (&raw const *Box::leak(Box::new(data))).cast();
+            return geometry;
+        }
+        let [indexing_mode, end_caps_mode] = [(); 2].map(|()| {
+            let usual = i32::from(chaos.happens(50));
+            chaos.raw(usual, 2)
+        });
+        let swept = newer::AccelerationStructureGeometryLinearSweptSpheresDataNV {
+            s_type: newer::AccelerationStructureGeometryLinearSweptSpheresDataNV::STRUCTURE_TYPE,
+            p_next,
+            vertex_format: data.vertex_format,
+            vertex_data: data.vertex_data,
+            vertex_stride: data.vertex_stride,
+            radius_format: data.radius_format,
+            radius_data: data.radius_data,
+            radius_stride: data.radius_stride,
+            index_type: data.index_type,
+            index_data: data.index_data,
+            index_stride: data.index_stride,
+            indexing_mode,
+            end_caps_mode,
+            _marker: PhantomData,
+        };
+        geometry.p_next = (&raw const *Box::leak(Box::new(swept))).cast();
+        geometry
+    }
+
     /// Returns a geometry of this kind of primitives.
     fn geometry(&self, ty: vk::GeometryTypeKHR, chaos: &mut Chaos<'_>) -> Geometry {
+        if [newer::GEOMETRY_TYPE_SPHERES_NV, newer::GEOMETRY_TYPE_LINEAR_SWEPT_SPHERES_NV].contains(&ty) {
+            return self.spheres(ty, chaos);
+        }
         let address = |offset, chaos: &mut Chaos<'_>| vk::DeviceOrHostAddressConstKHR {
             device_address: chaos.address(self.addresses[1] + offset),
         };
@@ -159,6 +217,8 @@ impl World {
         let usual = match kind {
             Kind::TOP_LEVEL => vk::GeometryTypeKHR::INSTANCES,
             _ if chaos.happens(20) => vk::GeometryTypeKHR::AABBS,
+            _ if chaos.happens(10) => newer::GEOMETRY_TYPE_SPHERES_NV,
+            _ if chaos.happens(10) => newer::GEOMETRY_TYPE_LINEAR_SWEPT_SPHERES_NV,
             _ => vk::GeometryTypeKHR::TRIANGLES,
         };
         let count = if kind == Kind::TOP_LEVEL { COPIES } else { TRIANGLES };

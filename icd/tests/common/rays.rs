@@ -109,7 +109,7 @@ impl Device {
     }
 
     /// Creates a structure in a buffer of its own.
-    fn structure(&self, ty: vk::AccelerationStructureTypeKHR, size: u64) -> (Buffer, vk::AccelerationStructureKHR) {
+    pub fn structure(&self, ty: vk::AccelerationStructureTypeKHR, size: u64) -> (Buffer, vk::AccelerationStructureKHR) {
         let buffer = self.buffer(&vec![0; size as usize]);
         let info = vk::AccelerationStructureCreateInfoKHR::default().buffer(buffer.buffer).size(size).ty(ty);
         // SAFETY: valid usage.
@@ -158,13 +158,22 @@ impl Device {
     pub fn scene_in(
         &self,
         geometries: &[Primitives],
-        mut create: impl FnMut(vk::AccelerationStructureTypeKHR, u64) -> (Buffer, vk::AccelerationStructureKHR),
+        create: impl FnMut(vk::AccelerationStructureTypeKHR, u64) -> (Buffer, vk::AccelerationStructureKHR),
     ) -> Scene {
-        let mut scene = Scene { buffers: Vec::new(), structures: Vec::new(), address: 0 };
         let data: Vec<Vec<f32>> = geometries.iter().map(|primitives| primitives.floats()).collect();
         let all: Vec<_> = geometries.iter().zip(&data).map(|(primitives, data)| primitives.geometry(data)).collect();
         let counts: Vec<u32> = geometries.iter().map(|primitives| primitives.count()).collect();
-        self.build(&mut scene, vk::AccelerationStructureTypeKHR::BOTTOM_LEVEL, (&all, &counts), &mut create);
+        self.scene_of((&all, &counts), create)
+    }
+
+    /// Builds a scene of one instance of geometries, with numbers of primitives.
+    pub fn scene_of(
+        &self,
+        geometries: (&[vk::AccelerationStructureGeometryKHR<'_>], &[u32]),
+        mut create: impl FnMut(vk::AccelerationStructureTypeKHR, u64) -> (Buffer, vk::AccelerationStructureKHR),
+    ) -> Scene {
+        let mut scene = Scene { buffers: Vec::new(), structures: Vec::new(), address: 0 };
+        self.build(&mut scene, vk::AccelerationStructureTypeKHR::BOTTOM_LEVEL, geometries, &mut create);
         let instance = vk::AccelerationStructureInstanceKHR {
             transform: vk::TransformMatrixKHR { matrix: [1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0] },
             instance_custom_index_and_mask: vk::Packed24_8::new(3, 0xff),

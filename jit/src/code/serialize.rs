@@ -225,6 +225,12 @@ variants! {
         19 ShaderRecord
         20 MissRecords
         21 HitRecords
+        22 HitIsSphere
+        23 HitIsLss
+        24 HitSpherePosition
+        25 HitSphereRadius
+        26 HitLssPositions
+        27 HitLssRadii
     }
 }
 

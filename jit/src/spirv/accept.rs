@@ -73,6 +73,7 @@ static EXTENSIONS: &[&str] = &[
     "SPV_KHR_workgroup_memory_explicit_layout",
     "SPV_NV_compute_shader_derivatives",
     "SPV_NV_cooperative_matrix2",
+    "SPV_NV_linear_swept_spheres",
     "SPV_NV_raw_access_chains",
     "SPV_NV_shader_atomic_fp16_vector",
     "SPV_NV_shader_invocation_reorder",

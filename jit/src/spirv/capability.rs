@@ -139,6 +139,8 @@ implemented! {
     RayQueryPositionFetchKHR false;
     AtomicFloat16VectorNV true;
     RawAccessChainsNV false;
+    RayTracingSpheresGeometryNV false;
+    RayTracingLinearSweptSpheresGeometryNV false;
     CooperativeMatrixReductionsNV true;
     CooperativeMatrixConversionsNV true;
     CooperativeMatrixPerElementOperationsNV true;

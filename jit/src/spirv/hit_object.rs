@@ -14,7 +14,10 @@ use super::value::{Flat, LocalTarget, Pointer, PointerTarget};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, RayQueryOp, Ty, Value};
 use base::abi::RayGetter;
-use base::shader::{HitObjectField as Field, HitObjectKind as Kind, InstanceWord, RayValue, Stage, TRIANGLE_HIT_KINDS};
+use base::shader::{
+    HitObjectField as Field, HitObjectKind as Kind, InstanceWord, LSS_HIT_KIND, RayValue, SPHERE_HIT_KIND, Stage,
+    TRIANGLE_HIT_KINDS,
+};
 
 /// Source of a getter's result.
 #[derive(Clone, Copy)]
@@ -23,6 +26,10 @@ enum Source {
     Is(Kind),
     /// A field, whose scalars have this type.
     Field(Field, Ty),
+    /// A value of the built-in primitive that is hit.
+    Primitive(RayValue),
+    /// A boolean that is true for hits of this kind.
+    IsHitOf(u32),
     /// The origin or the direction of the ray in the space of the instance, with the fourth
     /// component of its vector.
     ObjectSpace(Field, f32),
@@ -66,8 +73,14 @@ const GETTERS: &[(&[u16], Source)] = &[
     ),
     (
         &[op::OpHitObjectGetIntersectionTriangleVertexPositionsEXT],
-        Source::Field(Field::HitTriangleVertexPositions, Ty::F32),
+        Source::Primitive(RayValue::HitTriangleVertexPositions),
     ),
+    (&[op::OpHitObjectGetSpherePositionNV], Source::Primitive(RayValue::HitSpherePosition)),
+    (&[op::OpHitObjectGetSphereRadiusNV], Source::Primitive(RayValue::HitSphereRadius)),
+    (&[op::OpHitObjectGetLSSPositionsNV], Source::Primitive(RayValue::HitLssPositions)),
+    (&[op::OpHitObjectGetLSSRadiiNV], Source::Primitive(RayValue::HitLssRadii)),
+    (&[op::OpHitObjectIsSphereHitNV], Source::IsHitOf(SPHERE_HIT_KIND)),
+    (&[op::OpHitObjectIsLSSHitNV], Source::IsHitOf(LSS_HIT_KIND)),
     (
         &[op::OpHitObjectGetPrimitiveIndexEXT, op::OpHitObjectGetPrimitiveIndexNV],
         Source::Field(Field::PrimitiveId, Ty::I32),
@@ -91,14 +104,16 @@ const GETTERS: &[(&[u16], Source)] = &[
 ];
 
 impl Source {
-    /// Returns the number and the type of the scalars of the result.
-    fn shape(self) -> (u32, Ty) {
+    /// Returns the number of elements of the result, which is 1 if it is no array, and the number
+    /// and the type of its scalars.
+    fn shape(self) -> (u32, u32, Ty) {
         match self {
-            Source::Is(_) => (1, Ty::B1),
-            Source::Field(field, leaf) => (field.words(), leaf),
-            Source::ObjectSpace(..) => (3, Ty::F32),
-            Source::Record => (2, Ty::I32),
-            Source::Time => (1, Ty::F32),
+            Source::Is(_) | Source::IsHitOf(_) => (1, 1, Ty::B1),
+            Source::Field(field, leaf) => (1, field.words(), leaf),
+            Source::Primitive(value) => (value.elements(), value.words(), Ty::F32),
+            Source::ObjectSpace(..) => (1, 3, Ty::F32),
+            Source::Record => (1, 2, Ty::I32),
+            Source::Time => (1, 1, Ty::F32),
         }
     }
 }
@@ -111,6 +126,7 @@ pub(super) fn is_hit_object_op(number: u16) -> bool {
             | op::OpHitObjectRecordFromQueryEXT..=op::OpHitObjectTraceMotionReorderExecuteEXT
             | op::OpReorderThreadWithHintEXT..=op::OpHitObjectGetRayTMaxEXT
             | op::OpHitObjectGetRayTMinEXT..=op::OpHitObjectIsMissEXT
+            | op::OpHitObjectGetSpherePositionNV..=op::OpHitObjectIsLSSHitNV
     )
 }
 
@@ -287,17 +303,18 @@ impl Translator<'_> {
             (Field::InstanceCustomIndex, RayGetter::InstanceCustomIndex),
             (Field::ObjectToWorld, RayGetter::ObjectToWorld),
             (Field::WorldToObject, RayGetter::WorldToObject),
-            (Field::HitTriangleVertexPositions, RayGetter::TriangleVertexPositions),
+            (Field::Primitive, RayGetter::TriangleVertexPositions),
         ];
         let words = fields.map(|(field, getter)| (field, get(getter)));
         let [intersection, front] = [RayGetter::IntersectionType, RayGetter::FrontFace].map(|getter| get(getter)[0]);
+        let [sphere, lss] = [RayGetter::IsSphere, RayGetter::IsLss].map(|getter| get(getter)[0]);
         let barycentrics = get(RayGetter::Barycentrics);
         let own = self.load_words_of(&attribute)?;
         for (field, words) in words {
             self.set_field(object, field, &words)?;
         }
         self.set_field(object, Field::RecordIndex, &[index])?;
-        // The kinds of committed intersections: none, triangle, generated.
+        // The kinds of committed intersections: none, triangle (or sphere), generated.
         let [zero, one] = [0, 1].map(|word| self.b.i32(word));
         let (none, triangle) = (self.b.cmp(Cmp::IEq, intersection, zero), self.b.cmp(Cmp::IEq, intersection, one));
         let front = self.b.cmp(Cmp::INe, front, zero);
@@ -305,8 +322,12 @@ impl Translator<'_> {
         let kind = self.b.select(none, empty, hit);
         self.set_field(object, Field::Kind, &[kind])?;
         let [back_kind, front_kind] = TRIANGLE_HIT_KINDS.map(|word| self.b.i32(word));
-        let hit_kind = self.b.select(front, front_kind, back_kind);
-        let hit_kind = self.b.select(triangle, hit_kind, own_kind);
+        let mut built_in = self.b.select(front, front_kind, back_kind);
+        for (is_one, kind) in [(sphere, SPHERE_HIT_KIND), (lss, LSS_HIT_KIND)] {
+            let (is_one, kind) = (self.b.cmp(Cmp::INe, is_one, zero), self.b.i32(kind));
+            built_in = self.b.select(is_one, kind, built_in);
+        }
+        let hit_kind = self.b.select(triangle, built_in, own_kind);
         self.set_field(object, Field::HitKind, &[hit_kind])?;
         let attribute: Flat = (0..Field::HitAttribute.words() as usize)
             .map(|i| {
@@ -355,8 +376,8 @@ impl Translator<'_> {
     }
 
     fn hit_object_getter(&mut self, v: View<'_>, source: Source) -> Result<Flat> {
-        let (words, leaf) = source.shape();
-        if !self.s.is_ray_type(v.ty, words, leaf)? {
+        let (elements, words, leaf) = source.shape();
+        if !self.s.is_ray_type(v.ty, elements, words, leaf)? {
             return Err(Error::invalid("result type"));
         }
         let object = self.hit_object(v.arg(0)?)?;
@@ -368,6 +389,15 @@ impl Translator<'_> {
             Source::Field(field, leaf) => {
                 let words = self.field(object, field)?;
                 Ok(words.into_iter().map(|word| self.b.cvt(Convert::Bitcast, word, leaf)).collect())
+            }
+            Source::Primitive(value) => {
+                let first = Field::Primitive.first() + value.word_of_primitive().unwrap_or(0);
+                let words = self.object_words(object, first, value.words())?;
+                Ok(words.into_iter().map(|word| self.b.cvt(Convert::Bitcast, word, Ty::F32)).collect())
+            }
+            Source::IsHitOf(kind) => {
+                let (own, kind) = (self.field(object, Field::HitKind)?[0], self.b.i32(kind));
+                Ok(Flat::from_slice(&[self.b.cmp(Cmp::IEq, own, kind)]))
             }
             Source::ObjectSpace(field, w) => self.object_space(object, field, w),
             Source::Record => self.record_of(object),

@@ -97,6 +97,8 @@ impl Translator<'_> {
             | op::OpRayQueryInitializeKHR..=op::OpRayQueryProceedKHR
             | op::OpRayQueryGetIntersectionTypeKHR
             | op::OpRayQueryGetIntersectionTriangleVertexPositionsKHR
+            | op::OpRayQueryGetIntersectionSpherePositionNV..=op::OpRayQueryGetIntersectionLSSHitValueNV
+            | op::OpRayQueryIsSphereHitNV..=op::OpRayQueryIsLSSHitNV
             | op::OpRayQueryGetRayTMinKHR..=op::OpRayQueryGetIntersectionWorldToObjectKHR => self.ray_query_op(v),
             number if is_hit_object_op(number) => self.hit_object_op(v),
             op::OpSDot..=op::OpSUDotAccSat => {

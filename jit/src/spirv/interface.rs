@@ -10,6 +10,7 @@ use super::layout::{explicit_size, natural};
 use super::mode::ComputeQuads;
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::opcodes::op;
+use super::ray::type_of_words;
 use super::types::{Const, Type};
 use super::value::{
     Desc, DriverLayout, Flat, IoKind, IoLeaf, Local, LocalTarget, Memory, MemoryVariable, OutputScalar, Pointer,
@@ -695,7 +696,7 @@ impl Translator<'_> {
 
     fn load_builtin(&mut self, io: &IoLeaf, number: u32, c: u32) -> Value {
         if let SlotKind::Builtin(BuiltinSlot::Ray(RayWord { value, .. })) = io.slot.kind {
-            let ty = if value.is_float() { Ty::F32 } else { Ty::I32 };
+            let ty = type_of_words(value);
             if !self.stage.reads_ray_value(value) || io.ty != ty {
                 self.b.fault = Some("built-in is not an input of this stage, or not of this type");
                 return self.b.konst(io.ty, 0);
@@ -705,7 +706,8 @@ impl Translator<'_> {
             }
         }
         if let SlotKind::Builtin(_) = io.slot.kind {
-            return self.load_words(io, InterpolateAt::Default, &[]);
+            let word = self.load_words(io, InterpolateAt::Default, &[]);
+            return if io.ty == Ty::B1 { self.bit_to_bool(word) } else { word };
         }
         if (builtin::SUBGROUP_EQ_MASK..=builtin::SUBGROUP_LT_MASK).contains(&number) {
             return self.subgroup_mask(number, c);

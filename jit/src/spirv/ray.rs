@@ -16,7 +16,24 @@ use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Cmp, Convert, InterpolateAt, Op, Term, Ty, Value};
 use base::limits::MAX_FRAME_WORDS;
-use base::shader::{BuiltinSlot, Interpolation, RayValue, RayWord, Slot, SlotKind, SlotType, Stage, SuspendReason};
+use base::shader::{
+    BuiltinSlot, Interpolation, RayValue, RayWord, RayWordType, Slot, SlotKind, SlotType, Stage, SuspendReason,
+};
+
+/// Ray flags that skip primitives, each with the capabilities of which one enables it.
+/// `SkipBuiltinPrimitivesNV` is the other name of the first flag.
+const SKIP_FLAGS: [(i64, &str, &[Capability]); 2] = [
+    (
+        0x100,
+        "SkipTrianglesKHR",
+        &[
+            Capability::RayTraversalPrimitiveCullingKHR,
+            Capability::RayTracingSpheresGeometryNV,
+            Capability::RayTracingLinearSweptSpheresGeometryNV,
+        ],
+    ),
+    (0x200, "SkipAABBsKHR", &[Capability::RayTraversalPrimitiveCullingKHR]),
+];
 
 /// Returns the slot of a word of the payload or of the callable data.
 fn data_slot(word: u32) -> Slot {
@@ -28,6 +45,15 @@ fn data_slot(word: u32) -> Slot {
 fn ray_slot(value: RayValue, word: u32) -> Slot {
     let kind = SlotKind::Builtin(BuiltinSlot::Ray(RayWord { value, word: word as u8 }));
     Slot { kind, ty: SlotType::Uint, interpolation: Interpolation::Flat }
+}
+
+/// Returns the type of a value's scalars.
+pub(super) fn type_of_words(value: RayValue) -> Ty {
+    match value.word_type() {
+        RayWordType::Uint => Ty::I32,
+        RayWordType::Float => Ty::F32,
+        RayWordType::Bool => Ty::B1,
+    }
 }
 
 impl Translator<'_> {
@@ -130,8 +156,8 @@ impl Translator<'_> {
         let check = |target, member, ty| {
             let number = self.m.decoration_value(target, member, deco::BUILT_IN);
             let Some(value) = number.and_then(RayValue::of_builtin) else { return Ok(()) };
-            let leaf = if value.is_float() { Ty::F32 } else { Ty::I32 };
-            match self.s.is_ray_type(ty, value.words(), leaf)? {
+            let leaf = type_of_words(value);
+            match self.s.is_ray_type(ty, value.elements(), value.words(), leaf)? {
                 true => Ok(()),
                 false => Err(Error::invalid("type of a built-in of ray tracing").with_id(variable)),
             }
@@ -244,12 +270,12 @@ impl Translator<'_> {
     /// Checks the flags of a ray, if they are constant: those that skip primitives need a
     /// capability.
     pub fn check_ray_flags(&self, id: u32) -> Result<()> {
-        const SKIP_TRIANGLES_OR_AABBS: i64 = 0x300;
-        let skips = self.s.constant_int(id).is_some_and(|flags| flags & SKIP_TRIANGLES_OR_AABBS != 0);
-        let capability = Capability::RayTraversalPrimitiveCullingKHR as u32;
-        if skips && !self.m.capabilities.contains(&capability) {
-            let message = "ray flag SkipTrianglesKHR or SkipAABBsKHR without RayTraversalPrimitiveCullingKHR";
-            return Err(Error::invalid(message).with_id(id));
+        let flags = self.s.constant_int(id).unwrap_or(0);
+        for (flag, name, capabilities) in SKIP_FLAGS {
+            let is_enabled = capabilities.iter().any(|&one| self.m.capabilities.contains(&(one as u32)));
+            if flags & flag != 0 && !is_enabled {
+                return Err(Error::invalid(format!("ray flag {name} without its capability")).with_id(id));
+            }
         }
         Ok(())
     }

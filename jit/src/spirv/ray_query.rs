@@ -38,6 +38,13 @@ const GETTERS: &[(u16, RayGetter, Ty, bool)] = &[
     (op::OpRayQueryGetIntersectionObjectToWorldKHR, RayGetter::ObjectToWorld, Ty::F32, true),
     (op::OpRayQueryGetIntersectionWorldToObjectKHR, RayGetter::WorldToObject, Ty::F32, true),
     (op::OpRayQueryGetIntersectionTriangleVertexPositionsKHR, RayGetter::TriangleVertexPositions, Ty::F32, true),
+    (op::OpRayQueryGetIntersectionSpherePositionNV, RayGetter::SpherePosition, Ty::F32, true),
+    (op::OpRayQueryGetIntersectionSphereRadiusNV, RayGetter::SphereRadius, Ty::F32, true),
+    (op::OpRayQueryGetIntersectionLSSPositionsNV, RayGetter::LssPositions, Ty::F32, true),
+    (op::OpRayQueryGetIntersectionLSSRadiiNV, RayGetter::LssRadii, Ty::F32, true),
+    (op::OpRayQueryGetIntersectionLSSHitValueNV, RayGetter::LssHitValue, Ty::F32, true),
+    (op::OpRayQueryIsSphereHitNV, RayGetter::IsSphere, Ty::B1, true),
+    (op::OpRayQueryIsLSSHitNV, RayGetter::IsLss, Ty::B1, true),
 ];
 
 /// A ray query of a variable.
@@ -116,7 +123,7 @@ impl Translator<'_> {
     fn ray_getter(&mut self, v: View<'_>) -> Result<RayQueryOp> {
         let row = GETTERS.iter().find(|row| row.0 == v.op);
         let &(_, getter, leaf, selects) = row.ok_or_else(|| Error::unsupported("not implemented"))?;
-        if !self.s.is_ray_type(v.ty, getter.components() as u32, leaf)? {
+        if !self.s.is_ray_type(v.ty, getter.elements() as u32, getter.components() as u32, leaf)? {
             return Err(Error::invalid("result type"));
         }
         let committed = match selects {

@@ -249,15 +249,18 @@ impl<'m> Spec<'m> {
     }
 
     /// Returns true if a type is what a value of ray tracing has that consists of `words` leaves: a
-    /// scalar, a vector, three vectors of three, or a matrix of four columns of three.
-    pub fn is_ray_type(&self, id: u32, words: u32, leaf: Ty) -> Result<bool> {
+    /// scalar, a vector or a matrix of four columns of three, or an array of more than one element.
+    pub fn is_ray_type(&self, id: u32, elements: u32, words: u32, leaf: Ty) -> Result<bool> {
         Ok(match *self.ty(id)? {
+            Type::Array { elem, len } if elements > 1 => {
+                len == elements && self.is_ray_type(elem, 1, words / elements, leaf)?
+            }
+            _ if elements > 1 => false,
             Type::Bool | Type::Int { bits: 32, .. } | Type::Float { bits: 32 } => {
                 words == 1 && self.scalar(id)? == leaf
             }
-            Type::Vector { elem, n } => n == words && self.is_ray_type(elem, 1, leaf)?,
-            Type::Array { elem, len: 3 } => words == 9 && self.is_ray_type(elem, 3, leaf)?,
-            Type::Matrix { col, n: 4 } => words == 12 && self.is_ray_type(col, 3, leaf)?,
+            Type::Vector { elem, n } => n == words && self.is_ray_type(elem, 1, 1, leaf)?,
+            Type::Matrix { col, n: 4 } => words == 12 && self.is_ray_type(col, 1, 3, leaf)?,
             _ => false,
         })
     }

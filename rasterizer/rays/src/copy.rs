@@ -127,7 +127,7 @@ impl Prefix {
 fn references(structure: DeviceMemory, header: &Header) -> impl Iterator<Item = (u64, u64)> + use<> {
     let (count, first, stride) = match header.contents {
         Contents::Instances => (header.leaves, header.leaves_offset + REFERENCE as u64 * 4, INSTANCE_BYTES),
-        Contents::Triangles | Contents::Aabbs | Contents::Micromap => {
+        Contents::Triangles | Contents::Aabbs | Contents::Micromap | Contents::Spheres | Contents::SweptSpheres => {
             (header.micromaps, header.leaves_end(), MICROMAP_ADDRESS_BYTES)
         }
     };

@@ -104,6 +104,60 @@ pub struct Aabbs {
     pub stride: u64,
 }
 
+/// Centres and radii of a geometry (`VkAccelerationStructureGeometrySpheresDataNV`).
+#[derive(Clone, Copy, Debug)]
+pub struct Spheres {
+    /// Memory from the centre with index 0 on.
+    pub vertices: DeviceMemory,
+    /// Number of bytes between centres.
+    pub stride: u64,
+    /// Format of a centre.
+    pub format: Format,
+    /// Memory from the radius with index 0 on.
+    pub radii: DeviceMemory,
+    /// Number of bytes between radii.
+    pub radius_stride: u64,
+    /// Format of a radius.
+    pub radius_format: Format,
+    /// Memory from the first index on; not read without indices.
+    pub indices: DeviceMemory,
+    /// Type of the indices.
+    pub index_type: IndexType,
+    /// Number of bytes between indices.
+    pub index_stride: u64,
+}
+
+/// Linear swept spheres of a geometry
+/// (`VkAccelerationStructureGeometryLinearSweptSpheresDataNV`).
+#[derive(Clone, Copy, Debug)]
+pub struct SweptSpheres {
+    /// The ends.
+    pub ends: Spheres,
+    /// Ends of a primitive.
+    pub indexing: Indexing,
+    /// Ends that can be hit.
+    pub caps: Caps,
+}
+
+/// The ends of a primitive (`VkRayTracingLssIndexingModeNV`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Indexing {
+    /// Two indices of a primitive name its ends.
+    List,
+    /// An index of a primitive names the first end, and the next number the other one.
+    Successive,
+}
+
+/// The ends that can be hit (`VkRayTracingLssPrimitiveEndCapsModeNV`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Caps {
+    /// None of them.
+    None,
+    /// All of them; with [`Indexing::Successive`], not the first end of a primitive that continues
+    /// the one before it.
+    Chained,
+}
+
 /// Memory that addresses in other memory refer to.
 pub trait AddressSpace: Sync {
     /// Returns `size` bytes at the address, if all of them are memory.
@@ -128,6 +182,10 @@ pub enum GeometryData<'a> {
     Aabbs(Aabbs),
     /// Instances of bottom-level structures.
     Instances(Instances<'a>),
+    /// Spheres.
+    Spheres(Spheres),
+    /// Linear swept spheres.
+    SweptSpheres(SweptSpheres),
 }
 
 /// A geometry with the range of its primitives (`VkAccelerationStructureBuildRangeInfoKHR`), whose
@@ -149,6 +207,8 @@ impl Geometry<'_> {
             GeometryData::Triangles(_) => Contents::Triangles,
             GeometryData::Aabbs(_) => Contents::Aabbs,
             GeometryData::Instances(_) => Contents::Instances,
+            GeometryData::Spheres(_) => Contents::Spheres,
+            GeometryData::SweptSpheres(_) => Contents::SweptSpheres,
         }
     }
 
@@ -206,13 +266,47 @@ pub type Vertices = [F32x4; 3];
 
 /// The way in which coordinates are decoded.
 #[derive(Clone, Copy)]
-enum Decoder {
+pub enum Decoder {
     /// Three floats, maybe with a fourth.
     Floats,
     /// Floats of 64 bits, of which this many are coordinates.
     Doubles(usize),
     /// Any other format.
     Other(&'static TexelKernels),
+}
+
+impl Decoder {
+    /// Returns the way for a format.
+    pub fn new(format: Format) -> Decoder {
+        match format.info().name {
+            "R32G32B32_SFLOAT" | "R32G32B32A32_SFLOAT" => Decoder::Floats,
+            "R64G64_SFLOAT" => Decoder::Doubles(2),
+            "R64G64B64_SFLOAT" | "R64G64B64A64_SFLOAT" => Decoder::Doubles(3),
+            _ => Decoder::Other(kernels(format)),
+        }
+    }
+
+    /// Returns the coordinates at an offset; `None` if they are not in memory.
+    pub fn decode(self, vertices: DeviceMemory, at: u64) -> Option<[f32; 3]> {
+        match self {
+            Decoder::Floats => Some(words::<3, 12>(vertices, at)?.map(f32::from_bits)),
+            Decoder::Doubles(count) => {
+                let mut vertex = [0.0; 3];
+                for (axis, coordinate) in vertex.iter_mut().enumerate().take(count) {
+                    let [low, high] = words::<2, 8>(vertices, at.checked_add(8 * axis as u64)?)?;
+                    *coordinate = f64::from_bits(u64::from(low) | u64::from(high) << 32) as f32;
+                }
+                Some(vertex)
+            }
+            Decoder::Other(kernels) => {
+                let mut block = [0; 16];
+                let bytes = block.get_mut(..kernels.bytes)?;
+                let known = !bytes.is_empty() && vertices.read(at, bytes);
+                let [x, y, z, _] = (kernels.unpack_one)(&block);
+                known.then_some([x, y, z].map(f32::from_bits))
+            }
+        }
+    }
 }
 
 /// Reads the triangles of one geometry.
@@ -225,13 +319,7 @@ pub struct TriangleReader {
 impl TriangleReader {
     /// Makes a reader of triangles.
     pub fn new(triangles: &Triangles) -> TriangleReader {
-        let decoder = match triangles.format.info().name {
-            "R32G32B32_SFLOAT" | "R32G32B32A32_SFLOAT" => Decoder::Floats,
-            "R64G64_SFLOAT" => Decoder::Doubles(2),
-            "R64G64B64_SFLOAT" | "R64G64B64A64_SFLOAT" => Decoder::Doubles(3),
-            _ => Decoder::Other(kernels(triangles.format)),
-        };
-        TriangleReader { triangles: *triangles, decoder }
+        TriangleReader { triangles: *triangles, decoder: Decoder::new(triangles.format) }
     }
 
     /// Returns the micromap word of a triangle.
@@ -286,29 +374,8 @@ impl TriangleReader {
                 Some(F32x4::from_bits([x, y, z, 0]))
             });
         }
-        let [x, y, z] = self.decode(vertices, at)?;
+        let [x, y, z] = self.decoder.decode(vertices, at)?;
         Some(F32x4::from_array([x, y, z, 0.0]))
-    }
-
-    fn decode(&self, vertices: DeviceMemory, at: u64) -> Option<[f32; 3]> {
-        match self.decoder {
-            Decoder::Floats => Some(words::<3, 12>(vertices, at)?.map(f32::from_bits)),
-            Decoder::Doubles(count) => {
-                let mut vertex = [0.0; 3];
-                for (axis, coordinate) in vertex.iter_mut().enumerate().take(count) {
-                    let [low, high] = words::<2, 8>(vertices, at.checked_add(8 * axis as u64)?)?;
-                    *coordinate = f64::from_bits(u64::from(low) | u64::from(high) << 32) as f32;
-                }
-                Some(vertex)
-            }
-            Decoder::Other(kernels) => {
-                let mut block = [0; 16];
-                let bytes = block.get_mut(..kernels.bytes)?;
-                let known = !bytes.is_empty() && vertices.read(at, bytes);
-                let [x, y, z, _] = (kernels.unpack_one)(&block);
-                known.then_some([x, y, z].map(f32::from_bits))
-            }
-        }
     }
 
     /// Returns the vertices of a triangle with the given indices, transformed; `None` if it is

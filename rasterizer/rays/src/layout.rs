@@ -8,6 +8,7 @@
 //! header    128 bytes
 //! nodes     256 bytes each, in depth-first order; node 0 is the root
 //! leaves    triangles: 192 bytes for up to four; AABBs: 128 bytes for up to four;
+//!           spheres: 96 bytes for up to four; linear swept spheres: 160 bytes for up to four;
 //!           instances: 128 bytes each, in the order of the input, and before the nodes;
 //!           micromaps: 8 bytes for each triangle, with the states behind all of them
 //! micromaps 8 bytes for each geometry, if one of them has a micromap: its address, or 0
@@ -22,7 +23,7 @@
 pub const FORMAT_VERSION: u32 = 3;
 /// Number of children of a node.
 pub const WIDTH: usize = 8;
-/// Largest number of triangles or AABBs of a leaf.
+/// Largest number of primitives of a leaf.
 pub const LEAF_SIZE: u32 = 4;
 /// Largest number of nodes on a path from the root to a leaf.
 pub const MAX_DEPTH: u32 = 31;
@@ -47,6 +48,10 @@ pub const INDEX: u32 = (1 << 30) - 1;
 pub const ACTIVE: u32 = 1 << 31;
 /// Bit of a geometry word: the geometry is opaque.
 pub const OPAQUE: u32 = 1 << 30;
+/// Bit of the geometry word of a swept sphere: the first end can be hit.
+pub const FIRST_CAP: u32 = 1 << 29;
+/// Bit of the geometry word of a swept sphere: the last end can be hit.
+pub const LAST_CAP: u32 = 1 << 28;
 /// Bits of a geometry word that contain the geometry's index.
 pub const GEOMETRY_INDEX: u32 = (1 << 24) - 1;
 /// Primitive index of a lane without a primitive.
@@ -94,6 +99,28 @@ pub mod aabb_row {
     pub const COUNT: usize = 8;
 }
 
+/// Rows of a leaf of spheres: four words each. The first four are the centre's coordinates and the
+/// radius.
+pub mod sphere_row {
+    /// Row of the primitive indices.
+    pub const PRIMITIVE: usize = 4;
+    /// Row of the geometry words.
+    pub const GEOMETRY: usize = 5;
+    /// Number of rows.
+    pub const COUNT: usize = 6;
+}
+
+/// Rows of a leaf of linear swept spheres: four words each. The first four are the coordinates and
+/// the radius of the first end, the next four those of the last one.
+pub mod swept_row {
+    /// Row of the primitive indices.
+    pub const PRIMITIVE: usize = 8;
+    /// Row of the geometry words.
+    pub const GEOMETRY: usize = 9;
+    /// Number of rows.
+    pub const COUNT: usize = 10;
+}
+
 /// The kind of a structure's leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -106,6 +133,10 @@ pub enum Contents {
     Instances,
     /// Triangles of a micromap, with their states.
     Micromap,
+    /// Spheres of a bottom-level structure.
+    Spheres,
+    /// Linear swept spheres of a bottom-level structure.
+    SweptSpheres,
 }
 
 impl Contents {
@@ -116,11 +147,15 @@ impl Contents {
         const AABBS: u32 = Contents::Aabbs as u32;
         const INSTANCES: u32 = Contents::Instances as u32;
         const MICROMAP: u32 = Contents::Micromap as u32;
+        const SPHERES: u32 = Contents::Spheres as u32;
+        const SWEPT_SPHERES: u32 = Contents::SweptSpheres as u32;
         match word {
             TRIANGLES => Some(Contents::Triangles),
             AABBS => Some(Contents::Aabbs),
             INSTANCES => Some(Contents::Instances),
             MICROMAP => Some(Contents::Micromap),
+            SPHERES => Some(Contents::Spheres),
+            SWEPT_SPHERES => Some(Contents::SweptSpheres),
             _ => None,
         }
     }
@@ -132,6 +167,24 @@ impl Contents {
             Contents::Aabbs => aabb_row::COUNT as u64 * 16,
             Contents::Instances => INSTANCE_BYTES,
             Contents::Micromap => MICROMAP_TRIANGLE_BYTES,
+            Contents::Spheres => sphere_row::COUNT as u64 * 16,
+            Contents::SweptSpheres => swept_row::COUNT as u64 * 16,
+        }
+    }
+
+    /// Returns the row of the primitive indices of a leaf, which that of the geometry words
+    /// follows; `None` if the leaves have no such rows.
+    pub const fn primitive_row(self) -> Option<usize> {
+        const { assert!(triangle_row::GEOMETRY == triangle_row::PRIMITIVE + 1) };
+        const { assert!(aabb_row::GEOMETRY == aabb_row::PRIMITIVE + 1) };
+        const { assert!(sphere_row::GEOMETRY == sphere_row::PRIMITIVE + 1) };
+        const { assert!(swept_row::GEOMETRY == swept_row::PRIMITIVE + 1) };
+        match self {
+            Contents::Triangles => Some(triangle_row::PRIMITIVE),
+            Contents::Aabbs => Some(aabb_row::PRIMITIVE),
+            Contents::Spheres => Some(sphere_row::PRIMITIVE),
+            Contents::SweptSpheres => Some(swept_row::PRIMITIVE),
+            Contents::Instances | Contents::Micromap => None,
         }
     }
 }

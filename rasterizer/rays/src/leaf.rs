@@ -1,12 +1,14 @@
-//! Contents of leaves: the words of up to four triangles or AABBs, and their bounds.
+//! Contents of leaves: the words of up to four primitives, and their bounds.
 
 #![forbid(unsafe_code)]
 
 use crate::input::{Aabbs, Geometry, GeometryData, TriangleReader, Vertices};
 use crate::instance::finite;
 use crate::layout::{
-    ACTIVE, Bounds, Contents, GEOMETRY_INDEX, Header, LEAF_SIZE, NO_PRIMITIVE, aabb_row, bytes_of, triangle_row,
+    ACTIVE, Bounds, Contents, GEOMETRY_INDEX, Header, LEAF_SIZE, NO_PRIMITIVE, aabb_row, bytes_of, sphere_row,
+    swept_row, triangle_row,
 };
+use crate::spheres::{SphereReader, SweptSphere};
 use crate::vec4::F32x4;
 use base::alloc::OutOfMemory;
 use base::host::prefetch;
@@ -17,6 +19,7 @@ use base::mem::DeviceMemory;
 enum Reader {
     Triangles(TriangleReader),
     Aabbs(Aabbs),
+    Spheres(SphereReader),
     /// Instances are no primitives of leaves.
     None,
 }
@@ -215,6 +218,8 @@ impl Readers {
             let reader = match &geometry.data {
                 GeometryData::Triangles(triangles) => Reader::Triangles(TriangleReader::new(triangles)),
                 GeometryData::Aabbs(aabbs) => Reader::Aabbs(*aabbs),
+                GeometryData::Spheres(spheres) => Reader::Spheres(SphereReader::of_spheres(spheres)),
+                GeometryData::SweptSpheres(swept) => Reader::Spheres(SphereReader::of_swept_spheres(swept)),
                 GeometryData::Instances(_) => Reader::None,
             };
             (reader, geometry.word(i))
@@ -236,6 +241,15 @@ impl Readers {
     pub fn aabb(&self, primitive: Primitive) -> Option<Bounds> {
         match self.0.get(primitive.geometry as usize) {
             Some((Reader::Aabbs(aabbs), _)) => aabbs.read(primitive.index),
+            _ => None,
+        }
+    }
+
+    /// Returns a sphere or a swept sphere.
+    #[inline(always)]
+    pub fn sphere(&self, primitive: Primitive) -> Option<SweptSphere> {
+        match self.0.get(primitive.geometry as usize) {
+            Some((Reader::Spheres(reader), _)) => reader.read(primitive.index),
             _ => None,
         }
     }
@@ -262,6 +276,12 @@ impl Readers {
             }
             _ if header.contents == Contents::Triangles => {
                 writer.write_triangles::<false>(first, |geometry| self.triangles_and_word(geometry), bounds);
+            }
+            _ if header.contents == Contents::Spheres => {
+                self.write_spheres::<1, { sphere_row::COUNT }>(&writer, first, bounds);
+            }
+            _ if header.contents == Contents::SweptSpheres => {
+                self.write_spheres::<2, { swept_row::COUNT }>(&writer, first, bounds);
             }
             _ => {
                 for (i, bounds) in bounds.iter_mut().enumerate() {
@@ -292,6 +312,44 @@ impl Readers {
             let offset = u64::from(primitive.index).wrapping_mul(aabbs.stride);
             prefetch(aabbs.boxes.address().wrapping_add(offset) as *const u8);
         }
+    }
+
+    /// Writes leaves of primitives with a number of ends.
+    #[inline(never)]
+    fn write_spheres<const ENDS: usize, const ROWS: usize>(
+        &self,
+        writer: &LeafWriter<'_, impl LeafSequence>,
+        first: u32,
+        bounds: &mut [VectorBounds],
+    ) {
+        for (i, bounds) in bounds.iter_mut().enumerate() {
+            writer.leaves.prefetch_lanes(i + BATCH);
+            let (rows, all) = self.sphere_leaf::<ENDS, ROWS>(&writer.leaves.lanes(i));
+            write_rows(writer.target, writer.header.leaf_offset(first + i as u32), &rows);
+            *bounds = all;
+        }
+    }
+
+    /// Makes a leaf of primitives with a number of ends. Lanes without a primitive, and those that
+    /// are infinite, cannot be hit and have no bounds.
+    fn sphere_leaf<const ENDS: usize, const ROWS: usize>(&self, lanes: &Lanes) -> ([F32x4; ROWS], VectorBounds) {
+        const { assert!(ROWS == 4 * ENDS + 2 && ENDS <= 2) };
+        let mut words = [[0; LEAF_SIZE as usize]; ROWS];
+        let mut bounds = Bounds::EMPTY;
+        words[4 * ENDS] = lanes.map(|lane| lane.index);
+        for (lane, &primitive) in lanes.iter().enumerate() {
+            if primitive.index == NO_PRIMITIVE {
+                continue;
+            }
+            words[4 * ENDS + 1][lane] = self.word(primitive.geometry) & !ACTIVE;
+            let Some(sphere) = self.sphere(primitive).filter(SweptSphere::is_finite) else { continue };
+            for (row, value) in sphere.ends.as_flattened().iter().enumerate().take(4 * ENDS) {
+                words[row][lane] = value.to_bits();
+            }
+            words[4 * ENDS + 1][lane] |= ACTIVE | sphere.caps;
+            bounds = bounds.union(sphere.bounds());
+        }
+        (words.map(F32x4::from_bits), bounds.into())
     }
 
     /// Makes a leaf of AABBs. Lanes without a primitive cannot be hit and have no bounds.

@@ -6,7 +6,7 @@
 //! - `level`, `vec4`, `pack`, `parallel`: processor levels, vectors of four lanes, children in the
 //!   order of visits, work over threads;
 //! - `view`: structures in memory that may contain anything;
-//! - `input`, `instance`, `leaf`: what a structure is built from, and how it is read;
+//! - `input`, `spheres`, `instance`, `leaf`: what a structure is built from, and how it is read;
 //! - `build`, `copy`, `micromap`, `update`: what makes structures;
 //! - `traverse`: rays.
 //!
@@ -26,6 +26,7 @@ mod micromap;
 mod pack;
 mod parallel;
 mod sizes;
+mod spheres;
 mod traverse;
 mod update;
 mod vec4;
@@ -39,7 +40,10 @@ pub use copy::{
     PREFIX_BYTES, Prefix, SerializedSizes, Version, compacted_size, copy_structure, deserialize, header, serialize,
     serialized_sizes,
 };
-pub use input::{Aabbs, AddressSpace, Geometry, GeometryData, IndexType, Instances, Triangles, TrianglesMicromap};
+pub use input::{
+    Aabbs, AddressSpace, Caps, Geometry, GeometryData, IndexType, Indexing, Instances, Spheres, SweptSpheres,
+    Triangles, TrianglesMicromap,
+};
 pub use instance::{InstanceValues, LiveStructure, LiveStructures};
 pub use layout::{Bounds, Contents, FORMAT_VERSION, HEADER_BYTES, Header, MICROMAP_ADDRESS_BYTES};
 pub use level::HostLevel;

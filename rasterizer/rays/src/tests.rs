@@ -7,6 +7,7 @@ mod copies;
 mod flags;
 mod micromaps;
 mod robustness;
+mod spheres;
 mod traversal;
 
 use crate::*;

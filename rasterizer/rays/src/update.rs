@@ -13,8 +13,8 @@ use crate::copy::copy_structure;
 use crate::input::GeometryData;
 use crate::instance::build_instance;
 use crate::layout::{
-    Bounds, Contents, HEADER_BYTES, Header, INDEX, INSTANCE_BYTES, LEAF, NODE_BYTES, WIDTH, aabb_row, bytes_of,
-    node_row, triangle_row, words_of,
+    Bounds, Contents, HEADER_BYTES, Header, INDEX, INSTANCE_BYTES, LEAF, NODE_BYTES, WIDTH, bytes_of, node_row,
+    words_of,
 };
 use crate::leaf::{self, Lanes, LeafSequence, Primitive, Readers, VectorBounds};
 use crate::parallel::{WorkError, Workers};
@@ -48,7 +48,9 @@ pub fn update(
     let tree = Tree { target, header: &header, readers: &readers };
     let leaves = match header.contents {
         Contents::Instances => update_instances(target, input, workers)?,
-        Contents::Triangles | Contents::Aabbs => tree.update_leaves(workers)?,
+        Contents::Triangles | Contents::Aabbs | Contents::Spheres | Contents::SweptSpheres => {
+            tree.update_leaves(workers)?
+        }
         Contents::Micromap => Vec::new(),
     };
     let bounds = tree.update_nodes(&leaves, workers)?;
@@ -137,15 +139,10 @@ impl Tree<'_> {
         Ok(all.first().copied().flatten())
     }
 
-    /// Returns the row of primitive indices of leaves, which that of the geometry words follows.
+    /// Returns the offset of the primitive indices in a leaf, which the geometry words follow.
     #[inline(always)]
     fn primitive_row(&self) -> u64 {
-        const { assert!(triangle_row::GEOMETRY == triangle_row::PRIMITIVE + 1) };
-        const { assert!(aabb_row::GEOMETRY == aabb_row::PRIMITIVE + 1) };
-        match self.header.contents {
-            Contents::Triangles => triangle_row::PRIMITIVE as u64 * 16,
-            _ => aabb_row::PRIMITIVE as u64 * 16,
-        }
+        self.header.contents.primitive_row().unwrap_or(0) as u64 * 16
     }
 }
 

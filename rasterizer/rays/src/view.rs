@@ -6,7 +6,7 @@
 
 use crate::layout::{
     Contents, HEADER_BYTES, Header, INDEX, INSTANCE_BYTES, LEAF, LEAF_SIZE, MICROMAP_ADDRESS_BYTES, NODE_BYTES,
-    aabb_row, node_row, triangle_row,
+    aabb_row, node_row, sphere_row, swept_row, triangle_row,
 };
 use crate::vec4::F32x4;
 use base::host::{Floats, Host, Ints, prefetch};
@@ -46,7 +46,8 @@ impl NodeRow {
     }
 }
 
-/// A leaf of a view that has a number of rows: [`TriangleLeaf`] or [`AabbLeaf`].
+/// A leaf of a view that has a number of rows: [`TriangleLeaf`], [`AabbLeaf`], [`SphereLeaf`] or
+/// [`SweptLeaf`].
 #[derive(Clone, Copy)]
 pub struct LeafRef<const ROWS: usize>(*const u8);
 
@@ -54,6 +55,10 @@ pub struct LeafRef<const ROWS: usize>(*const u8);
 pub type TriangleLeaf = LeafRef<{ triangle_row::COUNT }>;
 /// A leaf of AABBs.
 pub type AabbLeaf = LeafRef<{ aabb_row::COUNT }>;
+/// A leaf of spheres.
+pub type SphereLeaf = LeafRef<{ sphere_row::COUNT }>;
+/// A leaf of linear swept spheres.
+pub type SweptLeaf = LeafRef<{ swept_row::COUNT }>;
 
 impl View {
     /// The view of no structure.
@@ -121,6 +126,18 @@ impl View {
     #[inline(always)]
     pub fn aabb_leaf(&self, index: u32) -> Option<AabbLeaf> {
         self.leaf(index, Contents::Aabbs)
+    }
+
+    /// Returns a leaf of spheres; `None` in a structure of other contents.
+    #[inline(always)]
+    pub fn sphere_leaf(&self, index: u32) -> Option<SphereLeaf> {
+        self.leaf(index, Contents::Spheres)
+    }
+
+    /// Returns a leaf of linear swept spheres; `None` in a structure of other contents.
+    #[inline(always)]
+    pub fn swept_leaf(&self, index: u32) -> Option<SweptLeaf> {
+        self.leaf(index, Contents::SweptSpheres)
     }
 
     #[inline(always)]

@@ -244,6 +244,8 @@ structures! {
         [Ext(E::VK_EXT_ray_tracing_invocation_reorder)]: rayTracingInvocationReorder;
     PhysicalDeviceRayTracingInvocationReorderFeaturesNV 1000490000
         [Ext(E::VK_NV_ray_tracing_invocation_reorder)]: rayTracingInvocationReorderNV;
+    PhysicalDeviceRayTracingLinearSweptSpheresFeaturesNV 1000429008
+        [Ext(E::VK_NV_ray_tracing_linear_swept_spheres)]: spheres linearSweptSpheres;
     PhysicalDeviceRayTracingMaintenance1FeaturesKHR 1000386000
         [Ext(E::VK_KHR_ray_tracing_maintenance1)]: rayTracingMaintenance1
         rayTracingPipelineTraceRaysIndirect2;
@@ -539,6 +541,7 @@ mandatory! {
     [Ext(E::VK_KHR_shader_subgroup_rotate)]: shaderSubgroupRotate;
     [Ext(E::VK_EXT_image_sliced_view_of_3d)]: imageSlicedViewOf3D;
     [Ext(E::VK_EXT_non_seamless_cube_map)]: nonSeamlessCubeMap;
+    [Ext(E::VK_NV_ray_tracing_linear_swept_spheres)]: spheres linearSweptSpheres;
     [Ext(E::VK_KHR_shader_maximal_reconvergence)]: shaderMaximalReconvergence;
     [Ext(E::VK_EXT_nested_command_buffer)]: nestedCommandBuffer;
     [Ext(E::VK_EXT_shader_module_identifier)]: shaderModuleIdentifier;

@@ -2,6 +2,15 @@
 
 // Structures that `ash` lacks, with their tags.
 structures! {
+    AccelerationStructureGeometryLinearSweptSpheresDataNV = 1000429009 { vertex_format: Format,
+        vertex_data: DeviceAddress, vertex_stride: DeviceSize, radius_format: Format,
+        radius_data: DeviceAddress, radius_stride: DeviceSize, index_type: IndexType,
+        index_data: DeviceAddress, index_stride: DeviceSize, indexing_mode: i32, end_caps_mode: i32,
+        }
+    AccelerationStructureGeometrySpheresDataNV = 1000429010 { vertex_format: Format,
+        vertex_data: DeviceAddress, vertex_stride: DeviceSize, radius_format: Format,
+        radius_data: DeviceAddress, radius_stride: DeviceSize, index_type: IndexType,
+        index_data: DeviceAddress, index_stride: DeviceSize, }
     AttachmentFeedbackLoopInfoEXT = 1000527001 { feedback_loop_enable, }
     BindHeapInfoEXT = 1000135003 { heap_range: DeviceAddressRangeKHR,
         reserved_range_offset: DeviceSize, reserved_range_size: DeviceSize, }

@@ -7,6 +7,7 @@ mod images;
 mod rays;
 mod rows;
 mod special;
+mod spheres;
 
 use super::accept::Accept;
 use super::{Module, Specialization, capability, opcodes};
@@ -51,7 +52,8 @@ fn cases() -> Vec<Case> {
     list.push(case("packing", COMPUTE, rows::packing));
     list.push(case("dots", COMPUTE, rows::dots));
     list.push(case("mixed dots", COMPUTE, rows::mixed_dots));
-    list.extend(special::CASES.iter().chain(rays::CASES).map(|&(name, model, make)| case(name, model, make)));
+    let special = special::CASES.iter().chain(rays::CASES).chain(spheres::CASES);
+    list.extend(special.map(|&(name, model, make)| case(name, model, make)));
     list.extend(
         special::tables().into_iter().chain(images::tables()).map(|(name, model, make)| case(name, model, make)),
     );

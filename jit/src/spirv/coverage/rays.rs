@@ -4,16 +4,16 @@ use super::super::opcodes::op;
 use super::asm::{Asm, BOOL, COMPUTE, F32, FRAGMENT, Scalar, Ty, U32};
 use super::special::Special;
 
-const RAY_GENERATION: u32 = 5313;
+pub const RAY_GENERATION: u32 = 5313;
 const INTERSECTION: u32 = 5314;
-const ANY_HIT: u32 = 5315;
-const CLOSEST_HIT: u32 = 5316;
+pub const ANY_HIT: u32 = 5315;
+pub const CLOSEST_HIT: u32 = 5316;
 const MISS: u32 = 5317;
 const CALLABLE: u32 = 5318;
 
 const F2: Ty = Ty::new(Scalar::Float(32), 2);
 const F4: Ty = Ty::new(Scalar::Float(32), 4);
-const F3: Ty = Ty::new(Scalar::Float(32), 3);
+pub const F3: Ty = Ty::new(Scalar::Float(32), 3);
 const U2: Ty = Ty::new(Scalar::Uint(32), 2);
 const U3: Ty = Ty::new(Scalar::Uint(32), 3);
 const U64: Ty = Ty::new(Scalar::Uint(64), 1);
@@ -40,13 +40,13 @@ pub const CASES: &[Special] = &[
 /// RayTraversalPrimitiveCullingKHR, which flags that skip primitives need.
 const PRIMITIVE_CULLING: u32 = 4478;
 
-fn ray_tracing(a: &mut Asm) {
+pub fn ray_tracing(a: &mut Asm) {
     a.capabilities.insert(4479);
     a.extensions.insert("SPV_KHR_ray_tracing");
 }
 
 /// Returns a type of a payload with scalars of several sizes and an array, and its variable.
-fn payload(a: &mut Asm, class: u32) -> [u32; 2] {
+pub fn payload(a: &mut Asm, class: u32) -> [u32; 2] {
     ray_tracing(a);
     let (float, long, four) = (a.ty(F32), a.ty(U64), a.u(4));
     let array = a.global(28, false, &[float, four]);
@@ -71,7 +71,7 @@ fn trace(a: &mut Asm, payload: u32) {
 }
 
 /// Adds a trace with a payload and flags of the ray.
-fn trace_with(a: &mut Asm, payload: u32, flags: u32) {
+pub fn trace_with(a: &mut Asm, payload: u32, flags: u32) {
     let structure = a.global(5341, false, &[]);
     let address = a.value(U64);
     let structure = a.r(4447, structure, &[address]);
@@ -224,7 +224,7 @@ fn composites(a: &mut Asm) -> [u32; 2] {
 const STRUCTURES: u32 = 9;
 
 /// Returns the type of ray queries.
-fn query_type(a: &mut Asm) -> u32 {
+pub fn query_type(a: &mut Asm) -> u32 {
     a.capabilities.extend([4472, 4478]);
     a.extensions.insert("SPV_KHR_ray_query");
     a.global(op::OpTypeRayQueryKHR, false, &[])
@@ -238,7 +238,7 @@ fn initialize(a: &mut Asm, query: u32, structure: u32) {
 }
 
 /// Adds an initialization of a query with any structure and with flags of the ray.
-fn initialize_with(a: &mut Asm, query: u32, flags: u32) {
+pub fn initialize_with(a: &mut Asm, query: u32, flags: u32) {
     let structure = any_structure(a);
     let (flags, mask, point, distance) = (a.u(flags), a.u(0xff), a.value(F3), a.value(F32));
     a.i(op::OpRayQueryInitializeKHR, &[query, structure, flags, mask, point, distance, point, distance]);
@@ -332,7 +332,7 @@ fn query_arrays(a: &mut Asm) {
 }
 
 /// Declares hit objects of EXT or of NV and returns their type.
-fn hit_object_type(a: &mut Asm, ext: bool) -> u32 {
+pub fn hit_object_type(a: &mut Asm, ext: bool) -> u32 {
     ray_tracing(a);
     a.capabilities.insert(if ext { 5388 } else { 5383 });
     a.extensions.insert(if ext { "SPV_EXT_shader_invocation_reorder" } else { "SPV_NV_shader_invocation_reorder" });
@@ -395,7 +395,7 @@ fn any_structure(a: &mut Asm) -> u32 {
 }
 
 /// Returns the operands of a trace up to the end of the interval.
-fn trace_operands(a: &mut Asm) -> Vec<u32> {
+pub fn trace_operands(a: &mut Asm) -> Vec<u32> {
     let structure = any_structure(a);
     let words = [1, 0xff, 1, 2, 3].map(|word| a.u(word));
     [&[structure], &words[..], &ray(a)].concat()
@@ -482,6 +482,12 @@ fn recorded_misses(a: &mut Asm) {
     object_getters(a, object, true);
 }
 
+/// Returns the type of arrays of two elements.
+pub fn pair(a: &mut Asm, element: Ty) -> u32 {
+    let (element, two) = (a.ty(element), a.u(2));
+    a.global(28, false, &[element, two])
+}
+
 /// Returns a type that no value of ray tracing has, or that of some.
 fn any_type(a: &mut Asm, number: usize) -> u32 {
     let (vector, plain) = (a.ty(F3), [U32, F32, BOOL, F2, F3, U3, F4, U64, U2]);
@@ -491,14 +497,16 @@ fn any_type(a: &mut Asm, number: usize) -> u32 {
         10 => composites(a)[1],
         11 => a.global(24, false, &[vector, 3]),
         12 => a.global(28, false, &[vector, four]),
+        13 => pair(a, F3),
+        14 => pair(a, F32),
         _ => a.ty(plain[number]),
     }
 }
 
-const TYPES: usize = 13;
+const TYPES: usize = 15;
 
 /// Asserts that a module is refused as wrong if a value has another type than its own.
-fn refuses_others(model: u32, what: &str, make: impl Fn(&mut Asm, u32) -> u32) {
+pub fn refuses_others(model: u32, what: &str, make: impl Fn(&mut Asm, u32) -> u32) {
     let mut accepted = 0;
     for number in 0..TYPES {
         let mut own = false;

@@ -9,7 +9,7 @@ use super::state::{Hit, Start, Trace};
 use super::tile::Tile;
 use super::traversal::{Instance, Intersection, Tracer};
 use super::wave::Wave;
-use base::shader::{RayValue, Stage, matrix_columns};
+use base::shader::{LSS_HIT_KIND, RayValue, SPHERE_HIT_KIND, Stage, matrix_columns};
 
 impl<T: Tracer> Tile<'_, T> {
     /// Sets the inputs of invocations of a shader that begin.
@@ -74,9 +74,14 @@ impl<T: Tracer> Source<'_, T> {
             V::RayGeometryIndex => to.set_each(frames, words, self.of_hit(|at| [at.hit.intersection.geometry])),
             V::HitKind => to.set_each(frames, words, self.of_hit(|at| [at.hit.kind])),
             V::HitAttribute => to.set_each(frames, words, self.of_hit(|at| at.hit.attribute)),
-            V::HitTriangleVertexPositions => {
+            V::HitTriangleVertexPositions | V::HitSpherePosition | V::HitLssPositions => {
                 to.set_each(frames, words, self.of_hit(|at| vertices(&at.hit.intersection)))
             }
+            V::HitSphereRadius | V::HitLssRadii => {
+                to.set_each(frames, words, self.of_hit(|at| bits(at.hit.intersection.vertices[2])))
+            }
+            V::HitIsSphere => to.set_each(frames, words, self.of_hit(|at| [is(at.hit.kind, SPHERE_HIT_KIND)])),
+            V::HitIsLss => to.set_each(frames, words, self.of_hit(|at| [is(at.hit.kind, LSS_HIT_KIND)])),
             V::ObjectToWorld => {
                 to.set_each(frames, words, self.of_hit(|at| bits(matrix_columns(&self.instance(&at).object_to_world))))
             }
@@ -148,7 +153,12 @@ fn bits<const N: usize>(of: [f32; N]) -> [u32; N] {
     of.map(f32::to_bits)
 }
 
-/// Returns the words of the vertices of a triangle.
+/// Returns the word of a boolean that is true if both hit kinds are equal.
+pub(super) fn is(kind: u32, other: u32) -> u32 {
+    u32::from(kind == other)
+}
+
+/// Returns the words of the primitive that is hit ([`base::shader::PRIMITIVE_WORDS`]).
 pub(super) fn vertices(Intersection { vertices, .. }: &Intersection) -> [u32; 9] {
     core::array::from_fn(|i| vertices[i / 3][i % 3].to_bits())
 }

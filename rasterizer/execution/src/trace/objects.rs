@@ -3,15 +3,15 @@
 
 #![forbid(unsafe_code)]
 
-use super::inputs::{instance_of, transform, vertices};
+use super::inputs::{instance_of, is, transform, vertices};
 use super::launch::TraceError;
 use super::queues::{Queue, Queued};
 use super::state::{Callee, Start, Trace};
 use super::tile::Tile;
 use super::traversal::{Tracer, ray_flags};
 use base::shader::{
-    HitObjectField as Field, HitObjectKind as Kind, InstanceWord, RayValue, ReadInstanceOperand, ReorderOperand, Stage,
-    SuspendReason, matrix_columns, matrix_rows,
+    HitObjectField as Field, HitObjectKind as Kind, InstanceWord, LSS_HIT_KIND, RayValue, ReadInstanceOperand,
+    ReorderOperand, SPHERE_HIT_KIND, Stage, SuspendReason, matrix_columns, matrix_rows,
 };
 
 const WORDS: usize = Field::WORDS as usize;
@@ -51,7 +51,9 @@ impl Object {
         match value {
             RayValue::ObjectRayOrigin => Some(pad(&self.object_space(Field::WorldRayOrigin, 1.0))),
             RayValue::ObjectRayDirection => Some(pad(&self.object_space(Field::WorldRayDirection, 0.0))),
-            value => Field::of_value(value).map(|field| pad(self.get(field))),
+            RayValue::HitIsSphere => Some(pad(&[is(self.word(Field::HitKind), SPHERE_HIT_KIND)])),
+            RayValue::HitIsLss => Some(pad(&[is(self.word(Field::HitKind), LSS_HIT_KIND)])),
+            value => Field::words_of_value(value).map(|words| pad(&self.0[words])),
         }
     }
 
@@ -116,7 +118,7 @@ impl<T: Tracer> Tile<'_, T> {
         object.set(Field::HitAttribute, &hit.attribute);
         object.set_floats(Field::ObjectToWorld, matrix_columns(&instance.object_to_world));
         object.set_floats(Field::WorldToObject, matrix_columns(&instance.world_to_object));
-        object.set(Field::HitTriangleVertexPositions, &vertices(at));
+        object.set(Field::Primitive, &vertices(at));
         object
     }
 

@@ -81,13 +81,15 @@ impl<T: Tracer> Tile<'_, T> {
     }
 
     /// Sorts the candidates of all rays by what decides about them: any-hit or intersection
-    /// shaders. A triangle without such a shader is confirmed.
+    /// shaders. A built-in primitive without such a shader is confirmed.
     fn sort_candidates(&mut self, any_hits: &mut Vec<Start>, boxes: &mut Vec<Start>) -> Result<(), TraceError> {
         for i in 0..self.wave.active.len() {
             let ray = self.wave.active[i];
             let hit = self.hit(ray)?;
             let (stage, starts) = match hit.intersection.kind {
-                IntersectionKind::Triangle => (Stage::AnyHit, &mut *any_hits),
+                IntersectionKind::Triangle | IntersectionKind::Sphere | IntersectionKind::Lss => {
+                    (Stage::AnyHit, &mut *any_hits)
+                }
                 IntersectionKind::Aabb => (Stage::Intersection, &mut *boxes),
             };
             match self.of_hit_group(ray, stage)? {

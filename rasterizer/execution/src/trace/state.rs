@@ -4,7 +4,7 @@
 
 use super::launch::TraceError;
 use super::traversal::{Intersection, IntersectionKind, RayArguments};
-use base::shader::{InvocationEnd, RayValue, TRIANGLE_HIT_KINDS};
+use base::shader::{InvocationEnd, LSS_HIT_KIND, RayValue, SPHERE_HIT_KIND, TRIANGLE_HIT_KINDS};
 
 /// An invocation of a shader that is executed or waits.
 #[derive(Clone, Copy, Debug)]
@@ -95,15 +95,19 @@ pub(super) struct Hit {
 }
 
 impl Hit {
-    /// Returns the values of a triangle; a box has none yet.
+    /// Returns the values of a built-in primitive; a box has none yet.
     #[inline]
     pub fn new(intersection: Intersection) -> Hit {
         let mut attribute = Attribute::default();
-        let triangle = intersection.kind == IntersectionKind::Triangle;
-        if triangle {
+        if intersection.kind != IntersectionKind::Aabb {
             attribute[..2].copy_from_slice(&intersection.barycentrics.map(f32::to_bits));
         }
-        let kind = if triangle { TRIANGLE_HIT_KINDS[usize::from(intersection.front_facing)] } else { 0 };
+        let kind = match intersection.kind {
+            IntersectionKind::Triangle => TRIANGLE_HIT_KINDS[usize::from(intersection.front_facing)],
+            IntersectionKind::Sphere => SPHERE_HIT_KIND,
+            IntersectionKind::Lss => LSS_HIT_KIND,
+            IntersectionKind::Aabb => 0,
+        };
         Hit { intersection, kind, attribute }
     }
 }

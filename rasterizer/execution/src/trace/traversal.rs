@@ -34,6 +34,10 @@ pub struct RayArguments {
 pub enum IntersectionKind {
     /// A triangle.
     Triangle,
+    /// A sphere.
+    Sphere,
+    /// A linear swept sphere.
+    Lss,
     /// A box as a candidate, or the intersection that a shader has reported in it.
     Aabb,
 }
@@ -45,7 +49,8 @@ pub struct Intersection {
     pub kind: IntersectionKind,
     /// Distance; that of a candidate box has no meaning.
     pub t: f32,
-    /// Weights of a triangle's second and third vertex.
+    /// Weights of a triangle's second and third vertex; the first one is also the position of the
+    /// hit on a swept sphere, from 0 to 1.
     pub barycentrics: [f32; 2],
     /// True if the front of a triangle is hit.
     pub front_facing: bool,
@@ -61,7 +66,8 @@ pub struct Intersection {
     pub geometry: u32,
     /// Index of the primitive in its geometry.
     pub primitive: u32,
-    /// Vertices of a triangle in object space.
+    /// Vertices of a triangle in object space, or the centres of spheres, with their radii in the
+    /// third one.
     pub vertices: [[f32; 3]; 3],
 }
 
@@ -101,7 +107,7 @@ pub trait Tracer: Sync {
     /// Returns the candidate; `None` when the traversal has ended.
     fn candidate(&self, traversal: &Self::Traversal) -> Option<Intersection>;
 
-    /// Commits the candidate, which is a triangle.
+    /// Commits the candidate, which is a built-in primitive.
     fn confirm(&self, traversal: &mut Self::Traversal);
 
     /// Commits an intersection in the candidate's box at a distance; returns false if it lies

@@ -224,6 +224,13 @@ impl Kernel for Fill<'_, '_> {
                     }
                 }
             }
+            GeometryData::Spheres(_) | GeometryData::SweptSpheres(_) => {
+                for i in primitives {
+                    if let Some(sphere) = self.readers.sphere(Primitive { geometry: index, index: i }) {
+                        references.push(i, sphere.bounds().into());
+                    }
+                }
+            }
             GeometryData::Instances(instances) => {
                 for i in primitives {
                     let built = build_instance(instances.read(i), self.input.structures);

@@ -37,6 +37,10 @@ pub enum HitKind {
     None,
     /// A triangle.
     Triangle,
+    /// A sphere.
+    Sphere,
+    /// A linear swept sphere.
+    Lss,
     /// A box as a candidate, or the intersection that a shader has generated in it.
     Aabb,
 }
@@ -49,7 +53,8 @@ pub struct Hit {
     pub kind: HitKind,
     /// Distance; that of a candidate box has no meaning.
     pub t: f32,
-    /// Weights of a triangle's second and third vertex.
+    /// Weights of a triangle's second and third vertex. The first one is also the position of the
+    /// hit on a swept sphere: 0 and 1 on its ends, and between them otherwise.
     pub barycentrics: [f32; 2],
     /// 1 if the front of a triangle is hit.
     pub front_facing: u32,
@@ -65,7 +70,8 @@ pub struct Hit {
     pub geometry: u32,
     /// Index of the primitive in its geometry.
     pub primitive: u32,
-    /// Vertices of a triangle in object space.
+    /// Vertices of a triangle in object space, or the centres of the ends of a sphere, with their
+    /// radii in the third one.
     pub vertices: [[f32; 3]; 3],
 }
 

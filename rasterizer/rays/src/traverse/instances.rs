@@ -43,7 +43,7 @@ impl Found {
     #[inline(always)]
     pub fn admits(&self, flags: u32, cull_mask: u32) -> bool {
         let skipped = match self.view.contents() {
-            Contents::Triangles => ray_flags::SKIP_TRIANGLES,
+            Contents::Triangles | Contents::Spheres | Contents::SweptSpheres => ray_flags::SKIP_TRIANGLES,
             Contents::Aabbs => ray_flags::SKIP_AABBS,
             // A reference to a top-level structure or a micromap is an overwritten one.
             Contents::Instances | Contents::Micromap => return false,

@@ -3,13 +3,15 @@
 #![forbid(unsafe_code)]
 
 use super::hit::{Hit, HitKind};
+use super::hull::entry;
 use super::micromap;
 use super::ray::FAR;
 use super::state::{Rules, Scene, Traversal};
 use super::triangle::{self, Interval};
-use crate::layout::{ACTIVE, GEOMETRY_INDEX, OPAQUE, aabb_row, triangle_row};
+use crate::layout::{ACTIVE, FIRST_CAP, GEOMETRY_INDEX, OPAQUE, aabb_row, sphere_row, swept_row, triangle_row};
+use crate::spheres::{SweptSphere, extent};
 use crate::vec4::{F32x4, Mask4};
-use crate::view::{AabbLeaf, TriangleLeaf};
+use crate::view::{AabbLeaf, LeafRef, TriangleLeaf};
 
 /// Result of a visit.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -36,7 +38,7 @@ pub fn leaf(state: &mut Traversal, scene: &Scene) -> Step {
     } else if let Some(leaf) = view.aabb_leaf(state.pending_leaf) {
         aabbs(state, leaf, lanes)
     } else {
-        Step::Continue
+        spheres(state, lanes)
     }
 }
 
@@ -139,12 +141,19 @@ pub fn take(state: &mut Traversal, leaf: TriangleLeaf, hit: &TriangleHit) -> Ste
         primitive,
         vertices: vertices(leaf, lane),
     };
-    if !hit.is_opaque {
+    settle(state, taken)
+}
+
+/// Commits a hit that is opaque. Another one becomes the candidate.
+#[inline(always)]
+pub fn settle(state: &mut Traversal, taken: Hit) -> Step {
+    if taken.opaque == 0 {
         state.candidate = taken;
         return Step::Candidate;
     }
+    let t = taken.t;
     state.committed = taken;
-    state.after_commit(hit.t);
+    state.after_commit(t);
     if state.active == 0 { Step::End } else { Step::Continue }
 }
 
@@ -227,4 +236,105 @@ fn box_distance(state: &Traversal, min: [f32; 3], max: [f32; 3]) -> Option<f32> 
         far = far.min(a.max(b));
     }
     (near <= far).then_some(near as f32)
+}
+
+/// Visits lanes of the current leaf if it has spheres or swept spheres.
+#[inline(never)]
+fn spheres(state: &mut Traversal, lanes: u32) -> Step {
+    let view = state.walk.view();
+    if let Some(leaf) = view.sphere_leaf(state.pending_leaf) {
+        swept_spheres::<1, { sphere_row::COUNT }>(state, leaf, lanes)
+    } else if let Some(leaf) = view.swept_leaf(state.pending_leaf) {
+        swept_spheres::<2, { swept_row::COUNT }>(state, leaf, lanes)
+    } else {
+        Step::Continue
+    }
+}
+
+/// Visits lanes of a leaf of primitives with a number of ends. Each end has four rows, which those
+/// of the primitive indices and of the geometry words follow. As for triangles, a hit counts only
+/// if the ray hits the primitive's own box with the arithmetic of nodes, and it is not nearer than
+/// that box, so that the closest hit does not depend on the tree.
+#[inline(always)]
+fn swept_spheres<const ENDS: usize, const ROWS: usize>(state: &mut Traversal, leaf: LeafRef<ROWS>, lanes: u32) -> Step {
+    const { assert!(ROWS == 4 * ENDS + 2 && ENDS <= 2) };
+    let words = leaf.words(4 * ENDS + 1);
+    let opacity = opacity(&state.rules, words, lanes);
+    let (near, hit) = sphere_boxes::<ENDS, ROWS>(state, leaf);
+    let (near, mut kept) = (near.to_array(), opacity.lanes & hit);
+    while kept != 0 {
+        let lane = kept.trailing_zeros() as usize % 4;
+        kept &= kept - 1;
+        let is_opaque = opacity.opaque >> lane & 1 != 0;
+        let Some(hit) = sphere_hit::<ENDS, ROWS>(state, leaf, (lane, near[lane], is_opaque)) else { continue };
+        match settle(state, hit) {
+            Step::Continue => {}
+            Step::Candidate => {
+                state.pending_lanes = kept;
+                return Step::Candidate;
+            }
+            Step::End => return Step::End,
+        }
+    }
+    Step::Continue
+}
+
+/// Returns the hit of a primitive with a number of ends, whose box begins at a distance; `None` if
+/// it is not hit in the ray's interval, or not before the committed hit.
+#[inline(always)]
+fn sphere_hit<const ENDS: usize, const ROWS: usize>(
+    state: &Traversal,
+    leaf: LeafRef<ROWS>,
+    (lane, near, is_opaque): (usize, f32, bool),
+) -> Option<Hit> {
+    let end = |first: usize| [0, 1, 2, 3].map(|row| f32::from_bits(leaf.word(first + row, lane)));
+    let (first, last, word) = (end(0), end(4 * (ENDS - 1)), leaf.word(4 * ENDS + 1, lane));
+    let caps = if ENDS == 1 { FIRST_CAP } else { word };
+    let [origin, direction] = [state.object_origin, state.object_direction].map(|vector| vector.map(f64::from));
+    let entry = entry(origin, direction, &SweptSphere { ends: [first, last], caps })?;
+    let computed = entry.t as f32;
+    let t = if computed > near { computed } else { near };
+    let order = (state.instance, word & GEOMETRY_INDEX, leaf.word(4 * ENDS, lane));
+    // The ends of the interval belong to it. At the distance of the committed hit the lower
+    // primitive wins.
+    let is_later = state.committed.kind != HitKind::None && order >= state.committed.order();
+    let is_inside = computed >= state.ray.t_min && t <= state.t_max && !(t == state.t_max && is_later);
+    let ([x, y, z, radius], [to_x, to_y, to_z, to_radius]) = (first, last);
+    is_inside.then_some(Hit {
+        kind: if ENDS == 1 { HitKind::Sphere } else { HitKind::Lss },
+        t,
+        barycentrics: [entry.u, 0.0],
+        front_facing: 0,
+        opaque: u32::from(is_opaque),
+        instance: state.instance,
+        custom_index: state.instance_custom_index,
+        sbt_offset: state.instance_sbt_and_flags & 0xff_ffff,
+        geometry: order.1,
+        primitive: order.2,
+        vertices: [[x, y, z], [to_x, to_y, to_z], [radius, to_radius, 0.0]],
+    })
+}
+
+/// Returns where the ray meets the boxes of a leaf's primitives, and the lanes whose boxes it meets
+/// before the end of its interval.
+#[inline(always)]
+fn sphere_boxes<const ENDS: usize, const ROWS: usize>(state: &Traversal, leaf: LeafRef<ROWS>) -> (F32x4, u32) {
+    let boxes = state.walk.ray();
+    let mut near = F32x4::splat(state.walk.t_min());
+    let mut far = F32x4::splat(f32::INFINITY);
+    for axis in 0..3 {
+        let (mut min, mut max) = extent(leaf.row(axis), leaf.row(3));
+        if ENDS == 2 {
+            let (low, high) = extent(leaf.row(4 + axis), leaf.row(7));
+            (min, max) = (low.min(min), high.max(max));
+        }
+        let mask = Mask4::splat(boxes.near_inverse[axis].is_sign_negative());
+        let (near_plane, far_plane) = (mask.select(max, min), mask.select(min, max));
+        let distance = (near_plane - F32x4::splat(boxes.near_origin[axis])) * F32x4::splat(boxes.near_inverse[axis]);
+        near = distance.max(near);
+        let distance = (far_plane - F32x4::splat(boxes.far_origin[axis])) * F32x4::splat(boxes.far_inverse[axis]);
+        far = distance.min(far);
+    }
+    let inside = far.greater_or_equal(near).and(F32x4::splat(state.t_max).greater_or_equal(near));
+    (near, inside.bits())
 }

@@ -7,6 +7,7 @@
 mod bundle;
 mod bundle_triangle;
 mod hit;
+mod hull;
 mod instances;
 mod leaves;
 mod micromap;

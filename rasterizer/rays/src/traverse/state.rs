@@ -207,9 +207,9 @@ impl Traversal {
         self.active = 0;
     }
 
-    /// Commits the candidate, which is a triangle (`OpRayQueryConfirmIntersectionKHR`).
+    /// Commits the candidate, which is a built-in primitive (`OpRayQueryConfirmIntersectionKHR`).
     pub fn confirm_intersection(&mut self) {
-        if self.candidate.kind == HitKind::Triangle {
+        if matches!(self.candidate.kind, HitKind::Triangle | HitKind::Sphere | HitKind::Lss) {
             self.commit();
         }
     }

@@ -274,26 +274,40 @@ impl Readers {
                 let only = |geometry: u32| (geometry == 0).then_some((reader, *word));
                 writer.write_triangles::<true>(first, only, bounds);
             }
-            _ if header.contents == Contents::Triangles => {
-                writer.write_triangles::<false>(first, |geometry| self.triangles_and_word(geometry), bounds);
-            }
+            _ if header.contents == Contents::Triangles => self.write_triangles_of_all(&writer, first, bounds),
             _ if header.contents == Contents::Spheres => {
                 self.write_spheres::<1, { sphere_row::COUNT }>(&writer, first, bounds);
             }
             _ if header.contents == Contents::SweptSpheres => {
                 self.write_spheres::<2, { swept_row::COUNT }>(&writer, first, bounds);
             }
-            _ => {
-                for (i, bounds) in bounds.iter_mut().enumerate() {
-                    leaves.prefetch_lanes(i + 2 * BATCH);
-                    for primitive in leaves.lanes(i + BATCH) {
-                        self.prefetch_aabb(primitive);
-                    }
-                    let (rows, all) = self.aabb_leaf(&leaves.lanes(i));
-                    write_rows(target, header.leaf_offset(first + i as u32), &rows);
-                    *bounds = all;
-                }
+            _ => self.write_aabbs(&writer, first, bounds),
+        }
+    }
+
+    /// Writes leaves of triangles of any number of geometries and any format. The code is compiled
+    /// once and not for each processor level, because vertices are decoded one by one.
+    #[inline(never)]
+    fn write_triangles_of_all(
+        &self,
+        writer: &LeafWriter<'_, impl LeafSequence>,
+        first: u32,
+        bounds: &mut [VectorBounds],
+    ) {
+        writer.write_triangles::<false>(first, |geometry| self.triangles_and_word(geometry), bounds);
+    }
+
+    /// Writes leaves of AABBs.
+    #[inline(never)]
+    fn write_aabbs(&self, writer: &LeafWriter<'_, impl LeafSequence>, first: u32, bounds: &mut [VectorBounds]) {
+        for (i, bounds) in bounds.iter_mut().enumerate() {
+            writer.leaves.prefetch_lanes(i + 2 * BATCH);
+            for primitive in writer.leaves.lanes(i + BATCH) {
+                self.prefetch_aabb(primitive);
             }
+            let (rows, all) = self.aabb_leaf(&writer.leaves.lanes(i));
+            write_rows(writer.target, writer.header.leaf_offset(first + i as u32), &rows);
+            *bounds = all;
         }
     }
 

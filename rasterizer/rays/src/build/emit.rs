@@ -175,6 +175,16 @@ impl<O: Order> Emitter<'_, O> {
         }
         lanes
     }
+
+    /// Writes one leaf, and returns its bounds. Few leaves lie above the subtrees, so this code is
+    /// compiled once and not for each processor level.
+    #[inline(never)]
+    fn write_leaf(&self, header: &Header, number: u32, range: LeafRange) -> VectorBounds {
+        let mut bounds = [VectorBounds::empty()];
+        let leaf = SubtreeLeaves { emitter: self, leaves: &[range] };
+        self.readers.write_leaves(self.target, header, number, &leaf, &mut bounds);
+        bounds[0]
+    }
 }
 
 /// The leaves of a subtree.
@@ -268,9 +278,7 @@ impl<O: Order> Kernel for WriteTop<'_, '_, O> {
                     }
                     TopWord::Leaf(_, range) if header.contents == Contents::Instances => emitter.instance(range),
                     TopWord::Leaf(number, range) => {
-                        let (leaf, mut bounds) = (SubtreeLeaves { emitter, leaves: &[range] }, [VectorBounds::empty()]);
-                        emitter.readers.write_leaves(emitter.target, header, number, &leaf, &mut bounds);
-                        Child { word: LEAF | number, bounds: bounds[0] }
+                        Child { word: LEAF | number, bounds: emitter.write_leaf(header, number, range) }
                     }
                 };
             }

@@ -79,10 +79,10 @@ fn hull_entry(ends: [Ball; 2], ray: &Ray) -> Option<(f64, f64)> {
         let mut found = best;
         for i in -count..=count {
             let u = (centre + f64::from(i) * step).clamp(0.0, 1.0);
-            if let Some(t) = sphere_entry(between(u), ray) {
-                if found.is_none_or(|(other, _)| t < other) {
-                    found = Some((t, u));
-                }
+            if let Some(t) = sphere_entry(between(u), ray)
+                && found.is_none_or(|(other, _)| t < other)
+            {
+                found = Some((t, u));
             }
         }
         best = found;

@@ -10,7 +10,7 @@ use super::state::{Rules, Scene, Traversal};
 use super::triangle::{self, Interval};
 use crate::layout::{ACTIVE, FIRST_CAP, GEOMETRY_INDEX, OPAQUE, aabb_row, sphere_row, swept_row, triangle_row};
 use crate::spheres::{SweptSphere, extent};
-use crate::vec4::{F32x4, Mask4};
+use crate::vec4::F32x4;
 use crate::view::{AabbLeaf, LeafRef, TriangleLeaf};
 
 /// Result of a visit.
@@ -87,16 +87,33 @@ fn triangles(state: &mut Traversal, scene: &Scene, leaf: TriangleLeaf, lanes: u3
             is_front: front >> lane & 1 != 0,
             is_opaque: opacity.opaque >> lane & 1 != 0,
         };
-        match take(state, leaf, &hit) {
-            Step::Continue => {}
-            Step::Candidate => {
-                state.pending_lanes = kept;
-                return Step::Candidate;
-            }
-            Step::End => return Step::End,
+        let step = take(state, leaf, &hit);
+        if interrupts(state, step, kept) {
+            return step;
         }
     }
     Step::Continue
+}
+
+/// Returns true if the visit of a leaf does not go on after a lane. A candidate leaves the lanes in
+/// `kept` for the next visit.
+#[inline(always)]
+fn interrupts(state: &mut Traversal, step: Step, kept: u32) -> bool {
+    if step == Step::Candidate {
+        state.pending_lanes = kept;
+    }
+    step != Step::Continue
+}
+
+/// Returns a hit of no primitive, in the instance that is entered.
+#[inline(always)]
+fn of_instance(state: &Traversal) -> Hit {
+    Hit {
+        instance: state.instance,
+        custom_index: state.instance_custom_index,
+        sbt_offset: state.instance_sbt_and_flags & 0xff_ffff,
+        ..Hit::NONE
+    }
 }
 
 /// A hit of a triangle, not culled.
@@ -134,12 +151,10 @@ pub fn take(state: &mut Traversal, leaf: TriangleLeaf, hit: &TriangleHit) -> Ste
         barycentrics: hit.barycentrics,
         front_facing: u32::from(hit.is_front),
         opaque: u32::from(hit.is_opaque),
-        instance: state.instance,
-        custom_index: state.instance_custom_index,
-        sbt_offset: state.instance_sbt_and_flags & 0xff_ffff,
         geometry,
         primitive,
         vertices: vertices(leaf, lane),
+        ..of_instance(state)
     };
     settle(state, taken)
 }
@@ -185,12 +200,9 @@ fn aabbs(state: &mut Traversal, leaf: AabbLeaf, lanes: u32) -> Step {
             kind: HitKind::Aabb,
             t,
             opaque: opacity.opaque >> lane & 1,
-            instance: state.instance,
-            custom_index: state.instance_custom_index,
-            sbt_offset: state.instance_sbt_and_flags & 0xff_ffff,
             geometry: words[lane] & GEOMETRY_INDEX,
             primitive: leaf.words(aabb_row::PRIMITIVE)[lane],
-            ..Hit::NONE
+            ..of_instance(state)
         };
         state.pending_lanes = kept;
         return Step::Candidate;
@@ -202,19 +214,10 @@ fn aabbs(state: &mut Traversal, leaf: AabbLeaf, lanes: u32) -> Step {
 /// [`box_distance`] finds, and few others.
 #[inline(always)]
 fn near_boxes(state: &Traversal, leaf: AabbLeaf) -> u32 {
-    let boxes = state.walk.ray();
-    let mut near = F32x4::splat(state.ray.t_min);
+    let [min, max] = [aabb_row::MIN, aabb_row::MAX].map(|row| [0, 1, 2].map(|axis| leaf.row(row + axis)));
     // Near distances have the same roundings as far ones, for which they are multiplied.
-    let mut far = F32x4::splat(state.t_max * FAR);
-    for axis in 0..3 {
-        let (min, max) = (leaf.row(aabb_row::MIN + axis), leaf.row(aabb_row::MAX + axis));
-        let mask = Mask4::splat(boxes.near_inverse[axis].is_sign_negative());
-        let (near_plane, far_plane) = (mask.select(max, min), mask.select(min, max));
-        let distance = (near_plane - F32x4::splat(boxes.near_origin[axis])) * F32x4::splat(boxes.near_inverse[axis]);
-        near = distance.max(near);
-        let distance = (far_plane - F32x4::splat(boxes.far_origin[axis])) * F32x4::splat(boxes.far_inverse[axis]);
-        far = distance.min(far);
-    }
+    let interval = [state.ray.t_min, state.t_max * FAR].map(F32x4::splat);
+    let [near, far] = state.walk.ray().clip(interval, min, max);
     far.greater_or_equal(near).bits()
 }
 
@@ -267,13 +270,9 @@ fn swept_spheres<const ENDS: usize, const ROWS: usize>(state: &mut Traversal, le
         kept &= kept - 1;
         let is_opaque = opacity.opaque >> lane & 1 != 0;
         let Some(hit) = sphere_hit::<ENDS, ROWS>(state, leaf, (lane, near[lane], is_opaque)) else { continue };
-        match settle(state, hit) {
-            Step::Continue => {}
-            Step::Candidate => {
-                state.pending_lanes = kept;
-                return Step::Candidate;
-            }
-            Step::End => return Step::End,
+        let step = settle(state, hit);
+        if interrupts(state, step, kept) {
+            return step;
         }
     }
     Step::Continue
@@ -304,14 +303,11 @@ fn sphere_hit<const ENDS: usize, const ROWS: usize>(
         kind: if ENDS == 1 { HitKind::Sphere } else { HitKind::Lss },
         t,
         barycentrics: [entry.u, 0.0],
-        front_facing: 0,
         opaque: u32::from(is_opaque),
-        instance: state.instance,
-        custom_index: state.instance_custom_index,
-        sbt_offset: state.instance_sbt_and_flags & 0xff_ffff,
         geometry: order.1,
         primitive: order.2,
         vertices: [[x, y, z], [to_x, to_y, to_z], [radius, to_radius, 0.0]],
+        ..of_instance(state)
     })
 }
 
@@ -319,22 +315,16 @@ fn sphere_hit<const ENDS: usize, const ROWS: usize>(
 /// before the end of its interval.
 #[inline(always)]
 fn sphere_boxes<const ENDS: usize, const ROWS: usize>(state: &Traversal, leaf: LeafRef<ROWS>) -> (F32x4, u32) {
-    let boxes = state.walk.ray();
-    let mut near = F32x4::splat(state.walk.t_min());
-    let mut far = F32x4::splat(f32::INFINITY);
+    let [mut min, mut max] = [[F32x4::splat(0.0); 3]; 2];
     for axis in 0..3 {
-        let (mut min, mut max) = extent(leaf.row(axis), leaf.row(3));
+        (min[axis], max[axis]) = extent(leaf.row(axis), leaf.row(3));
         if ENDS == 2 {
             let (low, high) = extent(leaf.row(4 + axis), leaf.row(7));
-            (min, max) = (low.min(min), high.max(max));
+            (min[axis], max[axis]) = (low.min(min[axis]), high.max(max[axis]));
         }
-        let mask = Mask4::splat(boxes.near_inverse[axis].is_sign_negative());
-        let (near_plane, far_plane) = (mask.select(max, min), mask.select(min, max));
-        let distance = (near_plane - F32x4::splat(boxes.near_origin[axis])) * F32x4::splat(boxes.near_inverse[axis]);
-        near = distance.max(near);
-        let distance = (far_plane - F32x4::splat(boxes.far_origin[axis])) * F32x4::splat(boxes.far_inverse[axis]);
-        far = distance.min(far);
     }
+    let interval = [state.walk.t_min(), f32::INFINITY].map(F32x4::splat);
+    let [near, far] = state.walk.ray().clip(interval, min, max);
     let inside = far.greater_or_equal(near).and(F32x4::splat(state.t_max).greater_or_equal(near));
     (near, inside.bits())
 }

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use crate::layout::{Bounds, node_row};
-use crate::vec4::F32x4;
+use crate::vec4::{F32x4, Mask4};
 use crate::view::NodeRow;
 
 /// A ray with its interval.
@@ -127,6 +127,22 @@ impl BoxRay {
     pub fn for_instances(origin: [f32; 3], direction: [f32; 3]) -> BoxRay {
         let max = origin.iter().fold(0.0, |max, value| if value.abs() > max { value.abs() } else { max });
         BoxRay::new(origin, direction, F32x4::splat(max * TRANSFORM_MARGIN))
+    }
+
+    /// Clips an interval of distances to the part inside of a box in each lane, given by the bounds
+    /// of each axis, with the arithmetic of nodes. It ends before it begins if the box is missed.
+    #[inline(always)]
+    pub fn clip(&self, [mut near, mut far]: [F32x4; 2], min: [F32x4; 3], max: [F32x4; 3]) -> [F32x4; 2] {
+        for axis in 0..3 {
+            let (min, max) = (min[axis], max[axis]);
+            let mask = Mask4::splat(self.near_inverse[axis].is_sign_negative());
+            let (near_plane, far_plane) = (mask.select(max, min), mask.select(min, max));
+            let distance = (near_plane - F32x4::splat(self.near_origin[axis])) * F32x4::splat(self.near_inverse[axis]);
+            near = distance.max(near);
+            let distance = (far_plane - F32x4::splat(self.far_origin[axis])) * F32x4::splat(self.far_inverse[axis]);
+            far = distance.min(far);
+        }
+        [near, far]
     }
 
     /// Returns the rows of near and far planes in a node, and the octant: bit `axis` is set if near

@@ -16,7 +16,7 @@
 
 use super::ray::{BoxRay, Shear};
 use crate::layout::triangle_row::VERTEX;
-use crate::vec4::{F32x4, Mask4};
+use crate::vec4::F32x4;
 use crate::view::TriangleLeaf;
 
 /// Part of the products' magnitude below which an edge function's sign is not certain.
@@ -201,19 +201,12 @@ pub fn exact(vertices: &[[f32; 3]; 3], factor: f32) -> Option<ExactHit> {
 /// the others behind the beginning of that box.
 #[inline(always)]
 fn limit(hits: &mut TriangleHits, leaf: TriangleLeaf, boxes: &BoxRay, interval: &Interval) {
-    let mut near = F32x4::splat(interval.floor);
-    let mut far = F32x4::splat(f32::INFINITY);
+    let [mut min, mut max] = [[F32x4::splat(0.0); 3]; 2];
     for axis in 0..3 {
         let [a, b, c] = [leaf.row(VERTEX + axis), leaf.row(VERTEX + 3 + axis), leaf.row(VERTEX + 6 + axis)];
-        let (min, max) = (a.min(b).min(c), a.max(b).max(c));
-        let is_negative = boxes.near_inverse[axis].is_sign_negative();
-        let mask = Mask4::splat(is_negative);
-        let (near_plane, far_plane) = (mask.select(max, min), mask.select(min, max));
-        let distance = (near_plane - F32x4::splat(boxes.near_origin[axis])) * F32x4::splat(boxes.near_inverse[axis]);
-        near = distance.max(near);
-        let distance = (far_plane - F32x4::splat(boxes.far_origin[axis])) * F32x4::splat(boxes.far_inverse[axis]);
-        far = distance.min(far);
+        (min[axis], max[axis]) = (a.min(b).min(c), a.max(b).max(c));
     }
+    let [near, far] = boxes.clip([interval.floor, f32::INFINITY].map(F32x4::splat), min, max);
     let computed = F32x4::from_array(hits.t);
     let t = computed.max(near);
     let inside = t

@@ -24,6 +24,30 @@ pub enum IndexType {
     Uint32,
 }
 
+impl IndexType {
+    /// Returns the number of bytes of an index; 0 without indices.
+    #[inline(always)]
+    fn bytes(self) -> usize {
+        match self {
+            IndexType::None => 0,
+            IndexType::Uint8 => 1,
+            IndexType::Uint16 => 2,
+            IndexType::Uint32 => 4,
+        }
+    }
+
+    /// Returns the index at a position, which is the position itself without indices; `None` if it
+    /// is not in memory. `stride` is the number of bytes between indices.
+    pub fn read(self, indices: DeviceMemory, stride: u64, position: u64) -> Option<u64> {
+        if self == IndexType::None {
+            return Some(position);
+        }
+        let mut index = [0; 8];
+        let is_in_memory = indices.read(position.checked_mul(stride)?, index.get_mut(..self.bytes())?);
+        is_in_memory.then(|| u64::from_le_bytes(index))
+    }
+}
+
 /// Triangles of a geometry (`VkAccelerationStructureGeometryTrianglesDataKHR`).
 #[derive(Clone, Copy, Debug)]
 pub struct Triangles {
@@ -66,13 +90,7 @@ impl TrianglesMicromap {
     /// Returns the micromap word of a triangle ([`crate::layout::triangle_row::MICROMAP`]); 0 if
     /// its index is not in memory, or too large.
     pub fn word(&self, primitive: u32) -> u32 {
-        let index = match self.index_type {
-            IndexType::None => Some(primitive.into()),
-            IndexType::Uint8 => self.index::<1>(primitive),
-            IndexType::Uint16 => self.index::<2>(primitive),
-            IndexType::Uint32 => self.index::<4>(primitive),
-        };
-        match index {
+        match self.index(primitive) {
             Some(special) if special < 0 => special as u32,
             Some(index) => {
                 let word = index + i64::from(self.base) + 1;
@@ -82,16 +100,13 @@ impl TrianglesMicromap {
         }
     }
 
-    /// Reads an index of a number of bytes. Special indices are negative.
-    fn index<const BYTES: usize>(&self, primitive: u32) -> Option<i64> {
-        let mut bytes = [0; 8];
-        let at = u64::from(primitive).checked_mul(self.stride)?;
-        if !self.indices.read(at, bytes.get_mut(..BYTES)?) {
-            return None;
-        }
-        let index = i64::from_le_bytes(bytes);
-        let signed = index - (1 << (8 * BYTES));
-        Some(if signed as u32 >= FIRST_SPECIAL_INDEX { signed } else { index })
+    /// Returns a triangle's index; `None` if it is not in memory. Special indices are negative, and
+    /// only what is read can be one.
+    fn index(&self, primitive: u32) -> Option<i64> {
+        let index = self.index_type.read(self.indices, self.stride, primitive.into())? as i64;
+        let signed = index - (1 << (8 * self.index_type.bytes()));
+        let is_special = self.index_type != IndexType::None && signed as u32 >= FIRST_SPECIAL_INDEX;
+        Some(if is_special { signed } else { index })
     }
 }
 
@@ -401,14 +416,11 @@ impl TriangleReader {
     /// Prefetches a triangle's indices.
     #[inline(always)]
     pub fn prefetch_indices<const PLAIN: bool>(&self, primitive: u32) {
-        let bytes = match self.triangles.index_type {
-            _ if PLAIN => 12,
-            IndexType::None => return,
-            IndexType::Uint8 => 3,
-            IndexType::Uint16 => 6,
-            IndexType::Uint32 => 12,
-        };
-        prefetch(self.triangles.indices.address().wrapping_add(u64::from(primitive) * bytes) as *const u8);
+        let index_type = if PLAIN { IndexType::Uint32 } else { self.triangles.index_type };
+        if index_type != IndexType::None {
+            let offset = u64::from(primitive) * 3 * index_type.bytes() as u64;
+            prefetch(self.triangles.indices.address().wrapping_add(offset) as *const u8);
+        }
     }
 
     /// Prefetches the vertices with the given indices.

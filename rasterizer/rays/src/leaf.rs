@@ -112,7 +112,7 @@ pub trait LeafSequence {
 /// of a leaf lie anywhere in the input, so each step prefetches what the next one reads.
 const BATCH: usize = 16;
 
-/// Writes leaves of triangles.
+/// The leaves that are written, and the structure to which they belong.
 struct LeafWriter<'a, S> {
     target: DeviceMemory,
     header: &'a Header,
@@ -230,10 +230,7 @@ impl Readers {
     /// Returns the reader of a geometry of triangles.
     #[inline(always)]
     pub fn triangles(&self, geometry: u32) -> Option<&TriangleReader> {
-        match self.0.get(geometry as usize) {
-            Some((Reader::Triangles(reader), _)) => Some(reader),
-            _ => None,
-        }
+        Some(self.triangles_and_word(geometry)?.0)
     }
 
     /// Returns the bounds of an AABB.
@@ -276,12 +273,12 @@ impl Readers {
             }
             _ if header.contents == Contents::Triangles => self.write_triangles_of_all(&writer, first, bounds),
             _ if header.contents == Contents::Spheres => {
-                self.write_spheres::<1, { sphere_row::COUNT }>(&writer, first, bounds);
+                self.write_others(&writer, first, bounds, Self::sphere_leaf::<1, { sphere_row::COUNT }>);
             }
             _ if header.contents == Contents::SweptSpheres => {
-                self.write_spheres::<2, { swept_row::COUNT }>(&writer, first, bounds);
+                self.write_others(&writer, first, bounds, Self::sphere_leaf::<2, { swept_row::COUNT }>);
             }
-            _ => self.write_aabbs(&writer, first, bounds),
+            _ => self.write_others(&writer, first, bounds, Self::aabb_leaf),
         }
     }
 
@@ -297,15 +294,21 @@ impl Readers {
         writer.write_triangles::<false>(first, |geometry| self.triangles_and_word(geometry), bounds);
     }
 
-    /// Writes leaves of AABBs.
+    /// Writes leaves of other primitives than triangles, each of which `make` makes.
     #[inline(never)]
-    fn write_aabbs(&self, writer: &LeafWriter<'_, impl LeafSequence>, first: u32, bounds: &mut [VectorBounds]) {
+    fn write_others<const ROWS: usize>(
+        &self,
+        writer: &LeafWriter<'_, impl LeafSequence>,
+        first: u32,
+        bounds: &mut [VectorBounds],
+        make: impl Fn(&Self, &Lanes) -> ([F32x4; ROWS], VectorBounds),
+    ) {
         for (i, bounds) in bounds.iter_mut().enumerate() {
             writer.leaves.prefetch_lanes(i + 2 * BATCH);
             for primitive in writer.leaves.lanes(i + BATCH) {
                 self.prefetch_aabb(primitive);
             }
-            let (rows, all) = self.aabb_leaf(&writer.leaves.lanes(i));
+            let (rows, all) = make(self, &writer.leaves.lanes(i));
             write_rows(writer.target, writer.header.leaf_offset(first + i as u32), &rows);
             *bounds = all;
         }
@@ -320,27 +323,12 @@ impl Readers {
         }
     }
 
+    /// Prefetches a box; nothing for primitives of other kinds.
     #[inline(always)]
     fn prefetch_aabb(&self, primitive: Primitive) {
         if let Some((Reader::Aabbs(aabbs), _)) = self.0.get(primitive.geometry as usize) {
             let offset = u64::from(primitive.index).wrapping_mul(aabbs.stride);
             prefetch(aabbs.boxes.address().wrapping_add(offset) as *const u8);
-        }
-    }
-
-    /// Writes leaves of primitives with a number of ends.
-    #[inline(never)]
-    fn write_spheres<const ENDS: usize, const ROWS: usize>(
-        &self,
-        writer: &LeafWriter<'_, impl LeafSequence>,
-        first: u32,
-        bounds: &mut [VectorBounds],
-    ) {
-        for (i, bounds) in bounds.iter_mut().enumerate() {
-            writer.leaves.prefetch_lanes(i + BATCH);
-            let (rows, all) = self.sphere_leaf::<ENDS, ROWS>(&writer.leaves.lanes(i));
-            write_rows(writer.target, writer.header.leaf_offset(first + i as u32), &rows);
-            *bounds = all;
         }
     }
 

@@ -5,7 +5,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::input::{Caps, Decoder, IndexType, Indexing, Spheres, SweptSpheres};
+use crate::input::{Caps, Decoder, Indexing, Spheres, SweptSpheres};
 use crate::layout::{Bounds, FIRST_CAP, LAST_CAP};
 use crate::vec4::F32x4;
 use base::format::{TexelKernels, kernels};
@@ -106,15 +106,8 @@ impl SphereReader {
 
     /// Returns an index by its position; `None` if it is not in memory.
     fn index(&self, at: u64) -> Option<u64> {
-        let bytes = match self.spheres.index_type {
-            IndexType::None => return Some(at),
-            IndexType::Uint8 => 1,
-            IndexType::Uint16 => 2,
-            IndexType::Uint32 => 4,
-        };
-        let mut index = [0; 8];
-        let is_in_memory = self.spheres.indices.read(at.checked_mul(self.spheres.index_stride)?, &mut index[..bytes]);
-        is_in_memory.then(|| u64::from_le_bytes(index))
+        let Spheres { indices, index_type, index_stride, .. } = self.spheres;
+        index_type.read(indices, index_stride, at)
     }
 
     /// Returns centre and radius of a sphere.

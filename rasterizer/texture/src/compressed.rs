@@ -183,12 +183,15 @@ impl TexelSource for CompressedTexels {
                 }
             }
             let mask = mask | mask << MAX_LANES;
-            let left = reader.find_512::<false>(_mm512_shuffle_i64x2::<0x44>(first, first), y, mask)?;
-            let right = reader.find_512::<false>(_mm512_shuffle_i64x2::<0x44>(second, second), y, mask)?;
-            let sides = match four.words() {
-                1 => [texels_at::<4>(four, texels, left), texels_at::<4>(four, texels, right)],
-                _ => [texels_at::<8>(four, texels, left), texels_at::<8>(four, texels, right)],
-            };
+            let mut sides = [[_mm512_setzero_si512(); 2]; 2];
+            for (side, columns) in sides.iter_mut().zip([first, second]) {
+                let at = reader.find_512::<false>(_mm512_shuffle_i64x2::<0x44>(columns, columns), y, mask)?;
+                // The texels are loaded now, because tiles of the next side may replace theirs.
+                *side = match four.words() {
+                    1 => texels_at::<4>(four, texels, at),
+                    _ => texels_at::<8>(four, texels, at),
+                };
+            }
             Some(filter_of(four, sides, by_axis(weight)))
         }
     }

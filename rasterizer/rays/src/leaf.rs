@@ -13,6 +13,7 @@ use crate::vec4::F32x4;
 use base::alloc::OutOfMemory;
 use base::host::prefetch;
 use base::mem::DeviceMemory;
+use core::ops::Range;
 
 /// Reads the primitives of a geometry.
 #[derive(Clone, Copy)]
@@ -102,10 +103,10 @@ impl From<Bounds> for VectorBounds {
 
 /// Leaves that are written one after the other.
 pub trait LeafSequence {
-    /// Returns the primitives of a leaf by its place in the sequence; none behind the last leaf.
-    fn lanes(&self, leaf: usize) -> Lanes;
-    /// Prefetches what [`LeafSequence::lanes`] reads.
-    fn prefetch_lanes(&self, leaf: usize);
+    /// Returns the primitives of leaves from a place in the sequence on, which all exist.
+    fn lanes(&self, first: usize, lanes: &mut [Lanes]);
+    /// Prefetches what [`LeafSequence::lanes`] reads; nothing for leaves that do not exist.
+    fn prefetch_lanes(&self, leaves: Range<usize>);
 }
 
 /// Number of leaves whose primitives, indices and vertices are read one after the other. Primitives
@@ -113,16 +114,16 @@ pub trait LeafSequence {
 const BATCH: usize = 16;
 
 /// The leaves that are written, and the structure to which they belong.
-struct LeafWriter<'a, S> {
+struct LeafWriter<'a> {
     target: DeviceMemory,
     header: &'a Header,
-    leaves: &'a S,
+    leaves: &'a dyn LeafSequence,
 }
 
 /// The indices of the vertices of a leaf's triangles.
 type LaneIndices = [Option<[u32; 3]>; LEAF_SIZE as usize];
 
-impl<S: LeafSequence> LeafWriter<'_, S> {
+impl LeafWriter<'_> {
     /// Writes leaves with the reader of each geometry ([`TriangleReader::indices`] describes
     /// `PLAIN`), and the word of its primitives.
     #[inline(always)]
@@ -132,17 +133,16 @@ impl<S: LeafSequence> LeafWriter<'_, S> {
         reader_of: impl Fn(u32) -> Option<(&'r TriangleReader, u32)>,
         bounds: &mut [VectorBounds],
     ) {
+        let (target, offset) = (self.target, self.header.leaf_offset(first));
         let mut lanes = [[Primitive::NONE; LEAF_SIZE as usize]; BATCH];
         let mut indices: [LaneIndices; BATCH] = [[None; LEAF_SIZE as usize]; BATCH];
         for (batch, bounds) in bounds.chunks_mut(BATCH).enumerate() {
             let begin = batch * BATCH;
-            for (i, lanes) in lanes[..bounds.len()].iter_mut().enumerate() {
-                self.leaves.prefetch_lanes(begin + BATCH + i);
-                *lanes = self.leaves.lanes(begin + i);
-                for primitive in lanes {
-                    if let Some((reader, _)) = reader_of(primitive.geometry) {
-                        reader.prefetch_indices::<PLAIN>(primitive.index);
-                    }
+            self.leaves.prefetch_lanes(begin + BATCH..begin + 2 * BATCH);
+            self.leaves.lanes(begin, &mut lanes[..bounds.len()]);
+            for primitive in lanes[..bounds.len()].as_flattened() {
+                if let Some((reader, _)) = reader_of(primitive.geometry) {
+                    reader.prefetch_indices::<PLAIN>(primitive.index);
                 }
             }
             for (lanes, indices) in lanes[..bounds.len()].iter().zip(&mut indices) {
@@ -158,7 +158,7 @@ impl<S: LeafSequence> LeafWriter<'_, S> {
             }
             for (i, bounds) in bounds.iter_mut().enumerate() {
                 let (rows, all) = triangle_leaf::<PLAIN>(&lanes[i], &indices[i], &reader_of);
-                write_rows(self.target, self.header.leaf_offset(first + (begin + i) as u32), &rows);
+                write_rows(target, offset + (begin + i) as u64 * Contents::Triangles.leaf_bytes(), &rows);
                 *bounds = all;
             }
         }
@@ -256,13 +256,15 @@ impl Readers {
     }
 
     /// Writes consecutive leaves, of which the first one has the number `first`, and their bounds.
+    /// Only the code for triangles of one plain geometry is compiled for each processor level:
+    /// vertices of other formats, and other primitives, are decoded one by one.
     #[inline(always)]
     pub fn write_leaves(
         &self,
         target: DeviceMemory,
         header: &Header,
         first: u32,
-        leaves: &impl LeafSequence,
+        leaves: &dyn LeafSequence,
         bounds: &mut [VectorBounds],
     ) {
         let writer = LeafWriter { target, header, leaves };
@@ -271,46 +273,45 @@ impl Readers {
                 let only = |geometry: u32| (geometry == 0).then_some((reader, *word));
                 writer.write_triangles::<true>(first, only, bounds);
             }
-            _ if header.contents == Contents::Triangles => self.write_triangles_of_all(&writer, first, bounds),
-            _ if header.contents == Contents::Spheres => {
-                self.write_others(&writer, first, bounds, Self::sphere_leaf::<1, { sphere_row::COUNT }>);
-            }
-            _ if header.contents == Contents::SweptSpheres => {
-                self.write_others(&writer, first, bounds, Self::sphere_leaf::<2, { swept_row::COUNT }>);
-            }
-            _ => self.write_others(&writer, first, bounds, Self::aabb_leaf),
+            _ => self.write_any_leaves(&writer, first, bounds),
         }
     }
 
-    /// Writes leaves of triangles of any number of geometries and any format. The code is compiled
-    /// once and not for each processor level, because vertices are decoded one by one.
     #[inline(never)]
-    fn write_triangles_of_all(
-        &self,
-        writer: &LeafWriter<'_, impl LeafSequence>,
-        first: u32,
-        bounds: &mut [VectorBounds],
-    ) {
-        writer.write_triangles::<false>(first, |geometry| self.triangles_and_word(geometry), bounds);
+    fn write_any_leaves(&self, writer: &LeafWriter, first: u32, bounds: &mut [VectorBounds]) {
+        match writer.header.contents {
+            Contents::Triangles => {
+                writer.write_triangles::<false>(first, |geometry| self.triangles_and_word(geometry), bounds);
+            }
+            Contents::Spheres => {
+                self.write_others(writer, first, bounds, Self::sphere_leaf::<1, { sphere_row::COUNT }>);
+            }
+            Contents::SweptSpheres => {
+                self.write_others(writer, first, bounds, Self::sphere_leaf::<2, { swept_row::COUNT }>);
+            }
+            _ => self.write_others(writer, first, bounds, Self::aabb_leaf),
+        }
     }
 
     /// Writes leaves of other primitives than triangles, each of which `make` makes.
-    #[inline(never)]
     fn write_others<const ROWS: usize>(
         &self,
-        writer: &LeafWriter<'_, impl LeafSequence>,
+        writer: &LeafWriter,
         first: u32,
         bounds: &mut [VectorBounds],
         make: impl Fn(&Self, &Lanes) -> ([F32x4; ROWS], VectorBounds),
     ) {
-        for (i, bounds) in bounds.iter_mut().enumerate() {
-            writer.leaves.prefetch_lanes(i + 2 * BATCH);
-            for primitive in writer.leaves.lanes(i + BATCH) {
-                self.prefetch_aabb(primitive);
+        let mut lanes = [[Primitive::NONE; LEAF_SIZE as usize]; BATCH];
+        for (batch, bounds) in bounds.chunks_mut(BATCH).enumerate() {
+            let begin = batch * BATCH;
+            writer.leaves.prefetch_lanes(begin + BATCH..begin + 2 * BATCH);
+            writer.leaves.lanes(begin, &mut lanes[..bounds.len()]);
+            lanes[..bounds.len()].as_flattened().iter().for_each(|&primitive| self.prefetch_aabb(primitive));
+            for (i, bounds) in bounds.iter_mut().enumerate() {
+                let (rows, all) = make(self, &lanes[i]);
+                write_rows(writer.target, writer.header.leaf_offset(first + (begin + i) as u32), &rows);
+                *bounds = all;
             }
-            let (rows, all) = make(self, &writer.leaves.lanes(i));
-            write_rows(writer.target, writer.header.leaf_offset(first + i as u32), &rows);
-            *bounds = all;
         }
     }
 

@@ -65,6 +65,8 @@ impl Workers<'_> {
         items: Vec<T>,
         f: impl Fn(T) -> Result<R, WorkError> + Sync,
     ) -> Result<Vec<R>, WorkError> {
+        // The code of an item is called from two places, but compiled once.
+        let f: &(dyn Fn(T) -> Result<R, WorkError> + Sync) = &f;
         let mut results = Vec::new();
         base::alloc::reserve(&mut results, items.len())?;
         let Some(pool) = self.threads.filter(|_| items.len() > 1) else {
@@ -76,27 +78,36 @@ impl Workers<'_> {
         };
         let slots = items.into_iter().map(|item| Mutex::new((Some(item), None)));
         let slots: Vec<Mutex<(Option<T>, Option<R>)>> = base::alloc::collect(slots)?;
-        let error = Mutex::new(None);
-        let part = |items: Items<'_>| {
-            for i in items {
-                let slot = &slots[i as usize];
-                let item = slot.lock().unwrap_or_else(PoisonError::into_inner).0.take();
-                let Some(item) = item else { continue };
-                match self.check().and_then(|()| f(item)) {
-                    Ok(result) => slot.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(result),
-                    Err(reason) => {
-                        error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
-                        return;
-                    }
-                }
-            }
-        };
-        pool.for_each(slots.len() as u64, HelperPolicy::Immediately, &part);
-        if let Some(reason) = error.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(reason);
-        }
+        self.for_each(pool, slots.len(), &|i| {
+            let item = slots[i].lock().unwrap_or_else(PoisonError::into_inner).0.take();
+            let Some(item) = item else { return Ok(()) };
+            let result = f(item)?;
+            slots[i].lock().unwrap_or_else(PoisonError::into_inner).1 = Some(result);
+            Ok(())
+        })?;
         results
             .extend(slots.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner).1));
         Ok(results)
+    }
+
+    /// Calls `f` with each number below `count`. The numbers are distributed over the threads of
+    /// the pool. The code is compiled once for all kinds of items.
+    fn for_each(
+        &self,
+        pool: &WorkSharingPool,
+        count: usize,
+        f: &(dyn Fn(usize) -> Result<(), WorkError> + Sync),
+    ) -> Result<(), WorkError> {
+        let error = Mutex::new(None);
+        let part = |items: Items<'_>| {
+            for i in items {
+                if let Err(reason) = self.check().and_then(|()| f(i as usize)) {
+                    error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason);
+                    return;
+                }
+            }
+        };
+        pool.for_each(count as u64, HelperPolicy::Immediately, &part);
+        error.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 }

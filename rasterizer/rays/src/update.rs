@@ -8,7 +8,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::build::{BuildError, BuildInput, Child, Kernel, run, write_node};
+use crate::build::{BuildError, BuildInput, Child, Kernel, WriteLeaves, run, write_node};
 use crate::copy::copy_structure;
 use crate::input::GeometryData;
 use crate::instance::build_instance;
@@ -20,6 +20,7 @@ use crate::leaf::{self, Lanes, LeafSequence, Primitive, Readers, VectorBounds};
 use crate::parallel::{WorkError, Workers};
 use base::host::{Host, prefetch};
 use base::mem::DeviceMemory;
+use core::ops::Range;
 
 /// Number of leaves that one item of work reads.
 const LEAVES: usize = 1024;
@@ -96,13 +97,6 @@ struct Tree<'a> {
     readers: &'a Readers,
 }
 
-/// A part of the leaves, and where their bounds are to be written.
-struct UpdateLeaves<'a> {
-    tree: &'a Tree<'a>,
-    first: u32,
-    bounds: &'a mut [VectorBounds],
-}
-
 /// Bounds of a node; `None` until they are known.
 type NodeBounds = Option<VectorBounds>;
 
@@ -120,7 +114,10 @@ impl Tree<'_> {
         let mut all = base::alloc::filled(VectorBounds::empty(), self.header.leaves as usize)?;
         let parts = base::alloc::collect(all.chunks_mut(LEAVES).enumerate())?;
         workers.map(parts, |(i, bounds)| {
-            run(workers.level, UpdateLeaves { tree: self, first: (i * LEAVES) as u32, bounds });
+            let Tree { target, header, readers } = *self;
+            let first = (i * LEAVES) as u32;
+            let leaves = &LeavesFrom::new(self, first);
+            run(workers.level, WriteLeaves { readers, target, header, first, leaves, bounds });
             Ok(())
         })?;
         Ok(all)
@@ -138,49 +135,45 @@ impl Tree<'_> {
         run(workers.level, UpdateNodes { tree: self, leaves, first: 0, bounds: &mut all });
         Ok(all.first().copied().flatten())
     }
-
-    /// Returns the offset of the primitive indices in a leaf, which the geometry words follow.
-    #[inline(always)]
-    fn primitive_row(&self) -> u64 {
-        self.header.contents.primitive_row().unwrap_or(0) as u64 * 16
-    }
 }
 
 /// The leaves of a tree from one on.
 struct LeavesFrom<'a> {
     tree: &'a Tree<'a>,
     first: u32,
+    /// Offset of the primitive indices of the first leaf, which the geometry words follow.
+    offset: u64,
+    leaf_bytes: u64,
+}
+
+impl<'a> LeavesFrom<'a> {
+    fn new(tree: &'a Tree<'a>, first: u32) -> LeavesFrom<'a> {
+        let contents = tree.header.contents;
+        let row = contents.primitive_row().unwrap_or(0) as u64 * 16;
+        LeavesFrom { tree, first, offset: tree.header.leaf_offset(first) + row, leaf_bytes: contents.leaf_bytes() }
+    }
 }
 
 impl LeafSequence for LeavesFrom<'_> {
-    /// Returns no primitives if the leaf is not in memory.
-    #[inline(always)]
-    fn lanes(&self, leaf: usize) -> Lanes {
-        let (Tree { target, header, .. }, leaf) = (self.tree, self.first + leaf as u32);
-        let mut bytes = [0; 32];
-        let is_inside = leaf < header.leaves;
-        if !is_inside || !target.read(header.leaf_offset(leaf) + self.tree.primitive_row(), &mut bytes) {
-            return [Primitive::NONE; 4];
+    /// Returns no primitives for leaves that are not in memory.
+    fn lanes(&self, first: usize, lanes: &mut [Lanes]) {
+        let Tree { target, header, .. } = self.tree;
+        for (leaf, lanes) in (first..).zip(lanes) {
+            let mut bytes = [0; 32];
+            let is_inside = leaf < (header.leaves - self.first) as usize;
+            *lanes = [Primitive::NONE; 4];
+            if is_inside && target.read(self.offset + leaf as u64 * self.leaf_bytes, &mut bytes) {
+                let [a, b, c, d, e, f, g, h] = words_of(&bytes);
+                *lanes = leaf::lanes([a, b, c, d], [e, f, g, h]);
+            }
         }
-        let [a, b, c, d, e, f, g, h] = words_of(&bytes);
-        leaf::lanes([a, b, c, d], [e, f, g, h])
     }
 
-    #[inline(always)]
-    fn prefetch_lanes(&self, leaf: usize) {
-        let row = self.tree.header.leaf_offset(self.first + leaf as u32) + self.tree.primitive_row();
-        prefetch(self.tree.target.address().wrapping_add(row) as *const u8);
-    }
-}
-
-impl Kernel for UpdateLeaves<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<H: Host>(self) {
-        let UpdateLeaves { tree, first, bounds } = self;
-        let Tree { target, header, readers } = *tree;
-        readers.write_leaves(target, header, first, &LeavesFrom { tree, first }, bounds);
+    fn prefetch_lanes(&self, leaves: Range<usize>) {
+        for leaf in leaves {
+            let row = self.offset + leaf as u64 * self.leaf_bytes;
+            prefetch(self.tree.target.address().wrapping_add(row) as *const u8);
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::kernels::Kernel;
 use super::references::{Box8, PrimitiveRef};
 use crate::vec4::F32x4;
 use base::host::{Floats, Host, Ints};
@@ -320,38 +321,56 @@ impl<H: Host> Best<H> {
 /// Bits of all axes.
 pub const ALL_AXES: u32 = 0b111;
 
-/// Returns the best candidate of `count` references in `bins` bins of each axis that has its bit in
-/// `axes`; `None` if all are in one bin on every axis, or all costs are infinite. A leaf has up to
-/// `1 << leaf_shift` references.
-#[inline(always)]
-pub fn find<H: Host>(of: &Bins, bins: usize, axes: u32, count: u32, leaf_shift: u32) -> Option<Candidate> {
-    let forbidden = u32::from(leaf_shift > 0 && count.is_multiple_of(2));
-    let counts = Counts { all: count, leaf_shift, forbidden };
-    let mut best = Best::<H> { cost: H::Floats::splat(f32::INFINITY), number: H::Ints::splat(0) };
-    for axis in (0..3).filter(|axis| axes >> axis & 1 != 0) {
-        // Bins that are not in use are empty.
-        let first = (axis * MAX_BINS) as u32;
-        if bins <= FEW_BINS {
-            best.update_axis::<FEW_BINS>(&of.bounds[axis], &of.counts[axis], counts, first);
-        } else {
-            best.update_axis::<MAX_BINS>(&of.bounds[axis], &of.counts[axis], counts, first);
+/// Finds the best candidate of a split. There is none if all references are in one bin on every
+/// axis, or all costs are infinite. All kinds of splits call it as a kernel of its own, because it
+/// is a large part of the code of a split.
+pub struct Find<'a> {
+    /// The references by bin.
+    pub of: &'a Bins,
+    /// Number of bins of an axis.
+    pub bins: usize,
+    /// Bits of the axes along which the references may be split.
+    pub axes: u32,
+    /// Number of references.
+    pub count: u32,
+    /// Logarithm of the size of a leaf.
+    pub leaf_shift: u32,
+}
+
+impl Kernel for Find<'_> {
+    type Output = Option<Candidate>;
+
+    #[inline(always)]
+    fn run<H: Host>(self) -> Option<Candidate> {
+        let Find { of, bins, axes, count, leaf_shift } = self;
+        let forbidden = u32::from(leaf_shift > 0 && count.is_multiple_of(2));
+        let counts = Counts { all: count, leaf_shift, forbidden };
+        let mut best = Best::<H> { cost: H::Floats::splat(f32::INFINITY), number: H::Ints::splat(0) };
+        for axis in (0..3).filter(|axis| axes >> axis & 1 != 0) {
+            // Bins that are not in use are empty.
+            let first = (axis * MAX_BINS) as u32;
+            if bins <= FEW_BINS {
+                best.update_axis::<FEW_BINS>(&of.bounds[axis], &of.counts[axis], counts, first);
+            } else {
+                best.update_axis::<MAX_BINS>(&of.bounds[axis], &of.counts[axis], counts, first);
+            }
         }
-    }
-    let (costs, numbers) = (best.cost.bits().to_array().map(f32::from_bits), best.number.to_array());
-    let (mut cost, mut number) = (f32::INFINITY, u32::MAX);
-    for lane in 0..8 {
-        if costs[lane] < cost || costs[lane] == cost && numbers[lane] < number {
-            (cost, number) = (costs[lane], numbers[lane]);
+        let (costs, numbers) = (best.cost.bits().to_array().map(f32::from_bits), best.number.to_array());
+        let (mut cost, mut number) = (f32::INFINITY, u32::MAX);
+        for lane in 0..8 {
+            if costs[lane] < cost || costs[lane] == cost && numbers[lane] < number {
+                (cost, number) = (costs[lane], numbers[lane]);
+            }
         }
+        if cost == f32::INFINITY {
+            return None;
+        }
+        let (axis, bin) = ((number as usize / MAX_BINS).min(2), number as usize % MAX_BINS + 1);
+        let bin = bin.min(bins);
+        let bounds = [of.union::<H>(axis, 0, bin), of.union::<H>(axis, bin, bins)];
+        let left_count = of.counts[axis][..bin].iter().sum();
+        Some(Candidate { split: Split { axis, bin }, left_count, bounds })
     }
-    if cost == f32::INFINITY {
-        return None;
-    }
-    let (axis, bin) = ((number as usize / MAX_BINS).min(2), number as usize % MAX_BINS + 1);
-    let bin = bin.min(bins);
-    let bounds = [of.union::<H>(axis, 0, bin), of.union::<H>(axis, bin, bins)];
-    let left_count = of.counts[axis][..bin].iter().sum();
-    Some(Candidate { split: Split { axis, bin }, left_count, bounds })
 }
 
 /// Returns the bounds of references, and those of their centres.

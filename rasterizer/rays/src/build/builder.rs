@@ -52,14 +52,14 @@ impl Builder {
             // No geometry has triangles of micromaps.
             _ if count == 0 || input.contents == Contents::Micromap => {
                 let order = Divided([&[], &[]]);
-                Emitter { target, input, readers: &readers, order, workers }.write(&Top::default(), &[], 0)?
+                Emitter { target, input, readers: &readers, order: &order, workers }.write(&Top::default(), &[], 0)?
             }
             Quality::FastTrace => {
                 ensure(&mut self.other, active.count)?;
                 let (lists, other) = (&mut self.references[..active.count], &mut self.other[..active.count]);
                 let (top, subtrees) = sah::build(lists, other, &active, leaf_size, workers)?;
                 let order = Divided([&*lists, &*other]);
-                Emitter { target, input, readers: &readers, order, workers }.write(&top, &subtrees, count)?
+                Emitter { target, input, readers: &readers, order: &order, workers }.write(&top, &subtrees, count)?
             }
             Quality::FastBuild => {
                 let (top, subtrees) = {
@@ -69,10 +69,12 @@ impl Builder {
                 let format = morton::KeyFormat::new(active.count);
                 if input.contents != Contents::Instances && input.geometries.len() == 1 && count == primitives {
                     let order = InputOrder { keys: &self.keys, format };
-                    Emitter { target, input, readers: &readers, order, workers }.write(&top, &subtrees, count)?
+                    Emitter { target, input, readers: &readers, order: &order, workers }
+                        .write(&top, &subtrees, count)?
                 } else {
                     let order = Sorted { keys: &self.keys, format, references: &self.references };
-                    Emitter { target, input, readers: &readers, order, workers }.write(&top, &subtrees, count)?
+                    Emitter { target, input, readers: &readers, order: &order, workers }
+                        .write(&top, &subtrees, count)?
                 }
             }
         };

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::kernels::{self, Kernel};
+use super::kernels::{self, Kernel, WriteLeaves};
 use super::node::{Child, write_node};
 use super::references::PrimitiveRef;
 use super::request::BuildInput;
@@ -92,10 +92,29 @@ pub trait Order: Sync {
     fn reference(&self, side: usize, at: usize) -> PrimitiveRef;
     /// Prefetches what [`Order::primitive`] reads.
     fn prefetch(&self, side: usize, at: usize);
+
+    /// Returns the primitives of leaves. One call serves many leaves, because it is not direct.
+    fn lanes(&self, leaves: &[LeafRange], lanes: &mut [Lanes]) {
+        for (leaf, lanes) in leaves.iter().zip(lanes) {
+            *lanes = [Primitive::NONE; 4];
+            for (lane, at) in lanes.iter_mut().zip(leaf.positions()) {
+                *lane = self.primitive(leaf.side as usize, at);
+            }
+        }
+    }
+
+    /// Prefetches what [`Order::lanes`] reads.
+    fn prefetch_lanes(&self, leaves: &[LeafRange]) {
+        for leaf in leaves {
+            for at in leaf.positions() {
+                self.prefetch(leaf.side as usize, at);
+            }
+        }
+    }
 }
 
 /// Writes the tree of a build.
-pub struct Emitter<'a, O> {
+pub struct Emitter<'a> {
     /// Memory of the structure.
     pub target: DeviceMemory,
     /// Input of the build.
@@ -103,12 +122,12 @@ pub struct Emitter<'a, O> {
     /// Readers of the input's geometries.
     pub readers: &'a Readers,
     /// The references.
-    pub order: O,
+    pub order: &'a dyn Order,
     /// The means of the build.
     pub workers: &'a Workers<'a>,
 }
 
-impl<O: Order> Emitter<'_, O> {
+impl Emitter<'_> {
     /// Writes header, nodes and leaves, and returns the header.
     pub fn write(&self, top: &Top, subtrees: &[Subtree], active: u32) -> Result<Header, WorkError> {
         let numbering = Numbering::new(top, subtrees)?;
@@ -166,57 +185,39 @@ impl<O: Order> Emitter<'_, O> {
         Child { word: LEAF | reference.primitive().index, bounds: bounds.into() }
     }
 
-    /// Returns the primitives of a leaf.
-    #[inline(always)]
-    fn lanes(&self, range: LeafRange) -> Lanes {
-        let mut lanes: Lanes = [Primitive::NONE; 4];
-        for (lane, at) in lanes.iter_mut().zip(range.positions()) {
-            *lane = self.order.primitive(range.side as usize, at);
-        }
-        lanes
-    }
-
-    /// Writes one leaf, and returns its bounds. Few leaves lie above the subtrees, so this code is
-    /// compiled once and not for each processor level.
-    #[inline(never)]
-    fn write_leaf(&self, header: &Header, number: u32, range: LeafRange) -> VectorBounds {
-        let mut bounds = [VectorBounds::empty()];
-        let leaf = SubtreeLeaves { emitter: self, leaves: &[range] };
-        self.readers.write_leaves(self.target, header, number, &leaf, &mut bounds);
-        bounds[0]
+    /// Writes leaves, of which the first one has the number `first`, and their bounds.
+    fn write_leaves(&self, header: &Header, first: u32, leaves: &[LeafRange], bounds: &mut [VectorBounds]) {
+        let (readers, target, leaves) = (self.readers, self.target, &SubtreeLeaves { order: self.order, leaves });
+        kernels::run(self.workers.level, WriteLeaves { readers, target, header, first, leaves, bounds });
     }
 }
 
 /// The leaves of a subtree.
-struct SubtreeLeaves<'a, 'e, O> {
-    emitter: &'a Emitter<'e, O>,
+struct SubtreeLeaves<'a> {
+    order: &'a dyn Order,
     leaves: &'a [LeafRange],
 }
 
-impl<O: Order> LeafSequence for SubtreeLeaves<'_, '_, O> {
-    #[inline(always)]
-    fn lanes(&self, leaf: usize) -> Lanes {
-        self.leaves.get(leaf).map_or([Primitive::NONE; 4], |&range| self.emitter.lanes(range))
+impl LeafSequence for SubtreeLeaves<'_> {
+    fn lanes(&self, first: usize, lanes: &mut [Lanes]) {
+        self.order.lanes(self.leaves.get(first..).unwrap_or(&[]), lanes);
     }
 
-    #[inline(always)]
-    fn prefetch_lanes(&self, leaf: usize) {
-        let Some(leaf) = self.leaves.get(leaf) else { return };
-        for at in leaf.positions() {
-            self.emitter.order.prefetch(leaf.side as usize, at);
-        }
+    fn prefetch_lanes(&self, leaves: core::ops::Range<usize>) {
+        let end = leaves.end.min(self.leaves.len());
+        self.order.prefetch_lanes(self.leaves.get(leaves.start..end).unwrap_or(&[]));
     }
 }
 
 /// Writes a subtree.
-struct WriteSubtree<'a, 'e, O> {
-    emitter: &'a Emitter<'e, O>,
+struct WriteSubtree<'a, 'e> {
+    emitter: &'a Emitter<'e>,
     subtree: &'a Subtree,
     first: Numbers,
     header: &'a Header,
 }
 
-impl<O: Order> Kernel for WriteSubtree<'_, '_, O> {
+impl Kernel for WriteSubtree<'_, '_> {
     type Output = Result<VectorBounds, WorkError>;
 
     #[inline(always)]
@@ -226,8 +227,7 @@ impl<O: Order> Kernel for WriteSubtree<'_, '_, O> {
         let mut leaves = Vec::new();
         if !of_instances {
             leaves = base::alloc::filled(VectorBounds::empty(), subtree.leaves.len())?;
-            let all = SubtreeLeaves { emitter, leaves: &subtree.leaves };
-            emitter.readers.write_leaves(emitter.target, header, first.leaf, &all, &mut leaves);
+            emitter.write_leaves(header, first.leaf, &subtree.leaves, &mut leaves);
         }
         let mut bounds = base::alloc::filled(VectorBounds::empty(), subtree.nodes.len())?;
         for (node, words) in subtree.nodes.iter().enumerate().rev() {
@@ -248,8 +248,8 @@ impl<O: Order> Kernel for WriteSubtree<'_, '_, O> {
 }
 
 /// Writes the nodes above the subtrees, and their leaves.
-struct WriteTop<'a, 'e, O> {
-    emitter: &'a Emitter<'e, O>,
+struct WriteTop<'a, 'e> {
+    emitter: &'a Emitter<'e>,
     numbering: &'a Numbering,
     /// Bounds of the subtrees.
     tasks: &'a [VectorBounds],
@@ -258,7 +258,7 @@ struct WriteTop<'a, 'e, O> {
     bounds: Vec<VectorBounds>,
 }
 
-impl<O: Order> Kernel for WriteTop<'_, '_, O> {
+impl Kernel for WriteTop<'_, '_> {
     type Output = VectorBounds;
 
     #[inline(always)]
@@ -278,7 +278,9 @@ impl<O: Order> Kernel for WriteTop<'_, '_, O> {
                     }
                     TopWord::Leaf(_, range) if header.contents == Contents::Instances => emitter.instance(range),
                     TopWord::Leaf(number, range) => {
-                        Child { word: LEAF | number, bounds: emitter.write_leaf(header, number, range) }
+                        let mut bounds = [VectorBounds::empty()];
+                        emitter.write_leaves(header, number, &[range], &mut bounds);
+                        Child { word: LEAF | number, bounds: bounds[0] }
                     }
                 };
             }

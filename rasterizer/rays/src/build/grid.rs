@@ -8,7 +8,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::bins::{self, ALL_AXES, Bins, CentroidBounds, MAX_BINS, Mapping};
+use super::bins::{self, ALL_AXES, Bins, CentroidBounds, Find, MAX_BINS, Mapping, Split};
 use super::kernels::{self, Kernel};
 use super::references::{Box8, Boxes, PrimitiveRef};
 use crate::layout::WIDTH;
@@ -117,13 +117,13 @@ struct Clusters<'a> {
     /// The function from centres to cells.
     mapping: &'a Mapping,
     leaf_shift: u32,
+    level: HostLevel,
 }
 
 impl Clusters<'_> {
     /// Splits the clusters as a node's range is split (`tree::children`), until there are eight
     /// parts, or a part is next whose cells are too coarse.
-    #[inline(always)]
-    fn split_all<H: Host>(&mut self, whole: Part, smallest: u32, bins: &mut Bins) -> Parts {
+    fn split_all(&mut self, whole: Part, smallest: u32, bins: &mut Bins) -> Parts {
         let (mut parts, mut count) = ([whole; WIDTH], 1);
         while count < WIDTH {
             let mut next = None;
@@ -134,7 +134,7 @@ impl Clusters<'_> {
                 }
             }
             let Some((slot, _)) = next else { break };
-            let Some([left, right]) = self.split::<H>(&parts[slot], bins) else { break };
+            let Some([left, right]) = self.split(&parts[slot], bins) else { break };
             (parts[slot], parts[count]) = (left, right);
             count += 1;
         }
@@ -142,33 +142,18 @@ impl Clusters<'_> {
     }
 
     /// Splits a part; `None` if its cells are too coarse, or there is no candidate.
-    #[inline(always)]
-    fn split<H: Host>(&mut self, part: &Part, bins: &mut Bins) -> Option<[Part; 2]> {
+    fn split(&mut self, part: &Part, bins: &mut Bins) -> Option<[Part; 2]> {
         if self.mapping.cells_of_longest_axis(&part.boxes.centroids) < MIN_CELLS {
             return None;
         }
         let list = &mut self.list[part.first..part.first + part.clusters];
         let mapping = Mapping::new(&part.boxes.centroids, MAX_BINS);
-        bins::bin_clusters::<H>(list, &mapping, bins);
-        let found = bins::find::<H>(bins, MAX_BINS, ALL_AXES, part.count, self.leaf_shift)?;
-        let pairs = mapping.for_pairs::<H>();
-        let (mut left_centres, mut right_centres) = (CentroidBounds::<H>::empty(), CentroidBounds::<H>::empty());
-        let mut left = 0;
-        self.right.clear();
-        for i in 0..list.len() {
-            let cluster = list[i];
-            let centres = bins::centroids::<H>(&[cluster; 2]);
-            if (pairs.bins(centres).to_array()[found.split.axis] as usize) < found.split.bin {
-                left_centres.add(centres);
-                list[left] = cluster;
-                left += 1;
-            } else {
-                right_centres.add(centres);
-                self.right.push(cluster);
-            }
-        }
-        list[left..].copy_from_slice(&self.right);
-        let (left_centroids, right_centroids) = (left_centres.finish(), right_centres.finish());
+        kernels::run(self.level, BinClusters { clusters: list, mapping: &mapping, bins: &mut *bins });
+        let (count, leaf_shift) = (part.count, self.leaf_shift);
+        let find = Find { of: bins, bins: MAX_BINS, axes: ALL_AXES, count, leaf_shift };
+        let found = kernels::run(self.level, find)?;
+        let divide = DivideClusters { list, right: &mut self.right, mapping: &mapping, split: found.split };
+        let (left, [left_centroids, right_centroids]) = kernels::run(self.level, divide);
         let [left_bounds, right_bounds] = found.bounds;
         Some([
             Part {
@@ -187,7 +172,59 @@ impl Clusters<'_> {
     }
 }
 
-/// The range that is split, and the means.
+/// Makes bins of clusters.
+struct BinClusters<'a> {
+    clusters: &'a [PrimitiveRef],
+    mapping: &'a Mapping,
+    bins: &'a mut Bins,
+}
+
+impl Kernel for BinClusters<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<H: Host>(self) {
+        bins::bin_clusters::<H>(self.clusters, self.mapping, self.bins);
+    }
+}
+
+/// Divides clusters; returns the number of those on the left, and the bounds of twice the centres
+/// of both parts.
+struct DivideClusters<'a> {
+    list: &'a mut [PrimitiveRef],
+    right: &'a mut Vec<PrimitiveRef>,
+    mapping: &'a Mapping,
+    split: Split,
+}
+
+impl Kernel for DivideClusters<'_> {
+    type Output = (usize, [Box8; 2]);
+
+    #[inline(always)]
+    fn run<H: Host>(self) -> (usize, [Box8; 2]) {
+        let DivideClusters { list, right, mapping, split } = self;
+        let pairs = mapping.for_pairs::<H>();
+        let (mut left_centres, mut right_centres) = (CentroidBounds::<H>::empty(), CentroidBounds::<H>::empty());
+        let mut left = 0;
+        right.clear();
+        for i in 0..list.len() {
+            let cluster = list[i];
+            let centres = bins::centroids::<H>(&[cluster; 2]);
+            if (pairs.bins(centres).to_array()[split.axis] as usize) < split.bin {
+                left_centres.add(centres);
+                list[left] = cluster;
+                left += 1;
+            } else {
+                right_centres.add(centres);
+                right.push(cluster);
+            }
+        }
+        list[left..].copy_from_slice(right);
+        (left, [left_centres.finish(), right_centres.finish()])
+    }
+}
+
+/// The range that is split.
 pub struct Division<'a> {
     /// References of the range.
     pub from: &'a [PrimitiveRef],
@@ -199,24 +236,19 @@ pub struct Division<'a> {
     pub leaf_shift: u32,
     /// Largest number of references of a part that is not split.
     pub smallest: u32,
-    /// Level of the kernels.
-    pub level: HostLevel,
+    /// The means.
+    pub workers: &'a Workers<'a>,
 }
 
 impl Division<'_> {
     /// Splits the range, using a grid and bins, by one thread or all. Parts lie one behind the
     /// other in the other list. Returns `None`, and copies nothing, if there would be one part.
-    #[inline(always)]
-    pub fn split<H: Host>(
-        self,
-        grid: &mut Grid,
-        bins: &mut Bins,
-        workers: Option<&Workers>,
-    ) -> Result<Option<Parts>, WorkError> {
-        let Division { from, to, boxes, leaf_shift, smallest, level } = self;
+    pub fn split(self, grid: &mut Grid, bins: &mut Bins) -> Result<Option<Parts>, WorkError> {
+        let Division { from, to, boxes, leaf_shift, smallest, workers } = self;
+        let level = workers.level;
         let mapping = Mapping::new(&boxes.centroids, MAX_BINS);
         let chunk = CHUNK.max(from.len().div_ceil(MAX_CHUNKS));
-        let workers = workers.filter(|_| from.len() > chunk);
+        let workers = Some(workers).filter(|_| from.len() > chunk);
         let mut grids = Vec::new();
         if let Some(workers) = workers {
             let chunks = base::alloc::collect(from.chunks(chunk))?;
@@ -227,12 +259,13 @@ impl Division<'_> {
             })?;
             grids.iter().for_each(|other| grid.merge(other));
         } else {
-            grid.fill::<H>(from, &mapping)?;
+            kernels::run(level, Fill { grid: &mut *grid, references: from, mapping: &mapping })?;
         }
-        let mut clusters = Clusters { list: grid.take_clusters()?, right: Vec::new(), mapping: &mapping, leaf_shift };
+        let list = grid.take_clusters()?;
+        let mut clusters = Clusters { list, right: Vec::new(), mapping: &mapping, leaf_shift, level };
         base::alloc::reserve(&mut clusters.right, clusters.list.len())?;
         let whole = Part { first: 0, clusters: clusters.list.len(), count: from.len() as u32, boxes };
-        let (mut parts, count) = clusters.split_all::<H>(whole, smallest, bins);
+        let (mut parts, count) = clusters.split_all(whole, smallest, bins);
         if count == 1 {
             return Ok(None);
         }
@@ -244,7 +277,7 @@ impl Division<'_> {
         }
         let mut places = parts_of(to, parts.iter().take(count).map(|part| part.count as usize));
         let centroids = match workers {
-            None => Copy { from, cells: &grid.cells, part_of: &part_of, to: places }.run::<H>(),
+            None => kernels::run(level, Copy { from, cells: &grid.cells, part_of: &part_of, to: places }),
             Some(workers) => {
                 let mut work = Vec::new();
                 base::alloc::reserve(&mut work, grids.len())?;

@@ -1,7 +1,11 @@
 //! Work that is compiled for each processor level ([`base::multiversion!`]).
 
+use crate::layout::Header;
+use crate::leaf::{LeafSequence, Readers, VectorBounds};
 use crate::level::HostLevel;
 use base::host::Host;
+use base::mem::DeviceMemory;
+use core::marker::PhantomData;
 
 /// Work that is compiled for each processor level.
 pub trait Kernel {
@@ -27,5 +31,62 @@ pub fn run<K: Kernel>(level: HostLevel, kernel: K) -> K::Output {
     match output {
         Some(output) => output,
         None => unreachable!("every variant sets the output"),
+    }
+}
+
+/// A way to do work: with a call of the variant of a level, or inside of a kernel.
+pub trait Runner {
+    /// Does the work.
+    fn run<K: Kernel>(&self, kernel: K) -> K::Output;
+}
+
+impl Runner for HostLevel {
+    #[inline(always)]
+    fn run<K: Kernel>(&self, kernel: K) -> K::Output {
+        run(*self, kernel)
+    }
+}
+
+/// Does work inside of a kernel, with the vectors of its level and without a call.
+pub struct Inline<H>(PhantomData<H>);
+
+impl<H: Host> Inline<H> {
+    /// Returns the way to do work inside of a kernel of the host.
+    #[inline(always)]
+    pub fn new() -> Inline<H> {
+        Inline(PhantomData)
+    }
+}
+
+impl<H: Host> Runner for Inline<H> {
+    #[inline(always)]
+    fn run<K: Kernel>(&self, kernel: K) -> K::Output {
+        kernel.run::<H>()
+    }
+}
+
+/// Writes consecutive leaves and their bounds ([`Readers::write_leaves`]).
+pub struct WriteLeaves<'a> {
+    /// The readers of the input.
+    pub readers: &'a Readers,
+    /// Memory of the structure.
+    pub target: DeviceMemory,
+    /// Header of the structure.
+    pub header: &'a Header,
+    /// Number of the first leaf.
+    pub first: u32,
+    /// The leaves.
+    pub leaves: &'a dyn LeafSequence,
+    /// Bounds of the leaves.
+    pub bounds: &'a mut [VectorBounds],
+}
+
+impl Kernel for WriteLeaves<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<H: Host>(self) {
+        let WriteLeaves { readers, target, header, first, leaves, bounds } = self;
+        readers.write_leaves(target, header, first, leaves, bounds);
     }
 }

@@ -26,6 +26,6 @@ mod sweep;
 mod tree;
 
 pub use builder::Builder;
-pub use kernels::{Kernel, run};
+pub use kernels::{Kernel, WriteLeaves, run};
 pub use node::{Child, write_node};
 pub use request::{BuildError, BuildInput, Quality};

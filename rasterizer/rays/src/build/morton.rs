@@ -195,9 +195,8 @@ fn sorted_keys(
 ) -> Result<(), WorkError> {
     let chunk = if workers.threads.is_some() { CHUNK } else { references.len().max(1) };
     let lists = references.chunks(chunk).zip(keys.chunks_mut(chunk)).zip(other.chunks_mut(chunk)).enumerate();
-    let level = workers.level;
     workers.map(base::alloc::collect(lists)?, |(i, ((references, keys), other))| {
-        kernels::run(level, SortChunk { references, first: i * chunk, mapping, keys, other });
+        kernels::run(workers.level, SortChunk { references, first: i * chunk, mapping, keys, other });
         Ok(())
     })?;
     let (mut from, mut to, mut swapped, mut length) = (keys, other, false, chunk);

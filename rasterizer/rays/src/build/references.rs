@@ -8,6 +8,7 @@ use crate::input::{Geometry, GeometryData, TriangleReader, Vertices};
 use crate::instance::{build_instance, finite, position};
 use crate::layout::{Bounds, HEADER_BYTES, INSTANCE_BYTES, bytes_of};
 use crate::leaf::{Primitive, Readers, VectorBounds};
+use crate::level::HostLevel;
 use crate::parallel::Workers;
 use crate::vec4::F32x4;
 use base::host::Host;
@@ -136,7 +137,7 @@ pub fn make(
         }
     }
     let lengths = base::alloc::collect(chunks.iter().map(|chunk| chunk.to.len()))?;
-    let parts = workers.map(chunks, |chunk| Ok(kernels::run(workers.level, Fill { chunk, input, readers, target })))?;
+    let parts = workers.map(chunks, |chunk| Ok(fill(chunk, input, readers, target, workers.level)))?;
     let (mut from, mut all) = (0, Active { count: 0, bounds: Box8::EMPTY, centroids: Box8::EMPTY });
     for (part, length) in parts.into_iter().zip(lengths) {
         if all.count != from {
@@ -148,14 +149,6 @@ pub fn make(
         from += length;
     }
     Ok(all)
-}
-
-/// Reads a chunk.
-struct Fill<'a, 'g> {
-    chunk: Chunk<'a, 'g>,
-    input: &'a BuildInput<'a>,
-    readers: &'a Readers,
-    target: DeviceMemory,
 }
 
 /// The references of a chunk.
@@ -195,58 +188,70 @@ impl References<'_> {
     }
 }
 
+/// Adds triangles of a plain format. Others are decoded one by one, without the vectors of a level.
+struct PlainTriangles<'a, 'r> {
+    references: &'a mut References<'r>,
+    reader: &'a TriangleReader,
+    primitives: Range<u32>,
+}
+
+impl Kernel for PlainTriangles<'_, '_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<H: Host>(self) {
+        self.references.push_triangles::<true>(self.reader, self.primitives);
+    }
+}
+
 /// Number of triangles between that which is read and that whose vertices are prefetched.
 const AHEAD: u32 = 16;
 
-impl Kernel for Fill<'_, '_> {
-    type Output = Active;
-
-    #[inline(always)]
-    fn run<H: Host>(self) -> Active {
-        let Chunk { geometry, index, first, to } = self.chunk;
-        let primitives = first..first + to.len() as u32;
-        let (bounds, centroids) = (VectorBounds::empty(), VectorBounds::empty());
-        let mut references = References { to, geometry: index, count: 0, bounds, centroids };
-        match &geometry.data {
-            GeometryData::Triangles(_) => {
-                if let Some(reader) = self.readers.triangles(index) {
-                    match reader.is_plain() {
-                        true => references.push_triangles::<true>(reader, primitives),
-                        false => references.push_triangles::<false>(reader, primitives),
-                    }
-                }
-            }
-            GeometryData::Aabbs(_) => {
-                for i in primitives {
-                    if let Some(aabb) = self.readers.aabb(Primitive { geometry: index, index: i }) {
-                        let bounds = Bounds { min: aabb.min.map(finite), max: aabb.max.map(finite) };
-                        references.push(i, bounds.into());
-                    }
-                }
-            }
-            GeometryData::Spheres(_) | GeometryData::SweptSpheres(_) => {
-                for i in primitives {
-                    if let Some(sphere) = self.readers.sphere(Primitive { geometry: index, index: i }) {
-                        references.push(i, sphere.bounds().into());
-                    }
-                }
-            }
-            GeometryData::Instances(instances) => {
-                for i in primitives {
-                    let built = build_instance(instances.read(i), self.input.structures);
-                    let point = position(&built.record);
-                    let offset = HEADER_BYTES + u64::from(i) * INSTANCE_BYTES;
-                    self.target.write(offset, &bytes_of::<32, 128>(&built.record));
-                    if let Some(bounds) = built.bounds {
-                        let anywhere = Bounds { min: point, max: point };
-                        references.push(i, if bounds.is_empty() { anywhere.into() } else { bounds.into() });
-                    }
+/// Reads a chunk.
+fn fill(chunk: Chunk, input: &BuildInput, readers: &Readers, target: DeviceMemory, level: HostLevel) -> Active {
+    let Chunk { geometry, index, first, to } = chunk;
+    let primitives = first..first + to.len() as u32;
+    let (bounds, centroids) = (VectorBounds::empty(), VectorBounds::empty());
+    let mut references = References { to, geometry: index, count: 0, bounds, centroids };
+    match &geometry.data {
+        GeometryData::Triangles(_) => {
+            if let Some(reader) = readers.triangles(index) {
+                match reader.is_plain() {
+                    true => kernels::run(level, PlainTriangles { references: &mut references, reader, primitives }),
+                    false => references.push_triangles::<false>(reader, primitives),
                 }
             }
         }
-        let [bounds, centroids] = [references.bounds, references.centroids].map(|all| Box8::new(&all.to_bounds()));
-        Active { count: references.count, bounds, centroids }
+        GeometryData::Aabbs(_) => {
+            for i in primitives {
+                if let Some(aabb) = readers.aabb(Primitive { geometry: index, index: i }) {
+                    let bounds = Bounds { min: aabb.min.map(finite), max: aabb.max.map(finite) };
+                    references.push(i, bounds.into());
+                }
+            }
+        }
+        GeometryData::Spheres(_) | GeometryData::SweptSpheres(_) => {
+            for i in primitives {
+                if let Some(sphere) = readers.sphere(Primitive { geometry: index, index: i }) {
+                    references.push(i, sphere.bounds().into());
+                }
+            }
+        }
+        GeometryData::Instances(instances) => {
+            for i in primitives {
+                let built = build_instance(instances.read(i), input.structures);
+                let point = position(&built.record);
+                let offset = HEADER_BYTES + u64::from(i) * INSTANCE_BYTES;
+                target.write(offset, &bytes_of::<32, 128>(&built.record));
+                if let Some(bounds) = built.bounds {
+                    let anywhere = Bounds { min: point, max: point };
+                    references.push(i, if bounds.is_empty() { anywhere.into() } else { bounds.into() });
+                }
+            }
+        }
     }
+    let [bounds, centroids] = [references.bounds, references.centroids].map(|all| Box8::new(&all.to_bounds()));
+    Active { count: references.count, bounds, centroids }
 }
 
 /// Returns twice the centre of a reference's box.

@@ -7,18 +7,16 @@
 
 #![forbid(unsafe_code)]
 
-use super::bins::{self, ALL_AXES, Bins, Candidate, MAX_BINS, Mapping, Split};
+use super::bins::{self, ALL_AXES, Bins, Candidate, Find, MAX_BINS, Mapping, Split};
 use super::grid::{Division, Grid};
-use super::kernels::{self, Kernel};
+use super::kernels::{self, Inline, Kernel, Runner};
 use super::references::{Active, Box8, Boxes, PrimitiveRef};
-use super::sweep;
+use super::sweep::{self, Sweep};
 use super::tree::{self, SUBTREE, Splitter, Subtree, Task, Top, TopAndTasks, half};
 use crate::layout::WIDTH;
-use crate::level::HostLevel;
 use crate::parallel::{WorkError, Workers};
 use base::alloc::OutOfMemory;
 use base::host::Host;
-use core::marker::PhantomData;
 
 /// Largest number of references of a range that one thread splits; larger ones are split in chunks,
 /// by all threads.
@@ -28,8 +26,9 @@ const CHUNK: usize = 8 << 10;
 
 type Range = tree::Range<Boxes>;
 
-/// Splits ranges of two lists of references with the vectors of a level.
-struct Sah<'a, H> {
+/// Splits ranges of two lists of references. Subtrees are made by a kernel, which does all of it;
+/// above them only the parts of a split are kernels, because there are few splits.
+struct Sah<'a, R> {
     sides: [&'a mut [PrimitiveRef]; 2],
     /// Position of the lists' first reference.
     origin: u32,
@@ -39,37 +38,34 @@ struct Sah<'a, H> {
     bins: [Bins; 2],
     /// The grid of large ranges, once there was one.
     grid: Option<Grid>,
-    level: HostLevel,
-    host: PhantomData<H>,
+    runner: R,
 }
 
-/// Makes bins of a part of a large range.
-struct BinChunk<'a> {
+/// Makes bins of references.
+struct MakeBins<'a> {
     references: &'a [PrimitiveRef],
     mapping: &'a Mapping,
+    bins: &'a mut [Bins; 2],
 }
 
-impl Kernel for BinChunk<'_> {
-    type Output = Bins;
+impl Kernel for MakeBins<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn run<H: Host>(self) -> Bins {
-        let mut bins = [Bins::EMPTY, Bins::EMPTY];
-        bins::bin::<H>(self.references, self.mapping, &mut bins);
-        let [bins, _] = bins;
-        bins
+    fn run<H: Host>(self) {
+        bins::bin::<H>(self.references, self.mapping, self.bins);
     }
 }
 
-/// Divides a part of a large range.
-struct PartitionChunk<'a> {
+/// Divides references.
+struct Partition<'a> {
     references: &'a [PrimitiveRef],
     mapping: &'a Mapping,
     split: Split,
     to: [&'a mut [PrimitiveRef]; 2],
 }
 
-impl Kernel for PartitionChunk<'_> {
+impl Kernel for Partition<'_> {
     type Output = [Box8; 2];
 
     #[inline(always)]
@@ -78,11 +74,11 @@ impl Kernel for PartitionChunk<'_> {
     }
 }
 
-impl<'a, H: Host> Sah<'a, H> {
+impl<'a, R: Runner> Sah<'a, R> {
     #[inline(always)]
-    fn new(sides: [&'a mut [PrimitiveRef]; 2], origin: u32, leaf_size: u32, level: HostLevel) -> Self {
+    fn new(sides: Sides<'a>, origin: u32, leaf_size: u32, runner: R) -> Self {
         let bins = [Bins::EMPTY, Bins::EMPTY];
-        Sah { sides, origin, leaf_shift: leaf_size.ilog2(), workers: None, bins, grid: None, level, host: PhantomData }
+        Sah { sides, origin, leaf_shift: leaf_size.ilog2(), workers: None, bins, grid: None, runner }
     }
 
     #[inline(always)]
@@ -94,62 +90,11 @@ impl<'a, H: Host> Sah<'a, H> {
     #[inline(always)]
     fn split_small(&mut self, range: &Range) -> [Range; 2] {
         let leaf_shift = self.leaf_shift;
-        let (from, to) = both_sides(&mut self.sides, self.origin, range);
-        match sweep::split::<H>(from, leaf_shift, &mut self.bins[0], to) {
+        let (references, to) = both_sides(&mut self.sides, self.origin, range);
+        match self.runner.run(Sweep { references, to, leaf_shift, bins: &mut self.bins[0] }) {
             Some(candidate) => split_range(range, &candidate, [Box8::EMPTY; 2]),
             None => self.halve(range),
         }
-    }
-
-    /// Splits a large range by all threads; `None` if there is no candidate.
-    fn split_in_chunks(
-        &mut self,
-        range: &Range,
-        mapping: &Mapping,
-        workers: &Workers,
-    ) -> Result<Option<[Range; 2]>, WorkError> {
-        let level = workers.level;
-        let chunks = base::alloc::collect(self.references(range).chunks(CHUNK))?;
-        let chunk_bins = workers.map(chunks, |references| Ok(kernels::run(level, BinChunk { references, mapping })))?;
-        let mut all = Bins::EMPTY;
-        chunk_bins.iter().for_each(|bins| all.add(bins, MAX_BINS));
-        let find = Find { bins: &all, mapping, count: range.count, leaf_shift: self.leaf_shift };
-        let Some(candidate) = kernels::run(level, find) else { return Ok(None) };
-        let (from, to) = both_sides(&mut self.sides, self.origin, range);
-        let (mut left, mut right) = to.split_at_mut(candidate.left_count as usize);
-        let mut moves = Vec::new();
-        base::alloc::reserve(&mut moves, chunk_bins.len())?;
-        let split = candidate.split;
-        for (references, bins) in from.chunks(CHUNK).zip(&chunk_bins) {
-            let on_left = bins.counts[split.axis][..split.bin].iter().sum::<u32>() as usize;
-            let (own_left, rest_left) = left.split_at_mut(on_left);
-            let (own_right, rest_right) = right.split_at_mut(references.len() - on_left);
-            (left, right) = (rest_left, rest_right);
-            moves.push(PartitionChunk { references, mapping, split, to: [own_left, own_right] });
-        }
-        let parts = workers.map(moves, |kernel| Ok(kernels::run(level, kernel)))?;
-        let mut centroids = [Box8::EMPTY; 2];
-        for part in parts {
-            centroids = [centroids[0].union(part[0]), centroids[1].union(part[1])];
-        }
-        Ok(Some(split_range(range, &candidate, centroids)))
-    }
-}
-
-/// Finds the best candidate of a large range.
-struct Find<'a> {
-    bins: &'a Bins,
-    mapping: &'a Mapping,
-    count: u32,
-    leaf_shift: u32,
-}
-
-impl Kernel for Find<'_> {
-    type Output = Option<Candidate>;
-
-    #[inline(always)]
-    fn run<H: Host>(self) -> Option<Candidate> {
-        bins::find::<H>(self.bins, self.mapping.bins, ALL_AXES, self.count, self.leaf_shift)
     }
 }
 
@@ -182,7 +127,45 @@ fn split_range(range: &Range, candidate: &Candidate, centroids: [Box8; 2]) -> [R
     ]
 }
 
-impl<H: Host> Splitter for Sah<'_, H> {
+/// Splits a large range by all threads; `None` if there is no candidate.
+fn split_in_chunks(
+    (from, to): (&[PrimitiveRef], &mut [PrimitiveRef]),
+    range: &Range,
+    mapping: &Mapping,
+    leaf_shift: u32,
+    workers: &Workers,
+) -> Result<Option<[Range; 2]>, WorkError> {
+    let level = workers.level;
+    let chunks = base::alloc::collect(from.chunks(CHUNK))?;
+    let chunk_bins = workers.map(chunks, |references| {
+        let mut bins = [Bins::EMPTY, Bins::EMPTY];
+        kernels::run(level, MakeBins { references, mapping, bins: &mut bins });
+        let [bins, _] = bins;
+        Ok(bins)
+    })?;
+    let mut all = Bins::EMPTY;
+    chunk_bins.iter().for_each(|bins| all.add(bins, MAX_BINS));
+    let find = Find { of: &all, bins: mapping.bins, axes: ALL_AXES, count: range.count, leaf_shift };
+    let Some(candidate) = kernels::run(level, find) else { return Ok(None) };
+    let (mut left, mut right) = to.split_at_mut(candidate.left_count as usize);
+    let mut moves = Vec::new();
+    base::alloc::reserve(&mut moves, chunk_bins.len())?;
+    let split = candidate.split;
+    for (references, bins) in from.chunks(CHUNK).zip(&chunk_bins) {
+        let on_left = bins.counts[split.axis][..split.bin].iter().sum::<u32>() as usize;
+        let (own_left, rest_left) = left.split_at_mut(on_left);
+        let (own_right, rest_right) = right.split_at_mut(references.len() - on_left);
+        (left, right) = (rest_left, rest_right);
+        moves.push(Partition { references, mapping, split, to: [own_left, own_right] });
+    }
+    let parts = workers.map(moves, |kernel| Ok(kernels::run(level, kernel)))?;
+    let mut centroids = [Box8::EMPTY; 2];
+    for part in parts {
+        centroids = [centroids[0].union(part[0]), centroids[1].union(part[1])];
+    }
+    Ok(Some(split_range(range, &candidate, centroids)))
+}
+impl<R: Runner> Splitter for Sah<'_, R> {
     type Boxes = Boxes;
 
     #[inline(always)]
@@ -192,22 +175,16 @@ impl<H: Host> Splitter for Sah<'_, H> {
 
     #[inline(always)]
     fn split_at_once(&mut self, range: &Range, smallest: u32) -> Result<Option<tree::Children<Boxes>>, WorkError> {
-        if range.count <= SUBTREE {
-            return Ok(None);
-        }
-        if let Some(workers) = self.workers {
-            workers.check()?;
-        }
-        let mut grid = match self.grid.take() {
+        let Some(workers) = self.workers.filter(|_| range.count > SUBTREE) else { return Ok(None) };
+        workers.check()?;
+        let grid = match &mut self.grid {
             Some(grid) => grid,
-            None => Grid::new()?,
+            empty => empty.insert(Grid::new()?),
         };
-        let (workers, leaf_shift, level) = (self.workers, self.leaf_shift, self.level);
         let (from, to) = both_sides(&mut self.sides, self.origin, range);
-        let division = Division { from, to, boxes: range.boxes, leaf_shift, smallest, level };
-        let found = division.split::<H>(&mut grid, &mut self.bins[0], workers)?;
-        self.grid = Some(grid);
-        let Some((parts, count)) = found else { return Ok(None) };
+        let (boxes, leaf_shift) = (range.boxes, self.leaf_shift);
+        let division = Division { from, to, boxes, leaf_shift, smallest, workers };
+        let Some((parts, count)) = division.split(grid, &mut self.bins[0])? else { return Ok(None) };
         let (mut ranges, mut first) = ([*range; WIDTH], range.first);
         for (to, part) in ranges[..count].iter_mut().zip(parts) {
             *to = Range { first, count: part.count, side: range.side ^ 1, boxes: part.boxes };
@@ -226,28 +203,27 @@ impl<H: Host> Splitter for Sah<'_, H> {
         if let Some(workers) = self.workers {
             workers.check()?;
             if range.count as usize > LARGE {
-                let split = self.split_in_chunks(range, &mapping, workers)?;
+                let lists = both_sides(&mut self.sides, self.origin, range);
+                let split = split_in_chunks(lists, range, &mapping, self.leaf_shift, workers)?;
                 return Ok(split.unwrap_or_else(|| self.halve(range)));
             }
         }
-        let references = &self.sides[range.side as usize & 1][(range.first - self.origin) as usize..];
-        bins::bin::<H>(&references[..range.count as usize], &mapping, &mut self.bins);
-        let Some(candidate) = bins::find::<H>(&self.bins[0], bins, ALL_AXES, range.count, self.leaf_shift) else {
-            return Ok(self.halve(range));
-        };
-        let (from, to) = both_sides(&mut self.sides, self.origin, range);
+        let (references, to) = both_sides(&mut self.sides, self.origin, range);
+        self.runner.run(MakeBins { references, mapping: &mapping, bins: &mut self.bins });
+        let (count, leaf_shift) = (range.count, self.leaf_shift);
+        let find = Find { of: &self.bins[0], bins, axes: ALL_AXES, count, leaf_shift };
+        let Some(candidate) = self.runner.run(find) else { return Ok(self.halve(range)) };
         let (left, right) = to.split_at_mut(candidate.left_count as usize);
-        let centroids = bins::partition::<H>(from, &mapping, candidate.split, [left, right]);
+        let partition = Partition { references, mapping: &mapping, split: candidate.split, to: [left, right] };
+        let centroids = self.runner.run(partition);
         Ok(split_range(range, &candidate, centroids))
     }
 
+    #[inline(always)]
     fn halve(&mut self, range: &Range) -> [Range; 2] {
         let left_count = half(range.count, 1 << self.leaf_shift);
         let (left, right) = self.references(range).split_at(left_count as usize);
-        let [left, right] = [left, right].map(|part| {
-            let [bounds, centroids] = kernels::run(self.level, BoundsOf(part));
-            Boxes { bounds, centroids }
-        });
+        let [left, right] = [self.runner.run(BoundsOf(left)), self.runner.run(BoundsOf(right))];
         let (first, count) = (range.first + left_count, range.count - left_count);
         [Range { count: left_count, boxes: left, ..*range }, Range { first, count, boxes: right, ..*range }]
     }
@@ -257,41 +233,33 @@ impl<H: Host> Splitter for Sah<'_, H> {
 struct BoundsOf<'a>(&'a [PrimitiveRef]);
 
 impl Kernel for BoundsOf<'_> {
-    type Output = [Box8; 2];
+    type Output = Boxes;
 
     #[inline(always)]
-    fn run<H: Host>(self) -> [Box8; 2] {
-        bins::bounds::<H>(self.0)
+    fn run<H: Host>(self) -> Boxes {
+        let [bounds, centroids] = bins::bounds::<H>(self.0);
+        Boxes { bounds, centroids }
     }
 }
 
 /// Makes the nodes above the subtrees of up to `limit` references.
-struct MakeTop<'a> {
-    sides: [&'a mut [PrimitiveRef]; 2],
-    task: Task<Boxes>,
+fn make_top(
+    sides: Sides,
+    task: &Task<Boxes>,
     leaf_size: u32,
     limit: u32,
-    workers: &'a Workers<'a>,
-}
-
-impl Kernel for MakeTop<'_> {
-    type Output = Result<TopAndTasks<Boxes>, WorkError>;
-
-    #[inline(always)]
-    fn run<H: Host>(self) -> Self::Output {
-        let MakeTop { sides, task, leaf_size, limit, workers } = self;
-        let mut splitter = Sah::<H>::new(sides, task.range.first, leaf_size, workers.level);
-        splitter.workers = Some(workers);
-        tree::make_top(&mut splitter, &task, leaf_size, limit)
-    }
+    workers: &Workers,
+) -> Result<TopAndTasks<Boxes>, WorkError> {
+    let mut splitter = Sah::new(sides, task.range.first, leaf_size, workers.level);
+    splitter.workers = Some(workers);
+    tree::make_top(&mut splitter, task, leaf_size, limit)
 }
 
 /// Makes a subtree.
 struct MakeSubtree<'a> {
-    sides: [&'a mut [PrimitiveRef]; 2],
+    sides: Sides<'a>,
     task: &'a Task<Boxes>,
     leaf_size: u32,
-    level: HostLevel,
 }
 
 impl Kernel for MakeSubtree<'_> {
@@ -299,7 +267,7 @@ impl Kernel for MakeSubtree<'_> {
 
     #[inline(always)]
     fn run<H: Host>(self) -> Self::Output {
-        let mut splitter = Sah::<H>::new(self.sides, self.task.range.first, self.leaf_size, self.level);
+        let mut splitter = Sah::new(self.sides, self.task.range.first, self.leaf_size, Inline::<H>::new());
         tree::make_subtree(&mut splitter, self.task, self.leaf_size)
     }
 }
@@ -341,19 +309,16 @@ pub fn build(
     let boxes = Boxes { bounds: active.bounds, centroids: active.centroids };
     let task = Task { range: Range { first: 0, count, side: 0, boxes }, depth: 0 };
     let sides = [&mut *references, &mut *other];
-    let level = workers.level;
     // Large ranges are split by all threads, and those that remain side by side.
-    let limit = LARGE as u32;
-    let (mut top, mut tasks) = kernels::run(level, MakeTop { sides, task, leaf_size, limit, workers })?;
+    let (mut top, mut tasks) = make_top(sides, &task, leaf_size, LARGE as u32, workers)?;
     if count > SUBTREE {
         let parts = divide([&mut *references, &mut *other], tasks)?;
-        let parts = workers.map(parts, |(task, sides)| {
-            kernels::run(level, MakeTop { sides, task, leaf_size, limit: SUBTREE, workers })
-        })?;
+        let parts = workers.map(parts, |(task, sides)| make_top(sides, &task, leaf_size, SUBTREE, workers))?;
         tasks = top.insert(parts)?;
     }
     let parts = divide([references, other], tasks)?;
-    let subtrees = workers
-        .map(parts, |(task, sides)| kernels::run(level, MakeSubtree { sides, task: &task, leaf_size, level }))?;
+    let level = workers.level;
+    let subtrees =
+        workers.map(parts, |(task, sides)| kernels::run(level, MakeSubtree { sides, task: &task, leaf_size }))?;
     Ok((top, subtrees))
 }

@@ -3,7 +3,8 @@
 
 #![forbid(unsafe_code)]
 
-use super::bins::{self, ALL_AXES, Bins, Candidate, MAX_BINS};
+use super::bins::{ALL_AXES, Bins, Candidate, Find, MAX_BINS};
+use super::kernels::Kernel;
 use super::references::{Box8, PrimitiveRef};
 use crate::vec4::F32x4;
 use base::host::{Host, Ints};
@@ -103,21 +104,32 @@ fn sort<H: Host, const GROUPS: usize>(references: &[PrimitiveRef], axes: u32, bi
 
 /// Splits a small range of references, which are copied in the order of their centres along the
 /// axis of the split. Returns `None`, and copies nothing, if all costs are infinite.
-#[inline(always)]
-pub fn split<H: Host>(
-    references: &[PrimitiveRef],
-    leaf_shift: u32,
-    bins: &mut Bins,
-    to: &mut [PrimitiveRef],
-) -> Option<Candidate> {
-    let (count, axes) = (references.len(), long_axes(references));
-    if count <= LANES {
-        sort::<H, 1>(references, axes, bins);
-    } else {
-        sort::<H, 2>(references, axes, bins);
+pub struct Sweep<'a> {
+    /// References of the range.
+    pub references: &'a [PrimitiveRef],
+    /// Places of the references in the other list.
+    pub to: &'a mut [PrimitiveRef],
+    /// Logarithm of the size of a leaf.
+    pub leaf_shift: u32,
+    /// Memory for the bins.
+    pub bins: &'a mut Bins,
+}
+
+impl Kernel for Sweep<'_> {
+    type Output = Option<Candidate>;
+
+    #[inline(always)]
+    fn run<H: Host>(self) -> Option<Candidate> {
+        let Sweep { references, to, leaf_shift, bins } = self;
+        let (count, axes) = (references.len(), long_axes(references));
+        if count <= LANES {
+            sort::<H, 1>(references, axes, bins);
+        } else {
+            sort::<H, 2>(references, axes, bins);
+        }
+        let groups = count.next_multiple_of(LANES);
+        let candidate = Find { of: bins, bins: groups, axes, count: count as u32, leaf_shift }.run::<H>()?;
+        to.copy_from_slice(&bins.bounds[candidate.split.axis][..count]);
+        Some(candidate)
     }
-    let groups = count.next_multiple_of(LANES);
-    let candidate = bins::find::<H>(bins, groups, axes, count as u32, leaf_shift)?;
-    to.copy_from_slice(&bins.bounds[candidate.split.axis][..count]);
-    Some(candidate)
 }

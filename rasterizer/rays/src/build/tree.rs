@@ -205,7 +205,6 @@ pub type TopAndTasks<B> = (Top, Vec<Task<B>>);
 
 /// Makes the nodes above the subtrees of up to `limit` references, and the ranges of the subtrees
 /// in depth-first order; a small range is one subtree.
-#[inline(always)]
 pub fn make_top<S: Splitter>(
     splitter: &mut S,
     task: &Task<S::Boxes>,

@@ -143,11 +143,12 @@ fn report(name: &str, count: usize, time: Duration, unit: &str) {
 
 /// Traces rays, `together` at a time, and returns the closest hits (or any hits, for shadows).
 fn trace(scene: &Scene, top: DeviceMemory, flags: u32, rays: &[Ray], together: usize) -> Vec<Hit> {
+    let top = TopLevel::open(top);
     let mut states = [Traversal::ENDED; 16];
     let mut hits = Vec::with_capacity(rays.len());
     for rays in rays.chunks(together) {
         for (state, ray) in states.iter_mut().zip(rays) {
-            state.begin(&TopLevel::open(top), flags, 0xff, ray);
+            state.begin(&top, flags, 0xff, ray);
         }
         let mut running = states.each_mut().map(Some);
         Traversal::proceed_all(&mut running[..rays.len()], scene);
@@ -316,7 +317,9 @@ fn rates(bottom: &Memory) {
     let hits = measure("primary", 0, &rays);
     let mut rng = Rng(3);
     let shadow = secondary_rays(&rays, &hits, &mut rng, Some([2.0, 7.0, -3.0]));
-    measure("shadow", ray_flags::TERMINATE_ON_FIRST_HIT, &shadow);
+    let found = measure("shadow", ray_flags::TERMINATE_ON_FIRST_HIT, &shadow);
+    let shaded = found.iter().filter(|hit| hit.kind == HitKind::Triangle).count();
+    println!("             {shaded} of {} shadow rays hit", found.len());
     let diffuse = secondary_rays(&rays, &hits, &mut rng, None);
     let found = measure("diffuse", 0, &diffuse);
     let (sum, hit) = found.iter().fold((0.0, 0), |(sum, hit), found| match found.kind {

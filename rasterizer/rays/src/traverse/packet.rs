@@ -104,6 +104,24 @@ pub struct PacketResult {
     pub remaining: u32,
 }
 
+/// Returns the rays in `among` whose octant is that of enough rays for a packet. Random directions
+/// rarely have one, and are not compared with each other then.
+#[inline(always)]
+pub fn frequent(rays: &[Option<&mut Traversal>], among: u32) -> u32 {
+    let mut octants = [0u32; 8];
+    for (i, state) in rays.iter().enumerate() {
+        if let Some(state) = state {
+            let [x, y, z] = state.ray.direction;
+            octants[F32x4::from_array([x, y, z, 0.0]).sign_bits() as usize % 8] |= 1 << (i % 32);
+        }
+    }
+    octants
+        .into_iter()
+        .map(|rays| rays & among)
+        .filter(|rays| rays.count_ones() >= MIN_RAYS)
+        .fold(0, |all, of| all | of)
+}
+
 /// Returns up to eight of the rays in `among` that can walk with the first one.
 #[inline(always)]
 pub fn members(rays: &[Option<&mut Traversal>], among: u32) -> Members {

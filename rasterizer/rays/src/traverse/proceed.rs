@@ -62,6 +62,7 @@ fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
     }
     fresh &= waiting;
     let mut alone = fresh;
+    fresh = packet::frequent(rays, fresh);
     while fresh & fresh.wrapping_sub(1) != 0 {
         let members = packet::members(rays, fresh);
         fresh &= !members.rays;

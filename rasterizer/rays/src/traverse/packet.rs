@@ -28,7 +28,7 @@ pub const MIN_RAYS: u32 = 6;
 /// Number of kinds of packets.
 const KINDS: usize = 16;
 /// Number that a packet that has not paid adds to the losses of its kind.
-const LOSS: u8 = 4;
+const LOSS: u8 = 2;
 /// Number that a packet that has paid takes from the losses of its kind.
 const GAIN: u8 = 2;
 /// Losses at which packets of a kind pause.

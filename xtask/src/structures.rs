@@ -58,10 +58,9 @@ impl Ash {
                 // The first argument of a macro that declares a handle stands behind its
                 // parenthesis, or in the next line if the macro has several.
                 let handle = line.starts_with("handle_nondispatchable") || line.starts_with("define_handle");
-                let argument = line.split_once('(').map(|(_, argument)| argument).filter(|a| !a.is_empty());
-                let argument = argument.or_else(|| text.lines().nth(i + 1).map(str::trim));
-                let text = if handle { argument } else { start };
-                let Some(text) = text else { continue };
+                let same_line = || line.split_once('(').map(|(_, argument)| argument).filter(|a| !a.is_empty());
+                let argument = || same_line().or_else(|| text.lines().nth(i + 1).map(str::trim));
+                let Some(text) = (if handle { argument() } else { start }) else { continue };
                 let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
                 ash.names.insert(text[..end].to_owned());
                 if text[end..].starts_with("<'a>") {

@@ -8,15 +8,15 @@
 
 mod support;
 
+use std::io::IoSlice;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use support::{assert_silent, command, driver, example, layer, loader, reference, skip, succeed, tool};
-use x11rb::connection::Connection;
+use x11rb::connection::{Connection, RequestConnection};
 use x11rb::protocol::Event;
-use x11rb::protocol::composite::{ConnectionExt as _, Redirect};
 use x11rb::protocol::xproto::{ChangeWindowAttributesAux, ConnectionExt as _, EventMask, ImageFormat, Window};
 use x11rb::rust_connection::RustConnection;
 
@@ -243,9 +243,8 @@ fn frame_of_vkcube(icd: &Path) -> Vec<u8> {
     let server = Xvfb::start().expect("Xvfb starts");
     let (connection, screen) = RustConnection::connect(Some(&server.display)).expect("Xvfb answers");
     let root = connection.setup().roots[screen].root;
-    connection.composite_query_version(0, 4).expect("Composite").reply().expect("Composite");
-    let redirect = connection.composite_redirect_subwindows(root, Redirect::AUTOMATIC).expect("redirection");
-    redirect.check().expect("redirection");
+    let composite = Composite::new(&connection);
+    composite.redirect_subwindows(root);
     let events = ChangeWindowAttributesAux::new().event_mask(EventMask::SUBSTRUCTURE_NOTIFY);
     connection.change_window_attributes(root, &events).expect("events").check().expect("events");
     let mut cube = command("vkcube", icd)
@@ -256,7 +255,7 @@ fn frame_of_vkcube(icd: &Path) -> Vec<u8> {
         .expect("vkcube starts");
     let window = mapped_window(&connection);
     let pixmap = connection.generate_id().expect("an id");
-    connection.composite_name_window_pixmap(window, pixmap).expect("a pixmap").check().expect("a pixmap");
+    composite.name_window_pixmap(window, pixmap);
     assert!(cube.wait().expect("vkcube ends").success());
     let size = connection.get_geometry(pixmap).expect("a size").reply().expect("a size");
     let image = connection
@@ -265,6 +264,53 @@ fn frame_of_vkcube(icd: &Path) -> Vec<u8> {
         .reply()
         .expect("a picture");
     image.data
+}
+
+/// The requests of the X extension Composite that keep the content of windows. They are encoded
+/// here, because the feature of x11rb that does this would compile x11rb, and with it the driver,
+/// once more for the tests (`builds_and_tests_select_equal_features` in `dependencies.rs`).
+struct Composite<'a> {
+    connection: &'a RustConnection,
+    opcode: u8,
+}
+
+impl Composite<'_> {
+    /// Announces version 0.4 of the extension to the server, which other requests require.
+    fn new(connection: &RustConnection) -> Composite<'_> {
+        let information = connection.extension_information("Composite").expect("the server answers");
+        let composite = Composite { connection, opcode: information.expect("Composite").major_opcode };
+        let request = composite.request(0, [0, 4]);
+        let slices = [IoSlice::new(&request)];
+        let version = connection.send_request_with_reply::<()>(&slices, Vec::new()).expect("Composite");
+        version.raw_reply().expect("Composite");
+        composite
+    }
+
+    /// Encodes a request of two words.
+    fn request(&self, minor: u8, words: [u32; 2]) -> Vec<u8> {
+        let mut bytes = vec![self.opcode, minor];
+        bytes.extend(3u16.to_ne_bytes());
+        bytes.extend(words.into_iter().flat_map(u32::to_ne_bytes));
+        bytes
+    }
+
+    /// Sends a request without a reply, and waits until the server has executed it.
+    fn send(&self, minor: u8, words: [u32; 2]) {
+        let request = self.request(minor, words);
+        let sent = self.connection.send_request_without_reply(&[IoSlice::new(&request)], Vec::new());
+        sent.expect("the request is sent").check().expect("the request is valid");
+    }
+
+    /// Redirects the children of a window to memory, and lets the server draw them (an update mode
+    /// of 0, which is automatic).
+    fn redirect_subwindows(&self, window: Window) {
+        self.send(2, [window, 0]);
+    }
+
+    /// Gives the content of a redirected window an identifier.
+    fn name_window_pixmap(&self, window: Window, pixmap: u32) {
+        self.send(6, [window, pixmap]);
+    }
 }
 
 fn mapped_window(connection: &RustConnection) -> Window {

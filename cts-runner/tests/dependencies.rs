@@ -102,6 +102,34 @@ fn only_allowed_dependencies_exist() {
     }
 }
 
+/// Returns the packages of `cargo tree` with their features, one a line.
+fn packages_with_features(selection: &[&str], kinds: &str) -> BTreeSet<String> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args(["tree", "--prefix", "none", "--no-dedupe", "--format", "{p} {f}", "--edges", kinds])
+        .args(selection)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
+}
+
+/// Cargo compiles a package once for each set of features, together with everything that depends on
+/// it. The driver, all programs and all tests therefore select equal features, so that
+/// `cargo build` and `cargo test --workspace` share what they compile. A difference is removed by a
+/// feature in the manifest of a crate of the driver, if this does not make the driver larger.
+#[test]
+fn builds_and_tests_select_equal_features() {
+    let tests = packages_with_features(&["--workspace"], "normal,build,dev");
+    for selection in [&["--workspace"][..], &["--package", "grus-icd"]] {
+        let built = packages_with_features(selection, "normal,build");
+        assert!(built.len() > 50, "{selection:?}: {} packages", built.len());
+        let other: Vec<_> = built.difference(&tests).collect();
+        assert!(other.is_empty(), "{selection:?} compiles these with other features than the tests: {other:?}");
+    }
+}
+
 fn read(folder: &str) -> ModuleGraph {
     ModuleGraph::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(folder).join("src/lib.rs"))
 }

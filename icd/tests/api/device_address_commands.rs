@@ -1,6 +1,6 @@
 //! Tests of commands that take addresses in place of buffers (VK_KHR_device_address_commands).
 
-use crate::common::{Buffer, Context, spirv};
+use crate::common::{Buffer, Context, device_address_commands, spirv};
 use crate::generated::{command, tagged};
 use crate::pipeline::{GENERAL, Messenger, RGBA8, Set};
 use crate::{common, pipeline};
@@ -41,7 +41,7 @@ impl Commands {
         let c = Context::with(
             &[c"VK_EXT_debug_utils"],
             &extensions,
-            &mut [&mut features, &mut v12, &mut rendering, &mut conditional],
+            &mut [&mut features, &mut v12, &mut rendering, &mut conditional, &mut device_address_commands()],
         );
         Commands {
             fill: command!(c, c"vkCmdFillMemoryKHR" as newer::PFN_vkCmdFillMemoryKHR),

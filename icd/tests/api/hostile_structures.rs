@@ -2,8 +2,8 @@
 //! application gives: nothing crashes or hangs, and what is intact is still found.
 
 use crate::acceleration_structures::{
-    BOTTOM, Device, Geometry, MISS, PLACES, Place, Structure, TOP, Tracer, address_at, count, hit, instance, instances,
-    triangles, vertices,
+    BOTTOM, Device, Geometry, MISS, PLACES, Place, Structure, TOP, Tracer, address_at, count, create_at, hit, instance,
+    instances, triangles, vertices,
 };
 use crate::common::Buffer;
 use crate::pipeline::Messenger;
@@ -47,6 +47,58 @@ impl World {
 
 fn all_hits() -> [[u32; 4]; 16] {
     std::array::from_fn(|i| if i < 8 { hit(i) } else { MISS })
+}
+
+/// An address may lie before its buffer if the offset of the range leads into the buffer. The
+/// specification requires an address of a buffer, but tests of the CTS use such addresses.
+#[test]
+fn offsets_lead_into_a_buffer_from_before_it() {
+    let d = Device::new();
+    // The buffer is the first one of the device: nothing lies before it.
+    let input = d.buffer_of(&vertices(20, 0.0));
+    for place in PLACES {
+        // SAFETY: both members are addresses.
+        let address = unsafe { address_at(place, &d, &input).device_address };
+        let geometry = |before: u64| {
+            let device_address = address - before;
+            triangles(vk::DeviceOrHostAddressConstKHR { device_address }, 420)
+        };
+        let expected = d.built(place, BOTTOM, &geometry(0), count(20));
+        let ranges = [
+            (36 * 400, count(20).primitive_offset(36 * 400)),
+            (36 * 400, count(20).first_vertex(3 * 400)),
+            (36 * 400, count(20).primitive_offset(36 * 100).first_vertex(3 * 300)),
+        ];
+        for (before, range) in ranges {
+            let structure = d.built(place, BOTTOM, &geometry(before), range);
+            assert!(structure.bytes() == expected.bytes(), "{place:?} {range:?}");
+            d.free(structure);
+        }
+        d.free(expected);
+    }
+    d.c.free(input);
+}
+
+/// Structures are not made at addresses that are not aligned or are 0. Builds refuse structures at
+/// addresses without memory.
+#[test]
+fn structures_at_addresses_without_memory_are_refused() {
+    let d = Device::new();
+    let messenger = Messenger::new(&d.c);
+    let input = d.buffer_of(&vertices(8, 0.0));
+    let geometry = triangles(on_queue(&d, &input), 8);
+    let size = d.sizes(BOTTOM, &geometry, 8).acceleration_structure_size;
+    let buffer = d.buffer(256 + size);
+    for address in [d.buffer_address(&buffer) + 8, 0] {
+        assert_eq!(create_at(&d, BOTTOM, address, size), Err(vk::Result::ERROR_UNKNOWN), "{address:#x}");
+    }
+    messenger.take();
+    let nowhere = Structure { buffer, structure: create_at(&d, BOTTOM, 0x1000, size).expect("a structure") };
+    d.build(Place::Queue, BOTTOM, &geometry, count(8), None, &nowhere);
+    assert_eq!(messenger.take().len(), 1);
+    drop(messenger);
+    d.free(nowhere);
+    d.c.free(input);
 }
 
 #[test]

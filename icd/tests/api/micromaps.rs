@@ -3,9 +3,9 @@
 //! wrong in memory.
 
 use crate::acceleration_structures::{
-    BOTTOM, Device, Geometry, PLACES, Place, Structure, TOP, address_at, count, instance, instances, triangles,
+    BOTTOM, Device, Geometry, Kind, PLACES, Place, Structure, TOP, address_at, count, instance, instances, triangles,
 };
-use crate::common::Buffer;
+use crate::common::{Buffer, Features};
 use crate::ray_queries::dispatch;
 use crate::rays;
 use ash::vk;
@@ -60,6 +60,11 @@ functions! {
     properties: PFN_vkWriteMicromapsPropertiesEXT = c"vkWriteMicromapsPropertiesEXT";
 }
 
+/// Returns `VkPhysicalDeviceOpacityMicromapFeaturesKHR`.
+fn structures_as_micromaps() -> Features<1> {
+    Features::new(1_000_623_000)
+}
+
 /// The corners of a triangle.
 const CORNERS: [f32; 9] = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0, 0.0];
 const NO_DEFERRAL: vk::DeferredOperationKHR = vk::DeferredOperationKHR::null();
@@ -73,6 +78,8 @@ impl World {
             .micromap(true)
             .micromap_host_commands(true)
             .micromap_capture_replay(true);
+        let mut structures = structures_as_micromaps();
+        micromaps.p_next = (&raw mut structures).cast();
         let extensions = [c"VK_EXT_opacity_micromap", c"VK_KHR_opacity_micromap"];
         let d = Device::with(&extensions, Some(&mut micromaps));
         let f = Functions::load(&d);
@@ -147,6 +154,20 @@ impl World {
         micromap
     }
 
+    /// Returns the size of a micromap that is an acceleration structure. It is built on queues
+    /// only, and has no counts of primitives.
+    fn size_of_structure(&self, kind: Kind, geometry: &Geometry) -> u64 {
+        let info = vk::AccelerationStructureBuildGeometryInfoKHR::default()
+            .ty(kind)
+            .geometries(std::slice::from_ref(geometry));
+        let mut sizes = vk::AccelerationStructureBuildSizesInfoKHR::default();
+        let sizes_of = self.d.f.fp().get_acceleration_structure_build_sizes_khr;
+        let build_type = vk::AccelerationStructureBuildTypeKHR::DEVICE;
+        // SAFETY: valid usage.
+        unsafe { sizes_of(self.device(), build_type, &info, std::ptr::null(), &mut sizes) };
+        sizes.acceleration_structure_size
+    }
+
     /// Builds a micromap that is an acceleration structure.
     fn built_structure(&self, (usages, triangles, states): (&[Usage], &[u8], &[u8])) -> Structure {
         let inputs = [triangles, states].map(|bytes| self.buffer(bytes));
@@ -164,8 +185,7 @@ impl World {
         let mut geometry = Geometry::default().geometry_type(newer::GEOMETRY_TYPE_MICROMAP_KHR);
         geometry.p_next = (&raw const data).cast();
         let kind = newer::ACCELERATION_STRUCTURE_TYPE_OPACITY_MICROMAP_KHR;
-        let size = self.d.sizes(kind, &geometry, 0).acceleration_structure_size;
-        let micromap = self.d.structure(kind, size);
+        let micromap = self.d.structure(kind, self.size_of_structure(kind, &geometry));
         let scratch = self.buffer(&[0; 64]);
         let mut info = vk::AccelerationStructureBuildGeometryInfoKHR::default()
             .ty(kind)

@@ -5,7 +5,7 @@
 use crate::acceleration_structures::{
     BOTTOM, Device, Geometry, PLACES, Place, Structure, TOP, address_at, count, instance, instances,
 };
-use crate::common::Buffer;
+use crate::common::{Buffer, Features};
 use crate::ray_queries::dispatch;
 use crate::rays::{self, NONE, Stages, UNUSED, general, push};
 use ash::vk;
@@ -17,24 +17,13 @@ type SweptSpheres = newer::AccelerationStructureGeometryLinearSweptSpheresDataNV
 
 const EXTENSION: &std::ffi::CStr = c"VK_NV_ray_tracing_linear_swept_spheres";
 
-/// `VkPhysicalDeviceRayTracingLinearSweptSpheresFeaturesNV`.
-#[repr(C)]
-struct Features {
-    s_type: vk::StructureType,
-    p_next: *mut std::ffi::c_void,
-    spheres: vk::Bool32,
-    linear_swept_spheres: vk::Bool32,
-}
-// SAFETY: the structure extends that of the device's creation.
-unsafe impl vk::ExtendsDeviceCreateInfo for Features {}
-
-fn features() -> Features {
-    let s_type = vk::StructureType::from_raw(1_000_429_008);
-    Features { s_type, p_next: null_mut(), spheres: vk::TRUE, linear_swept_spheres: vk::TRUE }
+/// Returns `VkPhysicalDeviceRayTracingLinearSweptSpheresFeaturesNV`.
+fn features() -> Features<2> {
+    Features::new(1_000_429_008)
 }
 
 fn device() -> Device {
-    Device::with(&[EXTENSION], Some(&mut features()))
+    Device::with(&[EXTENSION, c"VK_KHR_ray_tracing_pipeline"], Some(&mut features()))
 }
 
 /// Two spheres: centres with x and radius, at byte 16 of each 20.

@@ -2,30 +2,20 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use super::common::{Chain, Context};
+use super::common::{Chain, Context, Features};
 use ash::vk;
 use std::ffi::{CStr, c_void};
 use std::ptr::null;
 
-/// `VkPhysicalDevicePipelineBinaryFeaturesKHR`, and
-/// `VkDevicePipelineBinaryInternalCacheControlKHR`, which has the same layout.
-#[repr(C)]
-pub struct Switch {
-    s_type: i32,
-    p_next: *mut c_void,
-    on: vk::Bool32,
-}
-// SAFETY: it has the tag and the layout of either structure.
-unsafe impl vk::ExtendsDeviceCreateInfo for Switch {}
-
-/// Returns the structure that enables pipeline binaries.
-pub fn enabled() -> Switch {
-    Switch { s_type: 1_000_483_000, p_next: std::ptr::null_mut(), on: vk::TRUE }
+/// Returns `VkPhysicalDevicePipelineBinaryFeaturesKHR`, which enables pipeline binaries.
+pub fn enabled() -> Features<1> {
+    Features::new(1_000_483_000)
 }
 
-/// Returns the structure that disables the driver's own cache.
-pub fn without_internal_cache() -> Switch {
-    Switch { s_type: 1_000_483_008, ..enabled() }
+/// Returns `VkDevicePipelineBinaryInternalCacheControlKHR`, which has the layout of a structure
+/// with one feature. It disables the driver's own cache.
+pub fn without_internal_cache() -> Features<1> {
+    Features::new(1_000_483_008)
 }
 
 /// VK_PIPELINE_BINARY_MISSING_KHR.

@@ -2,23 +2,13 @@
 
 #![allow(dead_code, reason = "each test file uses a part")]
 
-use super::common::{Buffer, Context};
+use super::common::{Buffer, Context, Features};
 use ash::vk::{self, Handle};
-use std::ffi::c_void;
 use vulkan_grus::caps::newer::{self, TaggedStructure};
 
-/// `VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT`.
-#[repr(C)]
-struct Features {
-    s_type: i32,
-    p_next: *mut c_void,
-    features: [vk::Bool32; 2],
-}
-// SAFETY: it has the tag and the layout of the feature's structure.
-unsafe impl vk::ExtendsDeviceCreateInfo for Features {}
-// SAFETY: the structure begins with its tag, which is this one, and the pointer of the chain.
-unsafe impl vk::TaggedStructure for Features {
-    const STRUCTURE_TYPE: vk::StructureType = vk::StructureType::from_raw(1_000_572_000);
+/// Returns `VkPhysicalDeviceDeviceGeneratedCommandsFeaturesEXT`.
+pub fn features() -> Features<2> {
+    Features::new(1_000_572_000)
 }
 
 /// Returns a structure with its tag; all other fields are zero.
@@ -128,7 +118,7 @@ impl Generated {
 
 /// Makes a device with the extension.
 pub fn context() -> Context {
-    let mut generated = Features { s_type: 1_000_572_000, p_next: std::ptr::null_mut(), features: [1, 1] };
+    let mut generated = features();
     let mut v12 = vk::PhysicalDeviceVulkan12Features::default().buffer_device_address(true).draw_indirect_count(true);
     let mut v13 = vk::PhysicalDeviceVulkan13Features::default().dynamic_rendering(true);
     let mut mesh = vk::PhysicalDeviceMeshShaderFeaturesEXT::default().task_shader(true).mesh_shader(true);

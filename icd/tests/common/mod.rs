@@ -273,6 +273,29 @@ impl<T: vk::ExtendsDeviceCreateInfo> Chain for T {
     }
 }
 
+/// A structure of features that `ash` lacks: its tag, and `N` features, which are all enabled.
+#[repr(C)]
+pub struct Features<const N: usize> {
+    s_type: i32,
+    p_next: *mut std::ffi::c_void,
+    enabled: [vk::Bool32; N],
+}
+// SAFETY: `Features::new` gets the tag of a structure that extends that of the device's creation
+// and has N features.
+unsafe impl<const N: usize> vk::ExtendsDeviceCreateInfo for Features<N> {}
+
+impl<const N: usize> Features<N> {
+    /// Returns the structure with this tag, which must be that of a structure with `N` features.
+    pub fn new(s_type: i32) -> Features<N> {
+        Features { s_type, p_next: std::ptr::null_mut(), enabled: [vk::TRUE; N] }
+    }
+}
+
+/// Returns `VkPhysicalDeviceDeviceAddressCommandsFeaturesKHR`.
+pub fn device_address_commands() -> Features<1> {
+    Features::new(1_000_318_006)
+}
+
 pub struct Buffer {
     pub buffer: vk::Buffer,
     pub memory: vk::DeviceMemory,

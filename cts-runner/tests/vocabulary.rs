@@ -1,5 +1,6 @@
 //! Tests of the language of the source: names that the glossary has retired, doc comments that
-//! begin with a fragment, long comment lines, and SAFETY comments without a reason.
+//! begin with a fragment, long comment lines, and SAFETY comments without a reason. The documents
+//! that are read first have largest sizes.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -7,6 +8,9 @@ use std::path::{Path, PathBuf};
 /// Section of `docs/glossary.md` with one row per retired name: the names, the path prefixes in
 /// which they must not occur (or `all`), and the terms in their place.
 const SECTION: &str = "## Names that do not come back";
+
+/// Largest sizes in bytes of the documents that are read first.
+const DOCUMENTS: [(&str, usize); 2] = [("ARCHITECTURE.md", 8 << 10), ("README.md", 9 << 10)];
 
 /// Largest number of columns of a comment line.
 const COLUMNS: usize = 100;
@@ -267,6 +271,14 @@ fn safety_comments_name_an_invariant() {
     }
     assert!(all > 1000, "only {all} SAFETY comments were found");
     assert!(found.len() * 20 <= all, "{} of {all} SAFETY comments have no reason:\n{}", found.len(), found.join("\n"));
+}
+
+#[test]
+fn the_first_documents_are_short() {
+    for (name, max) in DOCUMENTS {
+        let bytes = std::fs::read(root().join(name)).expect("a document").len();
+        assert!(bytes <= max, "{name} has {bytes} of {max} bytes");
+    }
 }
 
 /// Row of the glossary: a retired name and the path prefixes in which it must not occur. The name

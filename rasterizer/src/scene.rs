@@ -11,23 +11,24 @@
 //! A round's tiles share their parallel region with the next round's front end: a worker that finds
 //! no more tiles continues with chunks.
 
+mod chunk_groups;
 mod output_pool;
+mod plans;
 mod tile_affinity;
 
 pub(crate) use output_pool::ChunkOutputPool;
 
-use crate::api::{Draw, DrawState, GraphicsStages, RenderTargets, SmallVec1, statistic};
+use crate::api::{Draw, RenderTargets, SmallVec1, statistic};
 use crate::feedback::CaptureSpan;
-use crate::front::{
-    self, BATCH_PRIMITIVES, CaptureTarget, DrawChunk, FetchPlan, FrontDraw, MAX_PATCHES, MeshDispatchList, Transform,
-};
-use crate::prim::ChunkOutput;
+use crate::front::{self, BATCH_PRIMITIVES, CaptureTarget, DrawChunk, FrontDraw, MAX_PATCHES, MeshDispatchList};
+use crate::prim::{BoxedOutput, ChunkOutput};
 use crate::surface::{RenderSurface, pack_texel};
-use crate::tile::{self, BinRuns, ChunkOrigin, DepthFormat, RenderPass, TileDraw, TilePlan, TileRound, TileState};
+use crate::tile::{self, BinRuns, ChunkOrigin, DepthFormat, RenderPass, TileDraw, TilePlan, TileRound};
+use chunk_groups::FrontRound;
 use execution::{CostHint, StageMemory, WorkerPool, aborted};
-use parking_lot::Mutex;
+use plans::{DrawPlans, PlanTable};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use tile_affinity::TileAffinity;
 
 /// Number of primitives that may be pending.
@@ -53,8 +54,8 @@ const CHUNKS_PER_THREAD: usize = 3;
 /// Largest number of primitives that a chunk of mesh workgroups may make, unless a single workgroup
 /// makes them. It is that of batches of other draws, so that outputs are small enough to be kept.
 const MAX_MESH_CHUNK_PRIMITIVES: u32 = BATCH_PRIMITIVES;
-/// Number of draws that may be pending.
-const ROUND_DRAWS: usize = 4096;
+/// Number of draws that may be pending. Their states and contexts fit a second-level cache.
+pub(crate) const ROUND_DRAWS: usize = 1024;
 /// Number of segments that the pending draws may have.
 const ROUND_SEGMENTS: usize = 1 << 18;
 /// Largest number of tiles and of chunks that may be little work.
@@ -78,23 +79,6 @@ impl execution::WorkerScratch for DrawScratch {
 impl AsMut<StageMemory> for DrawScratch {
     fn as_mut(&mut self) -> &mut StageMemory {
         &mut self.stage
-    }
-}
-
-/// The plans of stages and state in this pass.
-struct DrawPlans {
-    stages: Arc<GraphicsStages>,
-    state: Arc<DrawState>,
-    fetch: Arc<FetchPlan>,
-    tile_state: TileState,
-    tile: Arc<TilePlan>,
-    viewports: Arc<[Transform]>,
-}
-
-impl DrawPlans {
-    /// Returns the parts that draws keep.
-    fn shared(&self) -> (Arc<FetchPlan>, Arc<TilePlan>, Arc<[Transform]>) {
-        (self.fetch.clone(), self.tile.clone(), self.viewports.clone())
     }
 }
 
@@ -149,7 +133,7 @@ pub struct RenderPassInstance<'e> {
     pending: u32,
     /// Chunks whose front end has run and whose tiles have not.
     sealed: Round,
-    plans: Option<DrawPlans>,
+    plans: PlanTable,
     /// Stipple counter after the chunks that have run.
     stipple: u32,
     /// Bound of a round's bytes: [`ROUND_BYTES`], except in tests.
@@ -167,7 +151,7 @@ pub struct RenderPassInstance<'e> {
 struct Pending {
     chunk: DrawChunk,
     /// Output of a chunk that overtook a chunk that found its round full.
-    output: Option<ChunkOutput>,
+    output: Option<BoxedOutput>,
 }
 
 /// Chunks that went through the front end together.
@@ -175,7 +159,7 @@ struct Pending {
 struct Round {
     /// Origin of each chunk.
     origins: Vec<ChunkOrigin>,
-    outputs: Vec<ChunkOutput>,
+    outputs: Vec<BoxedOutput>,
     runs: BinRuns,
     tile_affinity: Option<TileAffinity>,
     /// Spans of captured primitives that outputs have kept, by number of the output and stream.
@@ -185,7 +169,7 @@ struct Round {
 impl Round {
     #[cfg(test)]
     fn bytes(&self) -> usize {
-        self.outputs.iter().map(output_bytes).sum()
+        self.outputs.iter().map(|output| output_bytes(output)).sum()
     }
 }
 
@@ -205,7 +189,7 @@ impl<'e> RenderPassInstance<'e> {
             chunks: Vec::new(),
             pending: 0,
             sealed: Round::default(),
-            plans: None,
+            plans: PlanTable::default(),
             stipple: 0,
             round_bytes: ROUND_BYTES,
             #[cfg(test)]
@@ -278,7 +262,7 @@ impl<'e> RenderPassInstance<'e> {
         }
         let instances = if mesh_dispatches.is_some() { 1 } else { draw.counts.instances };
         let mesh_dispatch_bytes = mesh_dispatches.as_ref().map_or(0, MeshDispatchList::bytes);
-        let (fetch, tile, viewports) = self.plans_of(&draw);
+        let DrawPlans { fetch, tile, viewports } = self.plans.find(&draw, &self.pass);
         let depth_unit = self.pass.depth.and_then(|s| DepthFormat::from_format(s.format)).and_then(DepthFormat::unit);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed) + 1;
         let segments = if mesh_dispatches.is_some() { SmallVec1::new() } else { front::cut(&draw) };
@@ -384,30 +368,6 @@ impl<'e> RenderPassInstance<'e> {
         !self.draws[draw as usize].draw.stages.has_known_primitive_count()
     }
 
-    /// Returns the plans of a draw, reusing the last draw's if stages and state are the same
-    /// objects.
-    fn plans_of(&mut self, draw: &Draw) -> (Arc<FetchPlan>, Arc<TilePlan>, Arc<[Transform]>) {
-        let same = |p: &&DrawPlans| Arc::ptr_eq(&p.stages, &draw.stages) && Arc::ptr_eq(&p.state, &draw.state);
-        if let Some(p) = self.plans.as_ref().filter(same) {
-            return p.shared();
-        }
-        let (state, first) = (&*draw.state, &draw.stages.first().info);
-        // Each plan is reused if all that it depends on is equal.
-        let last = self.plans.as_ref().filter(|p| Arc::ptr_eq(&p.stages, &draw.stages));
-        let fetch = last.filter(|p| p.state.attributes == state.attributes && p.state.bindings == state.bindings);
-        let tile_state = TileState::new(state, draw.stages.topology(state.topology), &self.pass);
-        let tile = last.filter(|p| p.tile_state == tile_state).map(|p| p.tile.clone());
-        let plans = DrawPlans {
-            fetch: fetch.map_or_else(|| Arc::new(FetchPlan::new(&first.interface, state)), |p| p.fetch.clone()),
-            tile: tile.unwrap_or_else(|| Arc::new(TilePlan::new(&draw.stages, &tile_state, &self.pass))),
-            tile_state,
-            viewports: front::viewports(state, self.pass.area, self.pass.grid.samples),
-            stages: draw.stages.clone(),
-            state: draw.state.clone(),
-        };
-        self.plans.insert(plans).shared()
-    }
-
     /// Runs all deferred work: at barriers, at the end of the pass, and before results are read.
     pub fn flush(&mut self) {
         while !self.chunks.is_empty() || !self.sealed.outputs.is_empty() {
@@ -426,33 +386,30 @@ impl<'e> RenderPassInstance<'e> {
     /// become the sealed round.
     pub(crate) fn run_chunks(&mut self) {
         let large = self.has_large_chunks();
-        let chunks = core::mem::take(&mut self.chunks);
+        let mut chunks = core::mem::take(&mut self.chunks);
         let sealed = core::mem::take(&mut self.sealed);
-        let (pool, pass, draws, round_bytes) = (self.pool, &self.pass, &self.draws, self.round_bytes);
-        let output_pool = self.output_pool;
-        // Once the round is full, it stays full. Chunks are begun in order, so only those that
-        // other threads have begun meanwhile may overtake.
-        let bytes = AtomicUsize::new(0);
-        let work: Vec<(DrawChunk, Mutex<Option<ChunkOutput>>)> =
-            chunks.into_iter().map(|Pending { chunk, output }| (chunk, Mutex::new(output))).collect();
+        let (pool, pass, draws) = (self.pool, &self.pass, &self.draws);
+        let front_round = FrontRound::new(pass, draws, self.output_pool, self.round_bytes);
+        let count = chunks.len();
+        let groups = chunk_groups::cut(&mut chunks, pool.threads(), |chunk| self.weight(chunk));
         let scene = TileRound { pass, draws, origins: &sealed.origins, outputs: &sealed.outputs, runs: &sealed.runs };
         let captured = sealed.captured.len();
         let tiles = captured + sealed.runs.tiles();
         // One or two tiles do not justify waking another thread; a few do if they did the last
         // time, with such a draw.
-        let cost_hint = match (work.len(), tiles) {
+        let cost_hint = match (count, tiles) {
             (0, ..=2) => CostHint::Small,
             (..=SMALL_ROUND_ITEMS, ..=SMALL_ROUND_ITEMS) => {
-                CostHint::keyed((work.len(), tiles, draws.len(), draws.last().map(|d| d.draw.running.pipeline)))
+                CostHint::keyed((count, tiles, draws.len(), draws.last().map(|d| d.draw.running.pipeline)))
             }
             _ => CostHint::Large,
         };
         // Large chunks are begun first, so that no thread waits long for the last one. (Otherwise
         // tiles are begun first, before caches evict their data.)
-        let (first_tile, first_chunk) = if large { (work.len(), 0) } else { (0, tiles) };
-        pool.for_each(tiles + work.len(), cost_hint, |worker, scratch, i| {
+        let (first_tile, first_group) = if large { (groups.len(), 0) } else { (0, tiles) };
+        pool.for_each(tiles + groups.len(), cost_hint, |worker, scratch, i| {
             let DrawScratch { stage, front, tile: tile_scratch } = scratch;
-            let Some((chunk, slot)) = i.checked_sub(first_chunk).and_then(|i| work.get(i)) else {
+            let Some(group) = i.checked_sub(first_group).and_then(|i| groups.get(i)) else {
                 let i = i - first_tile;
                 if let Some(&(output, stream, span)) = sealed.captured.get(i) {
                     let draw = &draws[sealed.origins[output].draw as usize];
@@ -463,24 +420,18 @@ impl<'e> RenderPassInstance<'e> {
                 let Some(tile) = sealed.tile_affinity.as_ref().map_or(Some(i - captured), cached_tile) else { return };
                 return tile::run(&scene, tile, worker, stage, tile_scratch);
             };
-            let done = slot.lock().take();
-            let begins = done.is_none() && (i == first_chunk || bytes.load(Ordering::Relaxed) < round_bytes);
-            // The output is local while it is filled, so that it is not next to those that other
-            // threads fill.
-            let output = done.or_else(|| {
-                let mut output = begins.then(|| output_pool.take(worker.processor()))?;
-                let draw = &draws[chunk.draw as usize];
-                worker.set_running(draw.draw.running);
-                front::run(draw.front(), &pass.grid, chunk, stage, front, &mut output);
-                Some(output)
-            });
-            bytes.fetch_add(output.as_ref().map_or(0, output_bytes), Ordering::Relaxed);
-            *slot.lock() = output;
+            front_round.run(&mut group.lock(), i == first_group, worker, (stage, front));
         });
-        let round = self.seal(work);
+        drop(groups);
+        let round = self.seal(&mut chunks);
+        if self.chunks.is_empty() {
+            // The next round uses the list's memory.
+            self.chunks = chunks;
+        }
         #[cfg(test)]
         {
-            let overtaken = self.chunks.iter().filter_map(|p| p.output.as_ref()).map(output_bytes).sum::<usize>();
+            let overtaken =
+                self.chunks.iter().filter_map(|p| p.output.as_ref()).map(|o| output_bytes(o)).sum::<usize>();
             self.peak_bytes = self.peak_bytes.max(sealed.bytes() + round.bytes() + overtaken);
         }
         self.sealed = round;
@@ -489,11 +440,12 @@ impl<'e> RenderPassInstance<'e> {
 
     /// Makes a round of the chunks up to the first one that has not run; the others are pending
     /// again.
-    fn seal(&mut self, work: Vec<(DrawChunk, Mutex<Option<ChunkOutput>>)>) -> Round {
-        let mut round = Round::default();
+    fn seal(&mut self, chunks: &mut Vec<Pending>) -> Round {
+        let (origins, outputs) = (Vec::with_capacity(chunks.len()), Vec::with_capacity(chunks.len()));
+        let mut round = Round { origins, outputs, ..Round::default() };
         self.pending = 0;
-        for (chunk, output) in work {
-            let output = match output.into_inner() {
+        for Pending { chunk, output } in chunks.drain(..) {
+            let output = match output {
                 Some(output) if self.chunks.is_empty() => output,
                 output => {
                     self.pending += self.weight(&chunk);

@@ -101,6 +101,16 @@ impl Transform {
         }
     }
 
+    /// Returns true if the viewports of two states are the same bits, with all that else becomes
+    /// part of a transform.
+    pub fn are_equal(a: &DrawState, b: &DrawState) -> bool {
+        let bits = |v: &Viewport| [v.x, v.y, v.width, v.height, v.min_depth, v.max_depth].map(f32::to_bits);
+        let modes = |state: &DrawState| [state.depth_clamp, state.depth_clip, state.negative_one_to_one];
+        a.viewports.iter().map(bits).eq(b.viewports.iter().map(bits))
+            && a.scissors == b.scissors
+            && modes(a) == modes(b)
+    }
+
     /// Returns the signed distance to guard plane `i` (x low, x high, y low, y high).
     #[inline]
     pub fn guard_distance(&self, i: usize, p: &[f32; 4]) -> f32 {

@@ -18,5 +18,5 @@ pub use coverage::{
 pub use grid::{CHILD_SHIFT, LEVELS, TILE_SHIFT, TileGrid};
 pub use line::{BresenhamLine, LinePrim, StipplePhase, counted};
 pub(crate) use record::word_of;
-pub use record::{AttributeRowWriter, BinSorter, ChunkOutput, GROUP, Prim, PrimLanes, transposed};
+pub use record::{AttributeRowWriter, BinSorter, BoxedOutput, ChunkOutput, GROUP, Prim, PrimLanes, transposed};
 pub use screen::{GUARD, SUBPIXEL, ScreenVertex, fixed, intersect};

@@ -4,6 +4,7 @@ use super::coverage::EdgeFunction;
 use super::line::{LinePrim, StipplePhase};
 use base::abi::FragmentPrimitive;
 use base::limits::STREAMS;
+use core::ops::{Deref, DerefMut};
 
 /// A set-up primitive. It takes two cache lines, because there are many, and each is written by one
 /// worker and read by another.
@@ -108,6 +109,33 @@ pub struct ChunkOutput {
     pub processor: usize,
     /// Captured primitives whose space is not known yet, by stream.
     pub captured: [CapturedPrimitives; STREAMS],
+}
+
+/// A chunk output on the heap. A round moves its outputs from list to list several times, and a
+/// small draw fills only a few bytes of the memory to which an output refers.
+#[derive(Default)]
+pub struct BoxedOutput(Box<ChunkOutput>);
+
+impl From<ChunkOutput> for BoxedOutput {
+    fn from(output: ChunkOutput) -> BoxedOutput {
+        BoxedOutput(Box::new(output))
+    }
+}
+
+impl Deref for BoxedOutput {
+    type Target = ChunkOutput;
+
+    #[inline(always)]
+    fn deref(&self) -> &ChunkOutput {
+        &self.0
+    }
+}
+
+impl DerefMut for BoxedOutput {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut ChunkOutput {
+        &mut self.0
+    }
 }
 
 /// Captured primitives of a stream.

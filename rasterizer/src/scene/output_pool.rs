@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::prim::ChunkOutput;
+use crate::prim::BoxedOutput;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 
@@ -22,12 +22,12 @@ pub struct ChunkOutputPool(Mutex<HashMap<usize, FreeList>>);
 /// Outputs, and the number of bytes of their capacities.
 #[derive(Default)]
 struct FreeList {
-    outputs: Vec<ChunkOutput>,
+    outputs: Vec<BoxedOutput>,
     bytes: usize,
 }
 
 impl FreeList {
-    fn pop(&mut self) -> Option<ChunkOutput> {
+    fn pop(&mut self) -> Option<BoxedOutput> {
         let output = self.outputs.pop()?;
         self.bytes -= output.capacity();
         Some(output)
@@ -35,15 +35,20 @@ impl FreeList {
 }
 
 impl ChunkOutputPool {
-    /// Returns an output for a processor.
-    pub fn take(&self, processor: usize) -> ChunkOutput {
-        let taken = self.0.lock().get_mut(&processor).and_then(FreeList::pop);
-        ChunkOutput { processor, ..taken.unwrap_or_default() }
+    /// Returns `count` outputs for a processor.
+    pub fn take(&self, processor: usize, count: usize) -> Vec<BoxedOutput> {
+        let mut taken = Vec::with_capacity(count);
+        if let Some(kept) = self.0.lock().get_mut(&processor) {
+            taken.extend(std::iter::from_fn(|| kept.pop()).take(count));
+        }
+        taken.resize_with(count, BoxedOutput::default);
+        taken.iter_mut().for_each(|output| output.processor = processor);
+        taken
     }
 
     /// Empties outputs and keeps as many as are allowed for the number of threads. Processors that
     /// have more than others lose outputs.
-    pub fn recycle(&self, outputs: impl Iterator<Item = ChunkOutput>, threads: usize) {
+    pub fn recycle(&self, outputs: impl Iterator<Item = BoxedOutput>, threads: usize) {
         let max = KEEP_ALL_BYTES.max(threads.saturating_mul(KEEP_THREAD_BYTES));
         let mut all = self.0.lock();
         let mut bytes: usize = all.values().map(|kept| kept.bytes).sum();
@@ -70,13 +75,14 @@ impl ChunkOutputPool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::prim::ChunkOutput;
 
     #[test]
     fn outputs_come_back_to_their_processor_and_are_bounded() {
         let output_pool = ChunkOutputPool::default();
         let output = |processor: usize| {
             let bins = Vec::with_capacity(1 << 17);
-            ChunkOutput { bins, processor, ..ChunkOutput::default() }
+            BoxedOutput::from(ChunkOutput { bins, processor, ..ChunkOutput::default() })
         };
         // Each output has 1 MiB.
         output_pool.recycle((0..20).map(|_| output(1)), 2);
@@ -84,7 +90,9 @@ mod tests {
         output_pool.recycle((0..20).map(|_| output(2)), 2);
         let kept = [1, 2].map(|processor| output_pool.0.lock()[&processor].outputs.len());
         assert!(kept[0] >= 7 && kept[1] >= 7 && kept[0] + kept[1] <= 16, "{kept:?}");
-        assert!(output_pool.take(2).bins.capacity() > 0 && output_pool.take(2).processor == 2);
-        assert_eq!(output_pool.take(3).bins.capacity(), 0);
+        let taken = output_pool.take(2, kept[1] + 1);
+        assert!(taken.iter().all(|output| output.processor == 2));
+        assert_eq!(taken.iter().filter(|output| output.bins.capacity() > 0).count(), kept[1]);
+        assert_eq!(output_pool.take(3, 1)[0].bins.capacity(), 0);
     }
 }

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::prim::ChunkOutput;
+use crate::prim::BoxedOutput;
 use crate::tile::BinRuns;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -18,7 +18,7 @@ pub struct TileAffinity {
 impl TileAffinity {
     /// Assigns tiles by the runs of these outputs. Returns `None` if one processor has all
     /// outputs, or if there are large primitives, of which there are few.
-    pub fn new(runs: &BinRuns, outputs: &[ChunkOutput]) -> Option<TileAffinity> {
+    pub fn new(runs: &BinRuns, outputs: &[BoxedOutput]) -> Option<TileAffinity> {
         let first = outputs.first()?.processor;
         if runs.has_joined_runs() || outputs.iter().all(|output| output.processor == first) {
             return None;
@@ -56,7 +56,7 @@ impl TileAffinity {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::prim::TileGrid;
+    use crate::prim::{ChunkOutput, TileGrid};
 
     /// Two processors have chunks in tiles of their own and in one tile that both touch.
     #[test]
@@ -65,7 +65,7 @@ mod tests {
             let bins = tiles.iter().enumerate().map(|(prim, tile)| tile << 32 | prim as u64).collect();
             let mut output = ChunkOutput { bins, processor, ..ChunkOutput::default() };
             output.list_nodes();
-            output
+            BoxedOutput::from(output)
         };
         let outputs = [output(3, &[0, 2, 2, 2]), output(7, &[1, 2]), output(7, &[5]), output(3, &[6])];
         let grid = TileGrid { tiles: [4, 2], layers: 1, samples: 1 };

@@ -3,7 +3,7 @@
 
 use super::coverage::{inside, positions, snap};
 use super::*;
-use crate::scene::ROUND_BYTES;
+use crate::scene::{ROUND_BYTES, ROUND_DRAWS};
 
 /// Makes a triangle that covers the whole viewport.
 fn covering(color: f32) -> [V; 3] {
@@ -34,7 +34,7 @@ fn primitives_that_cover_every_tile_take_little_memory() {
         let mut one = draw_with(None, state(Topology::TriangleList, side, side), &vertices);
         one.counts.instances = instances;
         // Tiles of these rounds are never run, because that would take minutes.
-        let draws = if instances == 1 { 4000 } else { 1 };
+        let draws = if instances == 1 { ROUND_DRAWS - 1 } else { 1 };
         (0..draws).for_each(|_| _ = pass.draw(one.clone()));
         if pass.peak_bytes == 0 {
             pass.run_chunks();

@@ -33,7 +33,7 @@ pub use pass::RenderPass;
 pub use plan::{TileDraw, TilePlan, TileState};
 pub use runs::BinRuns;
 
-use crate::prim::{ChunkOutput, TILE_SHIFT};
+use crate::prim::{BoxedOutput, ChunkOutput, TILE_SHIFT};
 use base::host::SimdLevel;
 use execution::{StageMemory, Worker, aborted};
 use hi_z::HiZTest;
@@ -65,7 +65,7 @@ pub struct TileRound<'a> {
     /// Origin of each chunk.
     pub origins: &'a [ChunkOrigin],
     /// Front-end output of each chunk.
-    pub outputs: &'a [ChunkOutput],
+    pub outputs: &'a [BoxedOutput],
     /// Runs of each tile.
     pub runs: &'a BinRuns,
 }
@@ -167,7 +167,7 @@ impl TileJob<'_> {
     #[inline(always)]
     fn chunk(&mut self, scene: &TileRound<'_>, run: &[BinRun], occluded: u32, worker: &Worker, [x0, y0]: [i32; 2]) {
         let chunk = run[0].chunk as usize;
-        let output = &scene.outputs[chunk];
+        let output: &ChunkOutput = &scene.outputs[chunk];
         let mut joined = core::mem::take(&mut self.scratch.bins);
         let bins = joined_bins(run, output, &mut joined);
         let bins = if occluded == 0 { bins } else { &bins[bins.partition_point(|&bin| (bin as u32) < occluded)..] };
@@ -201,7 +201,7 @@ const RUNS_AHEAD: usize = 3;
 /// Prefetches the first primitives of a run.
 #[inline(always)]
 fn prefetch_run(scene: &TileRound<'_>, run: &BinRun) {
-    let output = &scene.outputs[run.chunk as usize];
+    let output: &ChunkOutput = &scene.outputs[run.chunk as usize];
     for &bin in run.bins(output).iter().take(PREFETCH) {
         prefetch_prim(&output.prims[bin as u32 as usize]);
     }

@@ -64,7 +64,7 @@ impl OcclusionCulling {
         let (mut first, mut changed, mut occluded) = (None, 0, Occluded::default());
         let (mut number, mut overwrites, mut is_occluder) = (None, false, false);
         for run in runs {
-            let (chunk, output) = (run.chunk as usize, &scene.outputs[run.chunk as usize]);
+            let (chunk, output) = (run.chunk as usize, &*scene.outputs[run.chunk as usize]);
             let bins = run.bins(output);
             if number != Some(scene.origins[chunk].draw) {
                 number = Some(scene.origins[chunk].draw);

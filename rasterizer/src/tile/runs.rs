@@ -7,7 +7,7 @@
 
 #![forbid(unsafe_code)]
 
-use crate::prim::{ChunkOutput, LEVELS, Prim, TileGrid};
+use crate::prim::{BoxedOutput, ChunkOutput, LEVELS, Prim, TileGrid};
 use base::host::prefetch;
 
 /// A range of one chunk's bins that belong to one node.
@@ -68,7 +68,7 @@ impl BinRuns {
     }
 
     /// Makes the runs of chunks, which are in the order of their numbers.
-    pub fn new(outputs: &[ChunkOutput], grid: &TileGrid) -> BinRuns {
+    pub fn new(outputs: &[BoxedOutput], grid: &TileGrid) -> BinRuns {
         let runs = merge(outputs, grid.first_node(LEVELS) as usize);
         let mut nodes = Vec::new();
         for (i, run) in runs.iter().enumerate() {
@@ -154,7 +154,7 @@ fn join_bins(runs: &[BinRun], output: &ChunkOutput, joined: &mut Vec<u64>) {
 }
 
 /// Returns the runs of all chunks, by node and then by chunk; there are `nodes` nodes.
-fn merge(outputs: &[ChunkOutput], nodes: usize) -> Vec<BinRun> {
+fn merge(outputs: &[BoxedOutput], nodes: usize) -> Vec<BinRun> {
     let mut runs = Vec::new();
     for (chunk, output) in outputs.iter().enumerate() {
         let ends = output.nodes.iter().skip(1).map(|&(_, start)| start).chain([output.bins.len() as u32]);
@@ -186,11 +186,11 @@ fn merge(outputs: &[ChunkOutput], nodes: usize) -> Vec<BinRun> {
 mod tests {
     use super::*;
 
-    fn output(bins: &[(u64, u64)]) -> ChunkOutput {
+    fn output(bins: &[(u64, u64)]) -> BoxedOutput {
         let bins = bins.iter().map(|(node, prim)| node << 32 | prim).collect();
         let mut output = ChunkOutput { bins, ..ChunkOutput::default() };
         output.list_nodes();
-        output
+        output.into()
     }
 
     #[test]

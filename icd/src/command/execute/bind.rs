@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::descriptor_buffer::MaterializedSet;
+use super::recycler::Recycler;
 use super::{Executor, SetDescriptorBufferOffsets};
 use crate::command::BindDescriptorSets;
 use crate::device::Device;
@@ -36,6 +37,8 @@ pub(super) struct BindPointState {
     /// The last context that was built, and the layout for which it was built; `None` after a
     /// change.
     context: Option<(Arc<PipelineLayout>, Arc<ShaderContext>)>,
+    /// Contexts before the last changes.
+    old_contexts: Recycler<ShaderContext>,
 }
 
 struct BoundSet {
@@ -134,12 +137,14 @@ impl BindPointState {
         match &mut self.context {
             Some((built_for, context)) if Arc::ptr_eq(built_for, layout) => {
                 if parameters_of(context) != parameters {
-                    set_parameters(context, parameters);
+                    set_parameters(context, &mut self.old_contexts, parameters);
                 }
                 context.clone()
             }
             _ => {
-                let context = Arc::new(self.build((device, materialized_sets), layout, push_constants, parameters));
+                self.discard_context();
+                let context = self.build((device, materialized_sets), layout, push_constants, parameters);
+                let context = self.old_contexts.make(context);
                 self.context = Some((layout.clone(), context.clone()));
                 context
             }
@@ -214,13 +219,20 @@ impl BindPointState {
 
     /// Discards the sets that were made of descriptor buffers, so that the buffers are read again.
     pub fn invalidate(&mut self) {
+        let mut is_changed = false;
         for bound in self.sets.iter_mut().flatten() {
-            if let SetSource::Buffer(_, _, made) = &mut bound.source
-                && made.take().is_some()
-            {
-                self.context = None;
+            if let SetSource::Buffer(_, _, made) = &mut bound.source {
+                is_changed |= made.take().is_some();
             }
         }
+        if is_changed {
+            self.discard_context();
+        }
+    }
+
+    /// Discards the context, because something to which it refers has changed.
+    fn discard_context(&mut self) {
+        self.old_contexts.retire(self.context.take().map(|(_, context)| context));
     }
 
     /// Takes over the descriptor heaps of another state.
@@ -233,6 +245,7 @@ impl BindPointState {
     pub fn suspend(&mut self) {
         self.invalidate();
         self.context = None;
+        self.old_contexts = Recycler::default();
     }
 
     /// Begins an inherited state: heaps may have lost their memory since.
@@ -243,7 +256,7 @@ impl BindPointState {
     }
 
     fn bind(&mut self, number: usize, set: Option<BoundSet>) {
-        self.context = None;
+        self.discard_context();
         if self.sets.len() <= number {
             self.sets.resize_with(number + 1, || None);
         }
@@ -262,16 +275,20 @@ fn parameters_of(c: &ShaderContext) -> DrawParameters {
 }
 
 /// Returns a context to be changed: a copy if a deferred draw still refers to it.
-fn unshared(context: &mut Arc<ShaderContext>) -> Option<&mut ShaderContext> {
+fn unshared<'a>(
+    context: &'a mut Arc<ShaderContext>,
+    old_contexts: &mut Recycler<ShaderContext>,
+) -> Option<&'a mut ShaderContext> {
     if Arc::get_mut(context).is_none() {
         let c = &**context;
-        *context = Arc::new(ShaderContext { dynamic_buffers: c.dynamic_buffers.clone(), ..*c });
+        let copy = old_contexts.make(ShaderContext { dynamic_buffers: c.dynamic_buffers.clone(), ..*c });
+        old_contexts.retire(Some(std::mem::replace(context, copy)));
     }
     Arc::get_mut(context)
 }
 
-fn set_parameters(context: &mut Arc<ShaderContext>, p: DrawParameters) {
-    if let Some(c) = unshared(context) {
+fn set_parameters(context: &mut Arc<ShaderContext>, old_contexts: &mut Recycler<ShaderContext>, p: DrawParameters) {
+    if let Some(c) = unshared(context, old_contexts) {
         c.num_workgroups = p.num_workgroups;
         c.base_vertex = p.base_vertex;
         c.base_instance = p.base_instance;
@@ -292,7 +309,7 @@ impl Executor<'_> {
         }
         for point in self.state.points.iter_mut() {
             point.heaps[kind as usize] = memory;
-            point.context = None;
+            point.discard_context();
         }
     }
 
@@ -340,8 +357,12 @@ impl Executor<'_> {
         let range = offset as usize..offset as usize + bytes.len();
         let Some(to) = self.state.push_constants.0.get_mut(range.clone()) else { return };
         to.copy_from_slice(bytes);
-        for (_, context) in self.state.points.iter_mut().filter_map(|point| point.context.as_mut()) {
-            unshared(context).into_iter().for_each(|c| c.push_constants[range.clone()].copy_from_slice(bytes));
+        for point in self.state.points.iter_mut() {
+            if let Some((_, context)) = &mut point.context
+                && let Some(context) = unshared(context, &mut point.old_contexts)
+            {
+                context.push_constants[range.clone()].copy_from_slice(bytes);
+            }
         }
     }
 }

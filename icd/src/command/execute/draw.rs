@@ -1,8 +1,8 @@
 //! Draws, dispatches and clears of attachments.
 
-use super::Executor;
 use super::bind::DrawParameters;
 use super::device_range::words_at;
+use super::{CommandState, Executor};
 use crate::command::{ConditionalRendering, DeviceLocation, DrawIndirect, DrawMulti, IndirectKind};
 use crate::device::fault::Cause;
 use crate::object::bind_point::BindPoint;
@@ -13,7 +13,6 @@ use base::mem::DeviceMemory;
 use execution::Dispatch;
 use rasterizer::RenderPassInstance;
 use rasterizer::api::{Draw, DrawCounts, statistic};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// Kind and counts of a draw.
@@ -178,9 +177,10 @@ impl Executor<'_> {
         if program.state().is_none() && self.state.values.locations != render.locations {
             // Shader objects have no locations of their own.
             self.state.values.locations = render.locations;
-            self.state.joined_draw_state = None;
+            self.state.discard_draw_state();
         }
-        let state = self.state.joined_draw_state.get_or_insert_with(|| Arc::new(join(&self.state.values))).clone();
+        let CommandState { joined_draw_state, old_draw_states, values, .. } = &mut self.state;
+        let state = joined_draw_state.get_or_insert_with(|| old_draw_states.make(join(values))).clone();
         if self.state.values.locations != render.locations && !state.rasterizer_discard {
             device.report_invalid_usage(
                 "the pipeline of a draw has other attachment locations than vkCmdSetRenderingAttachmentLocations",

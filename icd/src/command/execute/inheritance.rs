@@ -10,6 +10,7 @@
 
 use super::bind::BindPointState;
 use super::device_range::{existing_range, first_part};
+use super::recycler::Recycler;
 use super::{CommandState, Executor};
 use crate::caps::extensions::Extension;
 use crate::command::{BufferOrAddress, DeviceLocation};
@@ -135,6 +136,7 @@ impl Executor<'_> {
         }
         self.state.points.iter_mut().for_each(BindPointState::suspend);
         self.state.feedback.active = None;
+        self.state.old_draw_states = Recycler::default();
         *self.queue.inherited.lock() = Some(Box::new(self.state));
     }
 }

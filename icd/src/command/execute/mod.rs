@@ -12,6 +12,7 @@ mod generated;
 mod indirect_copy;
 mod inheritance;
 mod query;
+mod recycler;
 mod render;
 mod state;
 mod structures;
@@ -29,6 +30,7 @@ use bind::BindPointState;
 use descriptor_buffer::MaterializedSet;
 use inheritance::BufferBindings;
 use rasterizer::api::{DrawState, IndexBuffer, QuerySinks, SmallVec4};
+use recycler::Recycler;
 use render::RenderInstance;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -45,10 +47,19 @@ struct CommandState {
     values: Values,
     /// Joined draw state; `None` after a change.
     joined_draw_state: Option<Arc<DrawState>>,
+    /// Draw states before the last changes.
+    old_draw_states: Recycler<DrawState>,
     vertex_buffers: SmallVec4<PartialRange>,
     index_buffer: Option<IndexBuffer>,
     bindings: BufferBindings,
     feedback: FeedbackState,
+}
+
+impl CommandState {
+    /// Discards the joined draw state, because a value has changed.
+    fn discard_draw_state(&mut self) {
+        self.old_draw_states.retire(self.joined_draw_state.take());
+    }
 }
 
 /// Bytes of push constants.

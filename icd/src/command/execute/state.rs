@@ -21,20 +21,19 @@ impl Executor<'_> {
     pub(super) fn bind_program(&mut self, program: &Arc<BoundProgram>) {
         if let Some(state) = program.state() {
             self.state.values.take(&state.values, state.static_rows());
-            self.state.joined_draw_state = None;
+            self.state.discard_draw_state();
         }
         self.state.points[program.stages().bind_point()].bind_program(program);
     }
 
     /// Binds shader objects, which unbinds the program of a pipeline.
     pub(super) fn bind_shaders(&mut self, bind_point: BindPoint, shaders: &[(Stage, Option<Arc<ShaderObject>>)]) {
-        let point = &mut self.state.points[bind_point];
-        if point.has_state() {
+        if self.state.points[bind_point].has_state() {
             // Rows that no command sets have no value of the pipeline any more.
             self.state.values.take(&Values::default(), StateMask::fixed());
-            self.state.joined_draw_state = None;
+            self.state.discard_draw_state();
         }
-        point.bind_shaders(shaders);
+        self.state.points[bind_point].bind_shaders(shaders);
     }
 
     /// Returns the program of a bind point, after linking the shader objects that are bound to it
@@ -111,7 +110,7 @@ impl Executor<'_> {
     }
 
     pub(super) fn set_dynamic_state(&mut self, change: &DynamicState) {
-        self.state.joined_draw_state = None;
+        self.state.discard_draw_state();
         change.apply(&mut self.state.values);
     }
 }

@@ -63,9 +63,14 @@ impl Target {
     }
 }
 
-/// Returns the folder of the workspace from which this program was built.
+/// Returns the folder of the workspace from which this program was built. A program of a package
+/// has an empty path, because its bytes do not depend on the folder in which it was built.
 pub fn workspace() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().map(Path::to_path_buf).unwrap_or_default()
+    const CRATE: &str = match option_env!("GRUS_PACKAGE") {
+        None => env!("CARGO_MANIFEST_DIR"),
+        Some(_) => "",
+    };
+    Path::new(CRATE).parent().map(Path::to_path_buf).unwrap_or_default()
 }
 
 /// Returns Cargo's target folder.

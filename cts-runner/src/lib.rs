@@ -13,3 +13,5 @@ pub mod driver;
 mod fnv;
 pub mod hashes;
 pub mod install;
+pub mod requirements;
+pub mod run;

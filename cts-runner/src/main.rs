@@ -1,7 +1,7 @@
 //! The command line of `cts-runner`.
 
 use cts_runner::driver::{Route, Target};
-use cts_runner::{bench, compare, cts, demo, hashes, install, vk};
+use cts_runner::{bench, compare, cts, demo, hashes, install, run, vk};
 use lexopt::{Arg, Parser, ValueExt};
 use std::error::Error;
 use std::path::PathBuf;
@@ -30,6 +30,9 @@ cts-runner: runs a Vulkan driver from outside
   cts-runner hashes [--icd JSON] [--print]
                                      compute, draw and trace, and compare with the committed hashes, which are the
                                      same on every machine (cts-runner/tests/data/hashes.txt); --print: print hashes
+  cts-runner run [--require FILE] [--] COMMAND...
+                                     start a command on Grus, if the driver has what FILE names;
+                                     `cts-runner run --help` explains
   cts-runner install [--prefix DIR]  put library and manifest where the loader looks
                                      (/usr/local for root, else ~/.local)
   cts-runner uninstall [--prefix DIR]
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
         "hashes" => hashes::command(&mut parser),
         "cts" => Ok(cts::command(&mut parser)),
         "ledger" => Ok(cts::ledger::command::command(&mut parser)),
+        "run" => Ok(run::command(&mut parser)),
         "install" => run_install(&mut parser),
         "uninstall" => run_uninstall(&mut parser),
         "help" => help(),

@@ -224,6 +224,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "vk::rays",
             "vk::record",
             "vk::recorder",
+            "vk::report",
             "vk::shader_object",
             "vk::structure",
             "vk::submit",

@@ -1,5 +1,5 @@
-//! Generator of the tables of the driver that repeat what Khronos publishes: the grammar of SPIR-V
-//! and the registry of Vulkan.
+//! Generator of the tables of the driver and its tools that repeat what Khronos publishes: the
+//! grammar of SPIR-V and the registry of Vulkan.
 //!
 //! [`source`] finds the two files, [`grammar`] and [`registry`] read them, [`supplement`] has the
 //! facts that are younger than the files, with the help of [`hit_objects`], and the other modules
@@ -15,6 +15,7 @@ pub mod hit_objects;
 pub mod opcodes;
 pub mod output;
 pub mod registry;
+pub mod requirements;
 pub mod source;
 pub mod structures;
 pub mod supplement;
@@ -115,6 +116,7 @@ pub fn files() -> Result<Vec<Generated>, String> {
         make("icd/src/caps/generated/structures.rs", structures::write(&published)?)?,
         make("icd/src/caps/generated/properties.rs", structures::write_properties(&published)?)?,
         make("icd/src/caps/generated/commands.rs", vulkan::write_commands(&published)?)?,
+        make("cts-runner/src/requirements/generated.rs", requirements::write(&published)?)?,
     ])
 }
 

@@ -23,6 +23,10 @@ pub struct Registry {
     pub tags: BTreeMap<String, u32>,
     /// Enumerations and masks, by name, with the type of their values.
     pub scalars: BTreeMap<String, &'static str>,
+    /// Enumerations that have the bits of a mask, by the name of the mask.
+    pub bits: BTreeMap<String, String>,
+    /// Names and values of enumerations and bits, by the name of the enumeration.
+    pub values: BTreeMap<String, Vec<(String, u64)>>,
     /// Types of objects.
     pub handles: BTreeSet<String>,
     /// Commands, by name.
@@ -106,6 +110,8 @@ pub struct Member {
     pub ty: String,
     /// Text of the declaration.
     pub declaration: String,
+    /// Value of `limittype`: how values of the member compare; may be empty.
+    pub limit_type: String,
 }
 
 /// A SPIR-V capability or extension with its conditions.
@@ -160,6 +166,7 @@ impl Registry {
                     let numbers = children(node, "enum").filter_map(|e| Some((attribute(e, "name"), number(e)?)));
                     registry.tags.extend(numbers);
                 }
+                "enums" => children(node, "enum").for_each(|e| registry.value(&attribute(node, "name"), e, 0)),
                 "feature" if is_vulkan(node) => registry.version(node),
                 "extensions" => {
                     let all = children(node, "extension")
@@ -200,6 +207,8 @@ impl Registry {
                 Some("bitmask") => {
                     let wide = member(ty).ty == "VkFlags64";
                     let name = if ty.has_attribute("name") { attribute(ty, "name") } else { member(ty).name };
+                    let bits = ty.attribute("requires").or(ty.attribute("bitvalues"));
+                    self.bits.extend(bits.map(|bits| (name.clone(), bits.to_owned())));
                     self.scalars.insert(name, if wide { "u64" } else { "u32" });
                 }
                 _ => {}
@@ -268,12 +277,40 @@ impl Registry {
                         });
                         self.tags.extend(number.map(|number| (name, number)));
                     }
+                    "enum" if child.has_attribute("extends") => {
+                        self.value(&attribute(child, "extends"), child, extension);
+                    }
                     _ => {}
                 }
             }
             all.push(contents);
         }
         all
+    }
+
+    /// Reads a value of an enumeration or a bit, which may be defined by an extension with this
+    /// number. A value that another extension has defined already is left out, as are negative
+    /// ones.
+    fn value(&mut self, of: &str, node: Node<'_, '_>, extension: u32) {
+        let values = self.values.entry(of.to_owned()).or_default();
+        let name = attribute(node, "name");
+        let literal = |text: &str| match text.trim_end_matches("ULL").strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok(),
+            None => text.trim_end_matches("ULL").parse().ok(),
+        };
+        let offset = || {
+            let extension = attribute(node, "extnumber").parse().unwrap_or(extension);
+            Some(u64::from(tag(extension, attribute(node, "offset").parse().ok()?)))
+        };
+        let bit = || Some(1 << attribute(node, "bitpos").parse::<u32>().ok()?);
+        let alias = || {
+            let of = node.attribute("alias")?;
+            values.iter().find(|(name, _)| name == of).map(|(_, value)| *value)
+        };
+        let value = literal(&attribute(node, "value")).or_else(bit).or_else(alias).or_else(offset);
+        if let Some(value) = value.filter(|_| values.iter().all(|(other, _)| *other != name)) {
+            values.push((name, value));
+        }
     }
 
     /// Returns the structure that a name stands for.
@@ -286,7 +323,12 @@ impl Registry {
 fn member(node: Node<'_, '_>) -> Member {
     let part = |tag| children(node, tag).next().and_then(|n| n.text()).unwrap_or_default().to_owned();
     let text = node.descendants().filter(|n| n.is_text() && !n.parent().is_some_and(|p| p.has_tag_name("comment")));
-    Member { name: part("name"), ty: part("type"), declaration: text.filter_map(|n| n.text()).collect() }
+    Member {
+        name: part("name"),
+        ty: part("type"),
+        declaration: text.filter_map(|n| n.text()).collect(),
+        limit_type: attribute(node, "limittype"),
+    }
 }
 
 /// Returns the number of a tag that an extension defines.

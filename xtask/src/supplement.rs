@@ -402,6 +402,7 @@ pub fn merge_registry(registry: &mut Registry) -> Result<(), String> {
             name: (*name).to_owned(),
             ty: "VkBool32".to_owned(),
             declaration: format!("VkBool32 {name}"),
+            limit_type: String::new(),
         };
         let structure = Structure {
             tag: Some(tag_name),

@@ -75,6 +75,8 @@ fields! {
     WorldRayDirection Some(RayValue::WorldRayDirection), 3;
     /// Distance of the intersection, or the end of the interval.
     RayTmax Some(RayValue::RayTmax), 1;
+    /// Time of the ray.
+    CurrentRayTime Some(RayValue::CurrentRayTime), 1;
     /// Index of the primitive.
     PrimitiveId Some(RayValue::PrimitiveId), 1;
     /// Index of the geometry.

@@ -120,6 +120,8 @@ ray_values! {
     RayGeometryIndex { Some(5352), 1 Uint Primitive }
     /// CullMaskKHR.
     CullMask { Some(6021), 1 Uint Ray }
+    /// CurrentRayTimeNV: the time of the ray, as its instruction has it.
+    CurrentRayTime { Some(5334), 1 Float Ray }
     /// Words of the variable of class HitAttributeKHR.
     HitAttribute { None, 8 Uint Hit }
     /// Device address of the data in the shader binding table's record (class
@@ -201,6 +203,8 @@ operands! {
         DirectionZ
         /// End of the ray's interval.
         TMax
+        /// Time, which is 0 unless an instruction has another one.
+        Time
     }
     /// Operands of [`SuspendReason::ExecuteCallable`], which the words of the data follow.
     ///
@@ -243,6 +247,8 @@ operands! {
         StructureHigh
         /// Index of the instance.
         Instance
+        /// Time, at which transforms of moving instances are read.
+        Time
     }
 }
 
@@ -332,6 +338,6 @@ mod tests {
             let end = value.word_of_primitive().map_or(0, |first| first + value.words());
             assert!(end <= PRIMITIVE_WORDS, "{value:?}");
         }
-        assert_eq!(TraceRayOperand::COUNT, TraceRayOperand::TMax as u32 + 1);
+        assert_eq!(TraceRayOperand::COUNT, TraceRayOperand::Time as u32 + 1);
     }
 }

@@ -312,6 +312,7 @@ extensions! {
     VK_EXT_ray_tracing_invocation_reorder, YES;
     VK_NV_ray_tracing_invocation_reorder, YES;
     VK_NV_ray_tracing_linear_swept_spheres, YES;
+    VK_NV_ray_tracing_motion_blur, YES;
     VK_EXT_subgroup_size_control, YES;
     VK_EXT_inline_uniform_block, YES;
     VK_EXT_sample_locations, YES;

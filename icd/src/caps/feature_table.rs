@@ -447,6 +447,8 @@ features! {
     rayTracingInvocationReorderNV, YES;
     spheres, YES;
     linearSweptSpheres, YES;
+    rayTracingMotionBlur, YES;
+    rayTracingMotionBlurPipelineTraceRaysIndirect, YES;
 }
 
 include!("generated/features.rs");

@@ -30,6 +30,9 @@ const MIN_PARALLEL_PRIMITIVES: u32 = 1024;
 const TRANSFORM_BYTES: u64 = 48;
 /// Number of bytes of an instance (`VkAccelerationStructureInstanceKHR`).
 const INSTANCE_BYTES: u64 = 64;
+/// Number of bytes between instances of a structure with motion
+/// (`VkAccelerationStructureMotionInstanceNV`).
+const MOTION_INSTANCE_STRIDE: u64 = 160;
 /// Largest number of bytes of an index.
 const INDEX_BYTES: u64 = 4;
 /// Largest number of bytes of a vertex.
@@ -82,6 +85,9 @@ pub enum GeometryAddresses {
         index_type: IndexType,
         /// Address of the transform; 0 for none.
         transform: u64,
+        /// Address of the first vertex at the time 1
+        /// (`VkAccelerationStructureGeometryMotionTrianglesDataNV`); `None` if nothing moves.
+        motion: Option<u64>,
     },
     /// `VkAccelerationStructureGeometryAabbsDataKHR`.
     Aabbs {
@@ -96,6 +102,8 @@ pub enum GeometryAddresses {
         instances: u64,
         /// True if there are addresses of instances.
         pointers: bool,
+        /// True in a structure with motion (`VkAccelerationStructureMotionInstanceNV`).
+        motion: bool,
     },
     /// Spheres.
     Spheres(SphereAddresses),
@@ -153,9 +161,11 @@ impl BuildGeometry {
     /// Returns what a structure of such geometries contains.
     pub fn contents(&self) -> Contents {
         match self.data {
-            GeometryAddresses::Triangles { .. } => Contents::Triangles,
+            GeometryAddresses::Triangles { motion: None, .. } => Contents::Triangles,
+            GeometryAddresses::Triangles { .. } => Contents::MotionTriangles,
             GeometryAddresses::Aabbs { .. } => Contents::Aabbs,
-            GeometryAddresses::Instances { .. } => Contents::Instances,
+            GeometryAddresses::Instances { motion: false, .. } => Contents::Instances,
+            GeometryAddresses::Instances { .. } => Contents::MotionInstances,
             GeometryAddresses::Spheres(_) => Contents::Spheres,
             GeometryAddresses::SweptSpheres { .. } => Contents::SweptSpheres,
             GeometryAddresses::Micromap { .. } => Contents::Micromap,
@@ -357,7 +367,16 @@ impl<'a> StructureAccess<'a> {
         let all =
             |address: u64, stride: u64| self.primitives(address.wrapping_add(offset), count.checked_mul(stride), range);
         let data = match geometry.data {
-            GeometryAddresses::Triangles { vertices, stride, format, max_vertex, indices, index_type, transform } => {
+            GeometryAddresses::Triangles {
+                vertices,
+                stride,
+                format,
+                max_vertex,
+                indices,
+                index_type,
+                transform,
+                motion,
+            } => {
                 let index_bytes = match index_type {
                     IndexType::None => 0,
                     IndexType::Uint8 => 1,
@@ -368,7 +387,8 @@ impl<'a> StructureAccess<'a> {
                 let first = stride.wrapping_mul(range.first_vertex.into()).wrapping_add(of_vertices);
                 let bytes = (u64::from(max_vertex) + 1).checked_mul(stride);
                 let bytes = bytes.and_then(|bytes| bytes.checked_add(VERTEX_BYTES));
-                let vertices = self.primitives(vertices.wrapping_add(first), bytes, range)?;
+                let memory = |address: u64| self.primitives(address.wrapping_add(first), bytes, range);
+                let vertices = memory(vertices)?;
                 GeometryData::Triangles(Triangles {
                     vertices,
                     stride,
@@ -386,16 +406,19 @@ impl<'a> StructureAccess<'a> {
                         None => None,
                         Some(micromap) => Some(self.triangles_micromap(micromap, range)?),
                     },
+                    motion: motion.map(memory).transpose()?,
                 })
             }
             GeometryAddresses::Aabbs { boxes, stride } => {
                 GeometryData::Aabbs(Aabbs { boxes: all(boxes, stride)?, stride })
             }
-            GeometryAddresses::Instances { instances, pointers: false } => {
-                GeometryData::Instances(Instances::Array(all(instances, INSTANCE_BYTES)?))
-            }
-            GeometryAddresses::Instances { instances, pointers: true } => {
-                GeometryData::Instances(Instances::Pointers(all(instances, 8)?, self))
+            GeometryAddresses::Instances { instances, pointers, motion } => {
+                let instances = match (pointers, motion) {
+                    (true, _) => Instances::Pointers(all(instances, 8)?, self),
+                    (false, false) => Instances::Array(all(instances, INSTANCE_BYTES)?),
+                    (false, true) => Instances::Array(all(instances, MOTION_INSTANCE_STRIDE)?),
+                };
+                if motion { GeometryData::MotionInstances(instances) } else { GeometryData::Instances(instances) }
             }
             GeometryAddresses::Spheres(ref spheres) => GeometryData::Spheres(self.spheres(spheres, 1, range)?),
             GeometryAddresses::SweptSpheres { ref ends, indexing, caps } => {

@@ -25,7 +25,7 @@ use crate::device::idle_builders::IdleBuilders;
 use crate::fallible;
 use crate::ffi::allocator::Callbacks;
 use crate::ffi::handle::{self, Object, dispatchable, get, share};
-use crate::ffi::pointer::slice;
+use crate::ffi::pointer::{find, slice};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Requirement, ext, row};
 use crate::object::acceleration_structure::AccelerationStructure;
@@ -66,11 +66,33 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Device, write_acceleration_structures_properties as vk::PFN_vkWriteAccelerationStructuresPropertiesKHR, vkWriteAccelerationStructuresPropertiesKHR: STRUCTURES),
 ];
 
-/// Decodes a geometry. The addresses of the host are numbers here, like those of the device.
+/// Returns the address of triangles' first vertex at the time 1, if they move.
+///
+/// # Safety
+/// The chain is valid.
+unsafe fn end_of_motion(triangles: &vk::AccelerationStructureGeometryTrianglesDataKHR<'_>) -> Option<u64> {
+    // SAFETY: the chain is valid, as the `# Safety` section demands, and both kinds of addresses
+    // are 64 bits.
+    unsafe {
+        let motion = find::<vk::AccelerationStructureGeometryMotionTrianglesDataNV<'_>>(triangles.p_next)?;
+        Some(motion.vertex_data.device_address)
+    }
+}
+
+/// Returns true if a build has VK_BUILD_ACCELERATION_STRUCTURE_MOTION_BIT_NV.
+fn has_motion(info: &vk::AccelerationStructureBuildGeometryInfoKHR<'_>) -> bool {
+    info.flags.contains(vk::BuildAccelerationStructureFlagsKHR::MOTION_NV)
+}
+
+/// Decodes a geometry of a build. The addresses of the host are numbers here, like those of the
+/// device.
 ///
 /// # Safety
 /// `geometry` is valid.
-unsafe fn geometry(geometry: &vk::AccelerationStructureGeometryKHR<'_>) -> Result<BuildGeometry, vk::Result> {
+unsafe fn geometry(
+    info: &vk::AccelerationStructureBuildGeometryInfoKHR<'_>,
+    geometry: &vk::AccelerationStructureGeometryKHR<'_>,
+) -> Result<BuildGeometry, vk::Result> {
     let mut micromap = None;
     // SAFETY: the type implies the member of the union, and both kinds of addresses are 64 bits.
     let data = unsafe {
@@ -89,6 +111,7 @@ unsafe fn geometry(geometry: &vk::AccelerationStructureGeometryKHR<'_>) -> Resul
                     indices: t.index_data.device_address,
                     index_type: index_type(t.index_type).ok_or(vk::Result::ERROR_FEATURE_NOT_PRESENT)?,
                     transform: t.transform_data.device_address,
+                    motion: end_of_motion(t),
                 }
             }
             vk::GeometryTypeKHR::AABBS => {
@@ -97,7 +120,8 @@ unsafe fn geometry(geometry: &vk::AccelerationStructureGeometryKHR<'_>) -> Resul
             }
             vk::GeometryTypeKHR::INSTANCES => {
                 let i = &geometry.geometry.instances;
-                GeometryAddresses::Instances { instances: i.data.device_address, pointers: i.array_of_pointers != 0 }
+                let (instances, pointers) = (i.data.device_address, i.array_of_pointers != 0);
+                GeometryAddresses::Instances { instances, pointers, motion: has_motion(info) }
             }
             newer::GEOMETRY_TYPE_MICROMAP_KHR => geometry_micromap(geometry.p_next)?,
             newer::GEOMETRY_TYPE_SPHERES_NV => geometry_spheres(geometry.p_next)?,
@@ -139,17 +163,33 @@ unsafe fn geometries(
         return Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY);
     }
     // SAFETY: `info` is valid with its pointers, and so is each geometry.
-    unsafe { fallible::try_collect(described(info).map(|one| geometry(one))) }
+    unsafe { fallible::try_collect(described(info).map(|one| geometry(info, one))) }
 }
 
-/// Returns the contents of a structure, whose type decides if there are no geometries.
-fn contents(ty: vk::AccelerationStructureTypeKHR, geometries: &[BuildGeometry]) -> Contents {
-    match geometries.first() {
-        Some(first) => first.contents(),
-        None if ty == vk::AccelerationStructureTypeKHR::TOP_LEVEL => Contents::Instances,
-        None if ty == newer::ACCELERATION_STRUCTURE_TYPE_OPACITY_MICROMAP_KHR => Contents::Micromap,
-        None => Contents::Triangles,
+/// Returns the contents of a structure without geometries.
+fn contents_of_none(info: &vk::AccelerationStructureBuildGeometryInfoKHR<'_>) -> Contents {
+    match info.ty {
+        vk::AccelerationStructureTypeKHR::TOP_LEVEL if has_motion(info) => Contents::MotionInstances,
+        vk::AccelerationStructureTypeKHR::TOP_LEVEL => Contents::Instances,
+        newer::ACCELERATION_STRUCTURE_TYPE_OPACITY_MICROMAP_KHR => Contents::Micromap,
+        _ => Contents::Triangles,
     }
+}
+
+/// Returns the contents of a structure: those of all geometries, but triangles that do not move are
+/// also some of a structure in which others do. `None` if the geometries do not match.
+fn contents(
+    info: &vk::AccelerationStructureBuildGeometryInfoKHR<'_>,
+    geometries: &[BuildGeometry],
+) -> Option<Contents> {
+    let mut all = geometries.iter().map(BuildGeometry::contents);
+    let Some(first) = all.next() else { return Some(contents_of_none(info)) };
+    all.try_fold(first, |all, one| match (all, one) {
+        (Contents::Triangles, Contents::MotionTriangles) | (Contents::MotionTriangles, Contents::Triangles) => {
+            Some(Contents::MotionTriangles)
+        }
+        _ => (all == one).then_some(all),
+    })
 }
 
 /// Decodes a build.
@@ -163,10 +203,7 @@ unsafe fn build(
     // SAFETY: `info` is valid with its pointers and handles, as the `# Safety` section demands.
     unsafe {
         let geometries = geometries(info)?;
-        let contents = contents(info.ty, &geometries);
-        if geometries.iter().any(|geometry| geometry.contents() != contents) {
-            return Err(vk::Result::ERROR_UNKNOWN);
-        }
+        let contents = contents(info, &geometries).ok_or(vk::Result::ERROR_UNKNOWN)?;
         let updates = info.mode == vk::BuildAccelerationStructureModeKHR::UPDATE;
         Ok(StructureBuild {
             contents,
@@ -216,6 +253,22 @@ unsafe fn has_micromaps(info: &vk::AccelerationStructureBuildGeometryInfoKHR<'_>
             is_triangles && has_triangles_micromap(one.geometry.triangles.p_next)
         })
     }
+}
+
+/// Returns true if triangles of a build may move, according to its flags or one of its geometries.
+///
+/// # Safety
+/// `info` is valid with its pointers.
+unsafe fn may_move(info: &vk::AccelerationStructureBuildGeometryInfoKHR<'_>) -> bool {
+    // SAFETY: `info` is valid with its pointers, and the type of a geometry implies the member of
+    // the union.
+    has_motion(info)
+        || unsafe {
+            described(info).any(|one| {
+                let is_triangles = one.geometry_type == vk::GeometryTypeKHR::TRIANGLES;
+                is_triangles && end_of_motion(&one.geometry.triangles).is_some()
+            })
+        }
 }
 
 /// Does work of a call on the host, during which device memory stays alive, and reports its error.
@@ -370,12 +423,14 @@ shims! {
         let first = described(info).next();
         let contents = match first.map(|first| first.geometry_type) {
             Some(vk::GeometryTypeKHR::AABBS) => Contents::Aabbs,
+            Some(vk::GeometryTypeKHR::INSTANCES) if has_motion(info) => Contents::MotionInstances,
             Some(vk::GeometryTypeKHR::INSTANCES) => Contents::Instances,
             Some(newer::GEOMETRY_TYPE_MICROMAP_KHR) => Contents::Micromap,
             Some(newer::GEOMETRY_TYPE_SPHERES_NV) => Contents::Spheres,
             Some(newer::GEOMETRY_TYPE_LINEAR_SWEPT_SPHERES_NV) => Contents::SweptSpheres,
+            Some(_) if may_move(info) => Contents::MotionTriangles,
             Some(_) => Contents::Triangles,
-            None => contents(info.ty, &[]),
+            None => contents_of_none(info),
         };
         let counts = if max_primitive_counts.is_null() { &[][..] } else { slice(max_primitive_counts, info.geometry_count) };
         let primitives = counts.iter().map(|&count| u64::from(count)).sum::<u64>().min(u32::MAX.into());

@@ -36,9 +36,9 @@ impl Tracer for SceneTracer<'_> {
     }
 
     fn begin(&self, traversal: &mut Traversal, structure: &TopLevel, ray: &RayArguments) {
-        let RayArguments { origin, t_min, direction, t_max, .. } = *ray;
+        let RayArguments { origin, t_min, direction, t_max, time, .. } = *ray;
         let flags = ray.flags | self.flags;
-        traversal.begin(structure, flags, ray.cull_mask, &Ray { origin, t_min, direction, t_max });
+        traversal.begin_at(structure, flags, ray.cull_mask, &Ray { origin, t_min, direction, t_max }, time);
     }
 
     fn proceed(&self, rays: &mut [Option<&mut Traversal>]) {
@@ -70,9 +70,9 @@ impl Tracer for SceneTracer<'_> {
         intersection(traversal.committed())
     }
 
-    fn instance(&self, structure: &TopLevel, index: u32) -> Option<Instance> {
+    fn instance(&self, structure: &TopLevel, index: u32, time: f32) -> Option<Instance> {
         let InstanceValues { custom_index, sbt_offset, object_to_world, world_to_object } =
-            structure.instance(index)?;
+            structure.instance(index, time)?;
         Some(Instance { custom_index, sbt_offset, object_to_world, world_to_object })
     }
 }

@@ -57,6 +57,7 @@ mod memory_release;
 mod micromaps;
 mod modifiers;
 mod module_identifiers;
+mod motion_blur;
 mod mutable_descriptors;
 mod pipeline_binaries;
 mod pipeline_libraries;

@@ -53,8 +53,10 @@ impl World {
             c"VK_KHR_deferred_host_operations",
             c"VK_KHR_ray_query",
             c"VK_NV_ray_tracing_linear_swept_spheres",
+            c"VK_NV_ray_tracing_motion_blur",
         ];
-        let c = Context::with(&[], &extensions, &mut [&mut structures, &mut v12, &mut rays]);
+        let mut motion = vk::PhysicalDeviceRayTracingMotionBlurFeaturesNV::default().ray_tracing_motion_blur(true);
+        let c = Context::with(&[], &extensions, &mut [&mut structures, &mut v12, &mut rays, &mut motion]);
         let guarded = Guarded::new(c, 4, &[]);
         let (c, d) = (&guarded.c, &guarded.c.device);
         let f = Functions::new(&c.instance, d);
@@ -185,7 +187,7 @@ impl World {
             vk::GeometryTypeKHR::TRIANGLES => {
                 let format = chaos.raw(vk::Format::R32G32B32_SFLOAT.as_raw(), 110);
                 let indices = chaos.raw(1, 3);
-                let triangles = vk::AccelerationStructureGeometryTrianglesDataKHR::default()
+                let mut triangles = vk::AccelerationStructureGeometryTrianglesDataKHR::default()
                     .vertex_format(vk::Format::from_raw(format))
                     .vertex_data(address(VERTICES, chaos))
                     .vertex_stride(chaos.long(12))
@@ -193,6 +195,12 @@ impl World {
                     .index_type(vk::IndexType::from_raw(indices))
                     .index_data(address(INDICES, chaos))
                     .transform_data(address(TRANSFORM, chaos));
+                if chaos.happens(20) {
+                    // The chain is never freed.
+                    let motion = vk::AccelerationStructureGeometryMotionTrianglesDataNV::default()
+                        .vertex_data(address(BOXES, chaos));
+                    triangles.p_next = (&raw const *Box::leak(Box::new(motion))).cast();
+                }
                 vk::AccelerationStructureGeometryDataKHR { triangles }
             }
             vk::GeometryTypeKHR::AABBS => {
@@ -238,9 +246,10 @@ impl World {
             })
             .collect();
         let counts: Vec<u32> = ranges.iter().map(|range| chaos.word(range.primitive_count)).collect();
+        let motion = if chaos.happens(20) { vk::BuildAccelerationStructureFlagsKHR::MOTION_NV.as_raw() } else { 0 };
         let mut info = vk::AccelerationStructureBuildGeometryInfoKHR::default()
             .ty(kind)
-            .flags(vk::BuildAccelerationStructureFlagsKHR::from_raw(chaos.raw(1, 0x1f) as u32))
+            .flags(vk::BuildAccelerationStructureFlagsKHR::from_raw(chaos.raw(1, 0x1f) as u32 | motion))
             .geometries(&geometries)
             .src_acceleration_structure(from.handle)
             .dst_acceleration_structure(to.handle);

@@ -231,6 +231,7 @@ variants! {
         25 HitSphereRadius
         26 HitLssPositions
         27 HitLssRadii
+        28 CurrentRayTime
     }
 }
 

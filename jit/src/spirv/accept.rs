@@ -75,6 +75,7 @@ static EXTENSIONS: &[&str] = &[
     "SPV_NV_cooperative_matrix2",
     "SPV_NV_linear_swept_spheres",
     "SPV_NV_raw_access_chains",
+    "SPV_NV_ray_tracing_motion_blur",
     "SPV_NV_shader_atomic_fp16_vector",
     "SPV_NV_shader_invocation_reorder",
     "SPV_NV_shader_subgroup_partitioned",

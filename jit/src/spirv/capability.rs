@@ -126,6 +126,7 @@ implemented! {
     UniformTexelBufferArrayNonUniformIndexing false;
     StorageTexelBufferArrayNonUniformIndexing false;
     RayTracingPositionFetchKHR true;
+    RayTracingMotionBlurNV false;
     VulkanMemoryModel false;
     VulkanMemoryModelDeviceScope false;
     PhysicalStorageBufferAddresses false;

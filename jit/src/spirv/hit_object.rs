@@ -35,8 +35,6 @@ enum Source {
     ObjectSpace(Field, f32),
     /// Address of the data of the record.
     Record,
-    /// Time of the ray, which is 0 because no scene moves.
-    Time,
 }
 
 /// Getters.
@@ -100,7 +98,10 @@ const GETTERS: &[(&[u16], Source)] = &[
         Source::Field(Field::RecordIndex, Ty::I32),
     ),
     (&[op::OpHitObjectGetShaderRecordBufferHandleEXT, op::OpHitObjectGetShaderRecordBufferHandleNV], Source::Record),
-    (&[op::OpHitObjectGetCurrentTimeEXT, op::OpHitObjectGetCurrentTimeNV], Source::Time),
+    (
+        &[op::OpHitObjectGetCurrentTimeEXT, op::OpHitObjectGetCurrentTimeNV],
+        Source::Field(Field::CurrentRayTime, Ty::F32),
+    ),
 ];
 
 impl Source {
@@ -113,7 +114,6 @@ impl Source {
             Source::Primitive(value) => (value.elements(), value.words(), Ty::F32),
             Source::ObjectSpace(..) => (1, 3, Ty::F32),
             Source::Record => (1, 2, Ty::I32),
-            Source::Time => (1, 1, Ty::F32),
         }
     }
 }
@@ -130,9 +130,10 @@ pub(super) fn is_hit_object_op(number: u16) -> bool {
     )
 }
 
-/// Operands of the ray in an instruction that records one.
+/// Operands of the ray in an instruction that records one: the first one, and the time.
 struct RecordedRay {
     origin: usize,
+    time: Option<usize>,
 }
 
 impl Translator<'_> {
@@ -156,16 +157,21 @@ impl Translator<'_> {
         let object = self.hit_object(v.arg(0)?)?;
         match v.op {
             op::OpHitObjectRecordEmptyEXT | op::OpHitObjectRecordEmptyNV => self.record_kind(object, Kind::Empty),
-            op::OpHitObjectRecordMissEXT => {
+            op::OpHitObjectRecordMissEXT | op::OpHitObjectRecordMissMotionEXT => {
                 let (flags, index) = (self.word(v.arg(1)?)?, self.word(v.arg(2)?)?);
-                self.record_miss(v, object, flags, index, &RecordedRay { origin: 3 })
+                let time = (v.op == op::OpHitObjectRecordMissMotionEXT).then_some(7);
+                self.record_miss(v, object, flags, index, &RecordedRay { origin: 3, time })
             }
-            op::OpHitObjectRecordMissNV => {
+            op::OpHitObjectRecordMissNV | op::OpHitObjectRecordMissMotionNV => {
                 let (flags, index) = (self.b.i32(0), self.word(v.arg(1)?)?);
-                self.record_miss(v, object, flags, index, &RecordedRay { origin: 2 })
+                let time = (v.op == op::OpHitObjectRecordMissMotionNV).then_some(6);
+                self.record_miss(v, object, flags, index, &RecordedRay { origin: 2, time })
             }
             op::OpHitObjectRecordFromQueryEXT => self.record_from_query(v, object),
-            op::OpHitObjectRecordHitNV | op::OpHitObjectRecordHitWithIndexNV => self.record_hit(v, object),
+            op::OpHitObjectRecordHitNV
+            | op::OpHitObjectRecordHitWithIndexNV
+            | op::OpHitObjectRecordHitMotionNV
+            | op::OpHitObjectRecordHitWithIndexMotionNV => self.record_hit(v, object),
             op::OpHitObjectSetShaderBindingTableRecordIndexEXT => {
                 let index = self.word(v.arg(1)?)?;
                 self.set_field(object, Field::RecordIndex, &[index])
@@ -175,7 +181,10 @@ impl Translator<'_> {
                 let (p, count) = self.hit_attribute(v.arg(1)?)?;
                 self.store_words(&p, &words[..count])
             }
-            op::OpHitObjectTraceRayEXT | op::OpHitObjectTraceRayNV => self.trace_hit_object(v, object),
+            op::OpHitObjectTraceRayEXT | op::OpHitObjectTraceRayNV => self.trace_hit_object(v, object, None).map(drop),
+            op::OpHitObjectTraceRayMotionEXT | op::OpHitObjectTraceRayMotionNV => {
+                self.trace_hit_object(v, object, Some(11)).map(drop)
+            }
             op::OpHitObjectExecuteShaderEXT | op::OpHitObjectExecuteShaderNV => {
                 self.execute_hit_object(object, v.arg(1)?)
             }
@@ -183,12 +192,13 @@ impl Translator<'_> {
                 self.reorder(Some(object), v, 2)?;
                 self.execute_hit_object(object, v.arg(1)?)
             }
-            op::OpHitObjectTraceReorderExecuteEXT => {
-                self.trace_hit_object(v, object)?;
-                self.reorder(Some(object), v, 12)?;
-                self.execute_hit_object(object, v.arg(11)?)
+            op::OpHitObjectTraceReorderExecuteEXT | op::OpHitObjectTraceMotionReorderExecuteEXT => {
+                let time = (v.op == op::OpHitObjectTraceMotionReorderExecuteEXT).then_some(11);
+                let payload = self.trace_hit_object(v, object, time)?;
+                self.reorder(Some(object), v, payload + 1)?;
+                self.execute_hit_object(object, v.arg(payload)?)
             }
-            _ => Err(Error::unsupported("hit objects of moving scenes")),
+            _ => Err(Error::unsupported("such an instruction on hit objects")),
         }
     }
 
@@ -242,7 +252,9 @@ impl Translator<'_> {
             let words: Flat = floats.into_iter().map(|x| self.b.cvt(Convert::Bitcast, x, Ty::I32)).collect();
             self.set_field(object, field, &words)?;
         }
-        Ok(())
+        let time = self.time(v, ray.time)?;
+        let time = self.b.cvt(Convert::Bitcast, time, Ty::I32);
+        self.set_field(object, Field::CurrentRayTime, &[time])
     }
 
     fn record_miss(
@@ -314,6 +326,7 @@ impl Translator<'_> {
             self.set_field(object, field, &words)?;
         }
         self.set_field(object, Field::RecordIndex, &[index])?;
+        self.set_field(object, Field::CurrentRayTime, &[])?;
         // The kinds of committed intersections: none, triangle (or sphere), generated.
         let [zero, one] = [0, 1].map(|word| self.b.i32(word));
         let (none, triangle) = (self.b.cmp(Cmp::IEq, intersection, zero), self.b.cmp(Cmp::IEq, intersection, one));
@@ -339,27 +352,36 @@ impl Translator<'_> {
         self.set_field(object, Field::HitAttribute, &attribute)
     }
 
-    /// Translates OpHitObjectRecordHitNV and OpHitObjectRecordHitWithIndexNV. What the structure
-    /// knows about the instance comes from the scheduler.
+    /// Translates OpHitObjectRecordHitNV and OpHitObjectRecordHitWithIndexNV, and their forms with
+    /// a time. What the structure knows about the instance comes from the scheduler.
     fn record_hit(&mut self, v: View<'_>, object: LocalTarget) -> Result<()> {
         let structure = self.structure(v, 1)?;
         let [instance, primitive, geometry, kind] = [2, 3, 4, 5].map(|i| v.arg(i).and_then(|id| self.word(id)));
         let (instance, primitive, geometry, kind) = (instance?, primitive?, geometry?, kind?);
         let (attribute, _) = self.hit_attribute(*v.args.last().unwrap_or(&0))?;
         let attribute = self.load_words_of(&attribute)?;
-        let args = [&structure[..], &[instance]].concat();
+        let (first, has_index, has_time) = match v.op {
+            op::OpHitObjectRecordHitNV => (8, false, false),
+            op::OpHitObjectRecordHitMotionNV => (8, false, true),
+            op::OpHitObjectRecordHitWithIndexNV => (7, true, false),
+            _ => (7, true, true),
+        };
+        let ray = RecordedRay { origin: first, time: has_time.then_some(first + 4) };
+        let time = self.time(v, ray.time)?;
+        let time = self.b.cvt(Convert::Bitcast, time, Ty::I32);
+        let args = [&structure[..], &[instance, time]].concat();
         let found = self.b.vals(Op::ReadInstance, &args, &[Ty::I32; InstanceWord::COUNT as usize]);
-        let (first, index) = match v.op {
-            op::OpHitObjectRecordHitWithIndexNV => (7, self.word(v.arg(6)?)?),
-            _ => {
-                let (offset, stride) = (self.word(v.arg(6)?)?, self.word(v.arg(7)?)?);
-                let of_geometry = self.b.bin(Binary::IMul, geometry, stride);
-                let index = self.b.add(found[InstanceWord::SbtOffset as usize], offset);
-                (8, self.b.add(index, of_geometry))
-            }
+        let own = self.word(v.arg(6)?)?;
+        let index = if has_index {
+            own
+        } else {
+            let stride = self.word(v.arg(7)?)?;
+            let of_geometry = self.b.bin(Binary::IMul, geometry, stride);
+            let index = self.b.add(found[InstanceWord::SbtOffset as usize], own);
+            self.b.add(index, of_geometry)
         };
         self.record_kind(object, Kind::Hit)?;
-        self.record_ray(v, object, &RecordedRay { origin: first })?;
+        self.record_ray(v, object, &ray)?;
         let words = |first: InstanceWord, count| &found[first as usize..][..count];
         let fields = [
             (Field::RecordIndex, &[index][..]),
@@ -401,7 +423,6 @@ impl Translator<'_> {
             }
             Source::ObjectSpace(field, w) => self.object_space(object, field, w),
             Source::Record => self.record_of(object),
-            Source::Time => Ok(Flat::from_slice(&[self.b.konst(Ty::F32, 0)])),
         }
     }
 
@@ -436,14 +457,17 @@ impl Translator<'_> {
         Ok(self.split(address, Ty::I32, 2))
     }
 
-    fn trace_hit_object(&mut self, v: View<'_>, object: LocalTarget) -> Result<()> {
-        let args = self.trace_operands(v, 1)?;
-        let words = self.call_with(Op::TraceHitObject, args, v.arg(11)?, class::RAY_PAYLOAD)?;
+    /// Translates a trace into a hit object, at the time of an operand. Returns the number of the
+    /// operand that is the payload.
+    fn trace_hit_object(&mut self, v: View<'_>, object: LocalTarget, time: Option<usize>) -> Result<usize> {
+        let args = self.trace_operands(v, 1, time)?;
+        let payload = time.map_or(11, |time| time + 1);
+        let words = self.call_with(Op::TraceHitObject, args, v.arg(payload)?, class::RAY_PAYLOAD)?;
         for &field in Field::ALL {
             let own = words.get(field.first() as usize..).and_then(|words| words.get(..field.words() as usize));
             self.set_field(object, field, own.ok_or_else(|| Error::internal("results of a trace"))?)?;
         }
-        Ok(())
+        Ok(payload)
     }
 
     fn execute_hit_object(&mut self, object: LocalTarget, payload: u32) -> Result<()> {

@@ -81,7 +81,11 @@ impl Translator<'_> {
             }
             op::OpEmitVertex..=op::OpEndStreamPrimitive => self.make_vertices(v),
             op::OpSetMeshOutputsEXT => self.set_mesh_outputs(v),
-            op::OpTraceRayKHR | op::OpExecuteCallableKHR | op::OpReportIntersectionKHR => self.ray_op(v),
+            op::OpTraceRayKHR
+            | op::OpTraceMotionNV
+            | op::OpTraceRayMotionNV
+            | op::OpExecuteCallableKHR
+            | op::OpReportIntersectionKHR => self.ray_op(v),
             op::OpControlBarrier
             | op::OpMemoryBarrier
             | op::OpAtomicLoad..=op::OpAtomicXor

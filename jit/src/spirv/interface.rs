@@ -6,6 +6,7 @@
 //! they are indexed dynamically.
 
 use super::body::Translator;
+use super::generated::capabilities::Capability;
 use super::layout::{explicit_size, natural};
 use super::mode::ComputeQuads;
 use super::module::{EntryPoint, NO_MEMBER, View};
@@ -182,7 +183,11 @@ impl Translator<'_> {
             if class == class::INPUT && entry.interface.contains(&v.result) && self.requires_sample_shading(v.result) {
                 self.b.shader.fragment_mut()?.sample_shading = true;
             }
-            if !used && !initialised_output {
+            // OpTraceMotionNV names a payload by its location.
+            let named_by_location = class == class::RAY_PAYLOAD
+                && entry.interface.contains(&v.result)
+                && m.capabilities.contains(&(Capability::RayTracingMotionBlurNV as u32));
+            if !used && !initialised_output && !named_by_location {
                 continue;
             }
             let at = |e: Error| e.at(v.opcode(), v.result);

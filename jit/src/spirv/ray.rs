@@ -221,7 +221,19 @@ impl Translator<'_> {
     /// Translates the instructions that trace and call.
     pub fn ray_op(&mut self, v: View<'_>) -> Result<()> {
         match v.op {
-            op::OpTraceRayKHR => self.trace_ray(v),
+            op::OpTraceRayKHR => {
+                let args = self.trace_operands(v, 0, None)?;
+                self.trace_ray(args, v.arg(10)?)
+            }
+            op::OpTraceRayMotionNV => {
+                let args = self.trace_operands(v, 0, Some(10))?;
+                self.trace_ray(args, v.arg(11)?)
+            }
+            op::OpTraceMotionNV => {
+                let args = self.trace_operands(v, 0, Some(10))?;
+                let payload = self.payload_at(v.arg(11)?)?;
+                self.trace_ray(args, payload)
+            }
             op::OpExecuteCallableKHR => {
                 let index = self.word(v.arg(0)?)?;
                 let args = Flat::from_slice(&[index]);
@@ -231,13 +243,28 @@ impl Translator<'_> {
         }
     }
 
-    fn trace_ray(&mut self, v: View<'_>) -> Result<()> {
-        let args = self.trace_operands(v, 0)?;
-        self.call_with(Op::TraceRay, args, v.arg(10)?, class::RAY_PAYLOAD).map(drop)
+    fn trace_ray(&mut self, args: Flat, payload: u32) -> Result<()> {
+        self.call_with(Op::TraceRay, args, payload, class::RAY_PAYLOAD).map(drop)
     }
 
-    /// Returns the operands of a trace, from that number on of an instruction.
-    pub fn trace_operands(&mut self, v: View<'_>, first: usize) -> Result<Flat> {
+    /// Returns the variable of a payload that has the constant number `id` as its location.
+    fn payload_at(&mut self, id: u32) -> Result<u32> {
+        let location = self.s.constant_int(id).and_then(|number| u32::try_from(number).ok());
+        let m = self.m;
+        for inst in m.globals.clone() {
+            let v = m.view(inst);
+            let is_payload = v.op == op::OpVariable && v.args.first() == Some(&class::RAY_PAYLOAD);
+            let own = m.decoration_value(v.result, NO_MEMBER, deco::LOCATION);
+            if is_payload && location.is_some() && own == location && self.get(v.result).is_ok() {
+                return Ok(v.result);
+            }
+        }
+        Err(Error::invalid("number of no payload").with_id(id))
+    }
+
+    /// Returns the operands of a trace, from that number on of an instruction. The operand `time`
+    /// is the ray's time, which is 0 for instructions without it.
+    pub fn trace_operands(&mut self, v: View<'_>, first: usize, time: Option<usize>) -> Result<Flat> {
         self.check_ray_flags(v.arg(first + 1)?)?;
         let mut args = self.structure(v, first)?;
         for i in 1..6 {
@@ -246,7 +273,16 @@ impl Translator<'_> {
         for (i, components) in [(6, 3), (7, 1), (8, 3), (9, 1)] {
             args.extend(self.ray_floats(v, first + i, components)?);
         }
+        args.push(self.time(v, time)?);
         Ok(args)
+    }
+
+    /// Returns the time that an operand has; 0 without one.
+    pub fn time(&mut self, v: View<'_>, operand: Option<usize>) -> Result<Value> {
+        match operand {
+            Some(i) => Ok(self.ray_floats(v, i, 1)?[0]),
+            None => Ok(self.b.konst(Ty::F32, 0)),
+        }
     }
 
     /// Returns the words of an acceleration structure's address.

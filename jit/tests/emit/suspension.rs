@@ -463,10 +463,9 @@ fn stages_have_one_layout_of_frames() {
 /// A trace hands over its operands in order, and the payload comes back.
 #[test]
 fn traces_hand_over_operands_and_payload() {
+    let floats = TraceRayOperand::COUNT - TraceRayOperand::OriginX as u32;
     let s = shader(|b, id| {
-        let count = TraceRayOperand::COUNT;
         let mut args: Vec<Value> = (0..TraceRayOperand::OriginX as u32).map(|i| b.i32(i as i32 + 3)).collect();
-        let floats = count - TraceRayOperand::OriginX as u32;
         args.extend((0..floats).map(|i| b.constant(Ty::F32, u64::from((i as f32).to_bits()))));
         args.push(id);
         let got = b.op(Op::TraceRay, &args, Ty::I32);
@@ -476,7 +475,7 @@ fn traces_hand_over_operands_and_payload() {
     let mut scheduler = Scheduler::new(&stages, 40, &[vec![], vec![0; 160]], 5);
     scheduler.run();
     let mut operands: Vec<u32> = (0..TraceRayOperand::OriginX as u32).map(|i| i + 3).collect();
-    operands.extend((0..8u32).map(|i| (i as f32).to_bits()));
+    operands.extend((0..floats).map(|i| (i as f32).to_bits()));
     let want = (0..40u32).map(|id| {
         let mut payload = [id];
         answer_trace(&operands, &mut payload);
@@ -499,7 +498,7 @@ fn hit_objects_are_results_and_operands() {
         let three = b.i32(3);
         b.inst(Op::Reorder, &[object[0], object[1], id, three], &[]);
         let types = vec![Ty::I32; InstanceWord::COUNT as usize];
-        let instance = results(b, Op::ReadInstance, &[id, id, payload], &types);
+        let instance = results(b, Op::ReadInstance, &[id, id, payload, id], &types);
         object.push(instance[25]);
         let executed = b.op(Op::ExecuteHitObject, &object, Ty::I32);
         put(b, 1, id, executed);

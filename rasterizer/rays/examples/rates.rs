@@ -217,6 +217,7 @@ fn main() {
         index_type: IndexType::Uint32,
         transform: None,
         micromap: None,
+        motion: None,
     };
     let count = triangles.len();
     let geometry = Geometry { data: GeometryData::Triangles(data), primitives: count as u32, opaque: true };

@@ -4,7 +4,8 @@
 
 use crate::build::BuildError;
 use crate::instance::{LiveStructures, REFERENCE};
-use crate::layout::{Contents, HEADER_BYTES, Header, INSTANCE_BYTES, MICROMAP_ADDRESS_BYTES};
+use crate::layout::{Contents, HEADER_BYTES, Header, MICROMAP_ADDRESS_BYTES};
+use crate::motion::MOTION_REFERENCE;
 use base::mem::DeviceMemory;
 
 /// Returns the header of a structure, if it lies inside of its memory.
@@ -125,11 +126,16 @@ impl Prefix {
 /// Returns the references of a structure's active instances, or of its geometries to micromaps,
 /// with their offsets.
 fn references(structure: DeviceMemory, header: &Header) -> impl Iterator<Item = (u64, u64)> + use<> {
+    let instances = |word: usize| (header.leaves, header.leaves_offset + word as u64 * 4, header.contents.leaf_bytes());
     let (count, first, stride) = match header.contents {
-        Contents::Instances => (header.leaves, header.leaves_offset + REFERENCE as u64 * 4, INSTANCE_BYTES),
-        Contents::Triangles | Contents::Aabbs | Contents::Micromap | Contents::Spheres | Contents::SweptSpheres => {
-            (header.micromaps, header.leaves_end(), MICROMAP_ADDRESS_BYTES)
-        }
+        Contents::Instances => instances(REFERENCE),
+        Contents::MotionInstances => instances(MOTION_REFERENCE),
+        Contents::Triangles
+        | Contents::MotionTriangles
+        | Contents::Aabbs
+        | Contents::Micromap
+        | Contents::Spheres
+        | Contents::SweptSpheres => (header.micromaps, header.leaves_end(), MICROMAP_ADDRESS_BYTES),
     };
     (0..count).filter_map(move |i| {
         let offset = first + u64::from(i) * stride;
@@ -147,7 +153,7 @@ fn read_u64(memory: DeviceMemory, offset: u64) -> Option<u64> {
 pub fn serialized_sizes(structure: DeviceMemory) -> SerializedSizes {
     let Some(header) = header(structure) else { return SerializedSizes { size: 0, handles: 0 } };
     let prefix = Prefix::of(structure, &header);
-    let handles = if header.contents == Contents::Instances { prefix.count } else { 0 };
+    let handles = if header.contents.is_top_level() { prefix.count } else { 0 };
     SerializedSizes { size: prefix.end().unwrap_or(0) + header.size, handles }
 }
 

@@ -65,6 +65,10 @@ pub struct Triangles {
     pub transform: Option<[f32; 12]>,
     /// Micromap of the triangles; `None` if the geometry decides whether they are opaque.
     pub micromap: Option<TrianglesMicromap>,
+    /// Memory from the vertex with index 0 on at the time 1
+    /// (`VkAccelerationStructureGeometryMotionTrianglesDataNV`); `None` if the triangles do not
+    /// move.
+    pub motion: Option<DeviceMemory>,
 }
 
 /// The micromap of a geometry's triangles (`VkAccelerationStructureTrianglesOpacityMicromapEXT`).
@@ -179,7 +183,9 @@ pub trait AddressSpace: Sync {
     fn memory(&self, address: u64, size: u64) -> Option<DeviceMemory>;
 }
 
-/// Instances of a geometry (`VkAccelerationStructureGeometryInstancesDataKHR`).
+/// Instances of a geometry (`VkAccelerationStructureGeometryInstancesDataKHR`). In a structure with
+/// motion, elements of an array are `VkAccelerationStructureMotionInstanceNV`, and the lowest four
+/// bits of an address are the type of the instance.
 #[derive(Clone, Copy)]
 pub enum Instances<'a> {
     /// An array of instances.
@@ -201,6 +207,8 @@ pub enum GeometryData<'a> {
     Spheres(Spheres),
     /// Linear swept spheres.
     SweptSpheres(SweptSpheres),
+    /// Instances of bottom-level structures, of which some move.
+    MotionInstances(Instances<'a>),
 }
 
 /// A geometry with the range of its primitives (`VkAccelerationStructureBuildRangeInfoKHR`), whose
@@ -216,14 +224,17 @@ pub struct Geometry<'a> {
 }
 
 impl Geometry<'_> {
-    /// Returns what a structure of such geometries contains.
+    /// Returns what a structure of such geometries contains. Triangles of a structure move if those
+    /// of one of its geometries do.
     pub fn contents(&self) -> Contents {
         match self.data {
+            GeometryData::Triangles(Triangles { motion: Some(_), .. }) => Contents::MotionTriangles,
             GeometryData::Triangles(_) => Contents::Triangles,
             GeometryData::Aabbs(_) => Contents::Aabbs,
             GeometryData::Instances(_) => Contents::Instances,
             GeometryData::Spheres(_) => Contents::Spheres,
             GeometryData::SweptSpheres(_) => Contents::SweptSpheres,
+            GeometryData::MotionInstances(_) => Contents::MotionInstances,
         }
     }
 
@@ -263,6 +274,79 @@ impl Instances<'_> {
             }
         }
     }
+
+    /// Returns an instance of a structure with motion; `None` if it is not in memory, or of an
+    /// unknown type.
+    pub fn read_motion(&self, index: u32) -> Option<MotionInstanceWords> {
+        let index = u64::from(index);
+        let mut bytes = [0; size_of::<[u32; MOTION_INSTANCE_WORDS]>()];
+        let motion = match *self {
+            Instances::Array(memory) => {
+                let at = index * MOTION_INSTANCE_STRIDE;
+                let [ty] = words::<1, 4>(memory, at)?;
+                let motion = InstanceMotion::new(ty)?;
+                memory.read(at + MOTION_INSTANCE_DATA, bytes.get_mut(..motion.bytes())?).then_some(motion)?
+            }
+            Instances::Pointers(memory, space) => {
+                let [low, high] = words::<2, 8>(memory, index * 8)?;
+                let motion = InstanceMotion::new(low & POINTER_TYPE)?;
+                let address = u64::from(low & !POINTER_TYPE) | u64::from(high) << 32;
+                let own = bytes.get_mut(..motion.bytes())?;
+                space.memory(address, own.len() as u64)?.read(0, own).then_some(motion)?
+            }
+        };
+        Some(MotionInstanceWords { motion, words: crate::layout::words_of(&bytes) })
+    }
+}
+
+/// Number of bytes between instances in an array of `VkAccelerationStructureMotionInstanceNV`.
+const MOTION_INSTANCE_STRIDE: u64 = 160;
+/// Offset of the data in `VkAccelerationStructureMotionInstanceNV`.
+const MOTION_INSTANCE_DATA: u64 = 8;
+/// Number of words of the longest kind of instance.
+const MOTION_INSTANCE_WORDS: usize = 36;
+/// Bits of an address of an instance that are its type.
+const POINTER_TYPE: u32 = 0xf;
+
+/// The way in which an instance moves (`VkAccelerationStructureMotionInstanceTypeNV`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstanceMotion {
+    /// The instance does not move (`VkAccelerationStructureInstanceKHR`).
+    Static,
+    /// The instance moves between two matrices
+    /// (`VkAccelerationStructureMatrixMotionInstanceNV`).
+    Matrix,
+    /// The instance moves between two transforms in SRT decomposition
+    /// (`VkAccelerationStructureSRTMotionInstanceNV`).
+    Srt,
+}
+
+impl InstanceMotion {
+    /// Returns the motion of a type of instances.
+    fn new(ty: u32) -> Option<InstanceMotion> {
+        [InstanceMotion::Static, InstanceMotion::Matrix, InstanceMotion::Srt].get(ty as usize).copied()
+    }
+
+    /// Returns the first words of the transforms at the times 0 and 1, and of what follows them.
+    pub fn layout(self) -> [usize; 3] {
+        match self {
+            InstanceMotion::Static => [0, 0, 12],
+            InstanceMotion::Matrix => [0, 12, 24],
+            InstanceMotion::Srt => [0, 16, 32],
+        }
+    }
+
+    fn bytes(self) -> usize {
+        4 * (self.layout()[2] + 4)
+    }
+}
+
+/// An instance of a structure with motion, as words.
+pub struct MotionInstanceWords {
+    /// The kind of the instance.
+    pub motion: InstanceMotion,
+    /// Words of the instance; those behind it are 0.
+    pub words: [u32; MOTION_INSTANCE_WORDS],
 }
 
 impl Aabbs {
@@ -348,14 +432,28 @@ impl TriangleReader {
 
     /// Returns true if a plain reader ([`TriangleReader::indices`]) gives the same triangles.
     pub fn is_plain(&self) -> bool {
-        let Triangles { index_type, stride, transform, micromap, .. } = &self.triangles;
+        let Triangles { index_type, stride, transform, micromap, motion, .. } = &self.triangles;
         let has_floats = matches!(self.decoder, Decoder::Floats) && *stride <= u32::MAX.into();
-        has_floats && *index_type == IndexType::Uint32 && transform.is_none() && micromap.is_none()
+        let is_simple = transform.is_none() && micromap.is_none() && motion.is_none();
+        has_floats && *index_type == IndexType::Uint32 && is_simple
+    }
+
+    /// Returns true if the triangles move.
+    #[inline(always)]
+    pub fn moves(&self) -> bool {
+        self.triangles.motion.is_some()
+    }
+
+    /// Returns a reader of the triangles as they are at the end or the beginning of their motion.
+    pub fn at(&self, end: bool) -> TriangleReader {
+        let Triangles { vertices, motion, .. } = self.triangles;
+        let vertices = motion.filter(|_| end).unwrap_or(vertices);
+        TriangleReader { triangles: Triangles { vertices, ..self.triangles }, ..*self }
     }
 
     /// Returns the indices of a triangle's vertices; `None` if they are not in memory. All methods
     /// with the parameter have a variant for the most frequent input: three floats for a vertex,
-    /// indices of 32 bits, and neither a transform nor a micromap.
+    /// indices of 32 bits, and neither a transform, a micromap nor motion.
     #[inline(always)]
     pub fn indices<const PLAIN: bool>(&self, primitive: u32) -> Option<[u32; 3]> {
         let first = 3 * u64::from(primitive);

@@ -108,7 +108,7 @@ pub fn build_instance(words: Option<InstanceWords>, structures: &dyn LiveStructu
 }
 
 /// Returns the inverse of an affine transform; infinite or not numbers if there is none.
-fn inverse(rows: &[f32; 12]) -> [f32; 12] {
+pub fn inverse(rows: &[f32; 12]) -> [f32; 12] {
     let m = |row: usize, column: usize| f64::from(rows[4 * row + column]);
     let cofactor = |row: usize, column: usize| {
         let [a, b] = [(row + 1) % 3, (row + 2) % 3];
@@ -130,11 +130,11 @@ fn inverse(rows: &[f32; 12]) -> [f32; 12] {
 
 /// Relative margin of an instance's bounds: its ray is transformed with rounding errors of some
 /// units of 2^-24.
-const MARGIN: f64 = 1.0 / (1 << 20) as f64;
+pub const MARGIN: f64 = 1.0 / (1 << 20) as f64;
 
 /// Returns bounds in the world of what has bounds in object space. They have a margin for the
 /// rounding of transformed rays.
-fn world_bounds(rows: &[f32; 12], object: &Bounds) -> Bounds {
+pub fn world_bounds(rows: &[f32; 12], object: &Bounds) -> Bounds {
     if object.is_empty() {
         return Bounds::EMPTY;
     }

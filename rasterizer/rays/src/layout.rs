@@ -9,7 +9,9 @@
 //! nodes     256 bytes each, in depth-first order; node 0 is the root
 //! leaves    triangles: 192 bytes for up to four; AABBs: 128 bytes for up to four;
 //!           spheres: 96 bytes for up to four; linear swept spheres: 160 bytes for up to four;
+//!           triangles that move: 336 bytes for up to four;
 //!           instances: 128 bytes each, in the order of the input, and before the nodes;
+//!           instances of structures with motion: 192 bytes each, at the same place;
 //!           micromaps: 8 bytes for each triangle, with the states behind all of them
 //! micromaps 8 bytes for each geometry, if one of them has a micromap: its address, or 0
 //! ```
@@ -33,6 +35,8 @@ pub const HEADER_BYTES: u64 = 128;
 pub const NODE_BYTES: u64 = 256;
 /// Number of bytes of an instance.
 pub const INSTANCE_BYTES: u64 = 128;
+/// Number of bytes of an instance of a structure with motion.
+pub const MOTION_INSTANCE_BYTES: u64 = 192;
 /// Number of bytes of a triangle of a micromap, without its states.
 pub const MICROMAP_TRIANGLE_BYTES: u64 = 8;
 /// Number of bytes of a geometry in the list of micromaps.
@@ -83,6 +87,15 @@ pub mod triangle_row {
     pub const MICROMAP: usize = 11;
     /// Number of rows.
     pub const COUNT: usize = 12;
+}
+
+/// Rows of a leaf of triangles that move: four words each. The first ones are those of a leaf of
+/// triangles ([`triangle_row`]) with the vertices at the time 0.
+pub mod motion_row {
+    /// First row of the vertices at the time 1, in the order of [`super::triangle_row::VERTEX`].
+    pub const END_VERTEX: usize = super::triangle_row::COUNT;
+    /// Number of rows.
+    pub const COUNT: usize = END_VERTEX + 9;
 }
 
 /// Rows of a leaf of AABBs: four words each.
@@ -137,6 +150,10 @@ pub enum Contents {
     Spheres,
     /// Linear swept spheres of a bottom-level structure.
     SweptSpheres,
+    /// Triangles of a bottom-level structure, of which some move.
+    MotionTriangles,
+    /// Instances of a top-level structure with motion.
+    MotionInstances,
 }
 
 impl Contents {
@@ -149,6 +166,8 @@ impl Contents {
         const MICROMAP: u32 = Contents::Micromap as u32;
         const SPHERES: u32 = Contents::Spheres as u32;
         const SWEPT_SPHERES: u32 = Contents::SweptSpheres as u32;
+        const MOTION_TRIANGLES: u32 = Contents::MotionTriangles as u32;
+        const MOTION_INSTANCES: u32 = Contents::MotionInstances as u32;
         match word {
             TRIANGLES => Some(Contents::Triangles),
             AABBS => Some(Contents::Aabbs),
@@ -156,6 +175,8 @@ impl Contents {
             MICROMAP => Some(Contents::Micromap),
             SPHERES => Some(Contents::Spheres),
             SWEPT_SPHERES => Some(Contents::SweptSpheres),
+            MOTION_TRIANGLES => Some(Contents::MotionTriangles),
+            MOTION_INSTANCES => Some(Contents::MotionInstances),
             _ => None,
         }
     }
@@ -169,7 +190,15 @@ impl Contents {
             Contents::Micromap => MICROMAP_TRIANGLE_BYTES,
             Contents::Spheres => sphere_row::COUNT as u64 * 16,
             Contents::SweptSpheres => swept_row::COUNT as u64 * 16,
+            Contents::MotionTriangles => motion_row::COUNT as u64 * 16,
+            Contents::MotionInstances => MOTION_INSTANCE_BYTES,
         }
+    }
+
+    /// Returns true if the structure is a top-level one.
+    #[inline(always)]
+    pub const fn is_top_level(self) -> bool {
+        matches!(self, Contents::Instances | Contents::MotionInstances)
     }
 
     /// Returns the row of the primitive indices of a leaf, which that of the geometry words
@@ -180,11 +209,11 @@ impl Contents {
         const { assert!(sphere_row::GEOMETRY == sphere_row::PRIMITIVE + 1) };
         const { assert!(swept_row::GEOMETRY == swept_row::PRIMITIVE + 1) };
         match self {
-            Contents::Triangles => Some(triangle_row::PRIMITIVE),
+            Contents::Triangles | Contents::MotionTriangles => Some(triangle_row::PRIMITIVE),
             Contents::Aabbs => Some(aabb_row::PRIMITIVE),
             Contents::Spheres => Some(sphere_row::PRIMITIVE),
             Contents::SweptSpheres => Some(swept_row::PRIMITIVE),
-            Contents::Instances | Contents::Micromap => None,
+            Contents::Instances | Contents::MotionInstances | Contents::Micromap => None,
         }
     }
 }

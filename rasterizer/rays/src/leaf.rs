@@ -5,8 +5,8 @@
 use crate::input::{Aabbs, Geometry, GeometryData, TriangleReader, Vertices};
 use crate::instance::finite;
 use crate::layout::{
-    ACTIVE, Bounds, Contents, GEOMETRY_INDEX, Header, LEAF_SIZE, NO_PRIMITIVE, aabb_row, bytes_of, sphere_row,
-    swept_row, triangle_row,
+    ACTIVE, Bounds, Contents, GEOMETRY_INDEX, Header, LEAF_SIZE, NO_PRIMITIVE, aabb_row, bytes_of, motion_row,
+    sphere_row, swept_row, triangle_row,
 };
 use crate::spheres::{SphereReader, SweptSphere};
 use crate::vec4::F32x4;
@@ -220,7 +220,7 @@ impl Readers {
                 GeometryData::Aabbs(aabbs) => Reader::Aabbs(*aabbs),
                 GeometryData::Spheres(spheres) => Reader::Spheres(SphereReader::of_spheres(spheres)),
                 GeometryData::SweptSpheres(swept) => Reader::Spheres(SphereReader::of_swept_spheres(swept)),
-                GeometryData::Instances(_) => Reader::None,
+                GeometryData::Instances(_) | GeometryData::MotionInstances(_) => Reader::None,
             };
             (reader, geometry.word(i))
         }))
@@ -289,17 +289,18 @@ impl Readers {
             Contents::SweptSpheres => {
                 self.write_others(writer, first, bounds, Self::sphere_leaf::<2, { swept_row::COUNT }>);
             }
+            Contents::MotionTriangles => self.write_others(writer, first, bounds, Self::motion_leaf),
             _ => self.write_others(writer, first, bounds, Self::aabb_leaf),
         }
     }
 
-    /// Writes leaves of other primitives than triangles, each of which `make` makes.
+    /// Writes leaves of other primitives than triangles at rest, each of which `make` makes.
     fn write_others<const ROWS: usize>(
         &self,
         writer: &LeafWriter,
         first: u32,
         bounds: &mut [VectorBounds],
-        make: impl Fn(&Self, &Lanes) -> ([F32x4; ROWS], VectorBounds),
+        make: fn(&Self, &Lanes) -> ([F32x4; ROWS], VectorBounds),
     ) {
         let mut lanes = [[Primitive::NONE; LEAF_SIZE as usize]; BATCH];
         for (batch, bounds) in bounds.chunks_mut(BATCH).enumerate() {
@@ -353,6 +354,33 @@ impl Readers {
             bounds = bounds.union(sphere.bounds());
         }
         (words.map(F32x4::from_bits), bounds.into())
+    }
+
+    /// Makes a leaf of triangles that move, with bounds around both of their ends. Lanes that
+    /// cannot be hit at one of the ends cannot be hit at all.
+    fn motion_leaf(&self, lanes: &Lanes) -> ([F32x4; motion_row::COUNT], VectorBounds) {
+        let [(start, start_bounds), (end, end_bounds)] = [false, true].map(|at_end| self.end_of_motion(lanes, at_end));
+        let mut rows = [F32x4::splat(0.0); motion_row::COUNT];
+        rows[..triangle_row::COUNT].copy_from_slice(&start);
+        rows[motion_row::END_VERTEX..].copy_from_slice(&end[triangle_row::VERTEX..][..9]);
+        let [a, b] = [start, end].map(|rows| rows[triangle_row::GEOMETRY].to_bits());
+        rows[triangle_row::GEOMETRY] = F32x4::from_bits([0, 1, 2, 3].map(|lane| a[lane] & b[lane]));
+        (rows, start_bounds.union(end_bounds))
+    }
+
+    /// Makes a leaf of triangles at the time 0 or 1.
+    #[inline(never)]
+    fn end_of_motion(&self, lanes: &Lanes, at_end: bool) -> (TriangleRows, VectorBounds) {
+        let readers = lanes.map(|lane| {
+            let (reader, word) = self.triangles_and_word(lane.geometry)?;
+            Some((reader.at(at_end), word))
+        });
+        let indices = lanes.map(|lane| self.triangles(lane.geometry)?.indices::<false>(lane.index));
+        let reader_of = |geometry: u32| {
+            let lane = lanes.iter().position(|lane| lane.geometry == geometry)?;
+            readers[lane].as_ref().map(|(reader, word)| (reader, *word))
+        };
+        triangle_leaf::<false>(lanes, &indices, &reader_of)
     }
 
     /// Makes a leaf of AABBs. Lanes without a primitive cannot be hit and have no bounds.

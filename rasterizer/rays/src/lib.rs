@@ -6,7 +6,8 @@
 //! - `level`, `vec4`, `pack`, `parallel`: processor levels, vectors of four lanes, children in the
 //!   order of visits, work over threads;
 //! - `view`: structures in memory that may contain anything;
-//! - `input`, `spheres`, `instance`, `leaf`: what a structure is built from, and how it is read;
+//! - `input`, `spheres`, `instance`, `motion`, `leaf`: what a structure is built from, and how it
+//!   is read;
 //! - `build`, `copy`, `micromap`, `update`: what makes structures;
 //! - `traverse`: rays.
 //!
@@ -23,6 +24,7 @@ mod layout;
 mod leaf;
 mod level;
 mod micromap;
+mod motion;
 mod pack;
 mod parallel;
 mod sizes;

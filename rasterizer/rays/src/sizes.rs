@@ -37,8 +37,12 @@ const SCRATCH: u64 = 64;
 /// Returns the largest number of leaves of a tree, or of its instances.
 pub fn max_leaves(contents: Contents, primitives: u32) -> u32 {
     match contents {
-        Contents::Triangles | Contents::Aabbs | Contents::Spheres | Contents::SweptSpheres => primitives.div_ceil(2),
-        Contents::Instances | Contents::Micromap => primitives,
+        Contents::Triangles
+        | Contents::MotionTriangles
+        | Contents::Aabbs
+        | Contents::Spheres
+        | Contents::SweptSpheres => primitives.div_ceil(2),
+        Contents::Instances | Contents::MotionInstances | Contents::Micromap => primitives,
     }
 }
 

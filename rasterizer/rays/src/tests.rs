@@ -6,6 +6,7 @@ mod builds;
 mod copies;
 mod flags;
 mod micromaps;
+mod motion;
 mod robustness;
 mod spheres;
 mod traversal;
@@ -63,6 +64,7 @@ fn triangles(vertices: &Guarded, count: usize) -> Geometry<'static> {
         index_type: IndexType::None,
         transform: None,
         micromap: None,
+        motion: None,
     };
     Geometry { data: GeometryData::Triangles(data), primitives: count as u32, opaque: true }
 }

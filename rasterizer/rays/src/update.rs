@@ -10,13 +10,9 @@
 
 use crate::build::{BuildError, BuildInput, Child, Kernel, WriteLeaves, run, write_node};
 use crate::copy::copy_structure;
-use crate::input::GeometryData;
-use crate::instance::build_instance;
-use crate::layout::{
-    Bounds, Contents, HEADER_BYTES, Header, INDEX, INSTANCE_BYTES, LEAF, NODE_BYTES, WIDTH, bytes_of, node_row,
-    words_of,
-};
+use crate::layout::{Bounds, Contents, Header, INDEX, LEAF, NODE_BYTES, WIDTH, node_row, words_of};
 use crate::leaf::{self, Lanes, LeafSequence, Primitive, Readers, VectorBounds};
+use crate::motion::write_instance;
 use crate::parallel::{WorkError, Workers};
 use base::host::{Host, prefetch};
 use base::mem::DeviceMemory;
@@ -48,10 +44,12 @@ pub fn update(
     let readers = Readers::new(input.geometries)?;
     let tree = Tree { target, header: &header, readers: &readers };
     let leaves = match header.contents {
-        Contents::Instances => update_instances(target, input, workers)?,
-        Contents::Triangles | Contents::Aabbs | Contents::Spheres | Contents::SweptSpheres => {
-            tree.update_leaves(workers)?
-        }
+        Contents::Instances | Contents::MotionInstances => update_instances(target, input, workers)?,
+        Contents::Triangles
+        | Contents::MotionTriangles
+        | Contents::Aabbs
+        | Contents::Spheres
+        | Contents::SweptSpheres => tree.update_leaves(workers)?,
         Contents::Micromap => Vec::new(),
     };
     let bounds = tree.update_nodes(&leaves, workers)?;
@@ -78,12 +76,9 @@ fn update_instances(
         number += geometry.primitives;
     }
     workers.map(work, |(geometry, first, number, to)| {
-        let GeometryData::Instances(instances) = &geometry.data else { return Ok(()) };
-        for (i, bounds) in to.iter_mut().enumerate() {
-            let built = build_instance(instances.read(first + i as u32), input.structures);
-            let offset = HEADER_BYTES + u64::from(number + i as u32) * INSTANCE_BYTES;
-            target.write(offset, &bytes_of::<32, 128>(&built.record));
-            *bounds = built.bounds.unwrap_or(Bounds::EMPTY).into();
+        for (bounds, i) in to.iter_mut().zip(0..) {
+            let written = write_instance(target, number + i, (&geometry.data, first + i), input.structures);
+            *bounds = written.bounds.unwrap_or(Bounds::EMPTY).into();
         }
         Ok(())
     })?;

@@ -5,12 +5,13 @@
 //! no Rust reference to the memory is made. Hosts are little-endian, as the bytes are.
 
 use crate::layout::{
-    Contents, HEADER_BYTES, Header, INDEX, INSTANCE_BYTES, LEAF, LEAF_SIZE, MICROMAP_ADDRESS_BYTES, NODE_BYTES,
-    aabb_row, node_row, sphere_row, swept_row, triangle_row,
+    Contents, HEADER_BYTES, Header, INDEX, INSTANCE_BYTES, LEAF, LEAF_SIZE, MICROMAP_ADDRESS_BYTES,
+    MOTION_INSTANCE_BYTES, NODE_BYTES, aabb_row, motion_row, node_row, sphere_row, swept_row, triangle_row,
 };
 use crate::vec4::F32x4;
 use base::host::{Floats, Host, Ints, prefetch};
 use base::mem::DeviceMemory;
+use core::marker::PhantomData;
 
 const _: () = assert!(cfg!(target_endian = "little"));
 
@@ -46,19 +47,21 @@ impl NodeRow {
     }
 }
 
-/// A leaf of a view that has a number of rows: [`TriangleLeaf`], [`AabbLeaf`], [`SphereLeaf`] or
-/// [`SweptLeaf`].
+/// A leaf that has a number of rows: [`TriangleLeaf`], [`AabbLeaf`], [`SphereLeaf`], [`SweptLeaf`]
+/// or [`MotionLeaf`]. It is one of a view, or one that was made for a ray.
 #[derive(Clone, Copy)]
-pub struct LeafRef<const ROWS: usize>(*const u8);
+pub struct LeafRef<'a, const ROWS: usize>(*const u8, PhantomData<&'a [u32; 4]>);
 
 /// A leaf of triangles.
-pub type TriangleLeaf = LeafRef<{ triangle_row::COUNT }>;
+pub type TriangleLeaf<'a> = LeafRef<'a, { triangle_row::COUNT }>;
 /// A leaf of AABBs.
-pub type AabbLeaf = LeafRef<{ aabb_row::COUNT }>;
+pub type AabbLeaf<'a> = LeafRef<'a, { aabb_row::COUNT }>;
 /// A leaf of spheres.
-pub type SphereLeaf = LeafRef<{ sphere_row::COUNT }>;
+pub type SphereLeaf<'a> = LeafRef<'a, { sphere_row::COUNT }>;
 /// A leaf of linear swept spheres.
-pub type SweptLeaf = LeafRef<{ swept_row::COUNT }>;
+pub type SweptLeaf<'a> = LeafRef<'a, { swept_row::COUNT }>;
+/// A leaf of triangles that move.
+pub type MotionLeaf<'a> = LeafRef<'a, { motion_row::COUNT }>;
 
 impl View {
     /// The view of no structure.
@@ -118,33 +121,39 @@ impl View {
 
     /// Returns a leaf of triangles; `None` in a structure of other contents.
     #[inline(always)]
-    pub fn triangle_leaf(&self, index: u32) -> Option<TriangleLeaf> {
+    pub fn triangle_leaf(&self, index: u32) -> Option<TriangleLeaf<'static>> {
         self.leaf(index, Contents::Triangles)
     }
 
     /// Returns a leaf of AABBs; `None` in a structure of other contents.
     #[inline(always)]
-    pub fn aabb_leaf(&self, index: u32) -> Option<AabbLeaf> {
+    pub fn aabb_leaf(&self, index: u32) -> Option<AabbLeaf<'static>> {
         self.leaf(index, Contents::Aabbs)
     }
 
     /// Returns a leaf of spheres; `None` in a structure of other contents.
     #[inline(always)]
-    pub fn sphere_leaf(&self, index: u32) -> Option<SphereLeaf> {
+    pub fn sphere_leaf(&self, index: u32) -> Option<SphereLeaf<'static>> {
         self.leaf(index, Contents::Spheres)
     }
 
     /// Returns a leaf of linear swept spheres; `None` in a structure of other contents.
     #[inline(always)]
-    pub fn swept_leaf(&self, index: u32) -> Option<SweptLeaf> {
+    pub fn swept_leaf(&self, index: u32) -> Option<SweptLeaf<'static>> {
         self.leaf(index, Contents::SweptSpheres)
     }
 
+    /// Returns a leaf of triangles that move; `None` in a structure of other contents.
     #[inline(always)]
-    fn leaf<const ROWS: usize>(&self, index: u32, contents: Contents) -> Option<LeafRef<ROWS>> {
+    pub fn motion_leaf(&self, index: u32) -> Option<MotionLeaf<'static>> {
+        self.leaf(index, Contents::MotionTriangles)
+    }
+
+    #[inline(always)]
+    fn leaf<const ROWS: usize>(&self, index: u32, contents: Contents) -> Option<LeafRef<'static, ROWS>> {
         let bytes = ROWS as u64 * 16;
         let inside = index < self.leaf_count && self.contents() == contents && bytes == contents.leaf_bytes();
-        inside.then_some(LeafRef((self.first[1] + u64::from(index) * bytes) as *const u8))
+        inside.then_some(LeafRef((self.first[1] + u64::from(index) * bytes) as *const u8, PhantomData))
     }
 
     /// Prefetches a node, or a leaf of a bottom-level structure: without a branch, because which of
@@ -178,13 +187,25 @@ impl View {
         unsafe { at.read_unaligned() }
     }
 
-    /// Returns the words of an instance of a top-level structure.
+    /// Returns the words of an instance of a top-level structure; `None` in one with motion.
     #[inline(always)]
     pub fn instance(&self, index: u32) -> Option<[u32; INSTANCE_BYTES as usize / 4]> {
-        if index >= self.leaf_count || self.contents() != Contents::Instances {
+        self.leaf_words(index, Contents::Instances)
+    }
+
+    /// Returns the words of an instance of a top-level structure with motion.
+    #[inline(always)]
+    pub fn motion_instance(&self, index: u32) -> Option<[u32; MOTION_INSTANCE_BYTES as usize / 4]> {
+        self.leaf_words(index, Contents::MotionInstances)
+    }
+
+    #[inline(always)]
+    fn leaf_words<const WORDS: usize>(&self, index: u32, contents: Contents) -> Option<[u32; WORDS]> {
+        let bytes = WORDS as u64 * 4;
+        if index >= self.leaf_count || self.contents() != contents || bytes != contents.leaf_bytes() {
             return None;
         }
-        let at = (self.first[1] + u64::from(index) * INSTANCE_BYTES) as *const [u32; INSTANCE_BYTES as usize / 4];
+        let at = (self.first[1] + u64::from(index) * bytes) as *const [u32; WORDS];
         // SAFETY: the instance lies inside the view's memory, because its index is below the number
         // of instances that `open` has checked.
         Some(unsafe { at.read_unaligned() })
@@ -239,13 +260,19 @@ impl NodeRef {
     }
 }
 
-impl<const ROWS: usize> LeafRef<ROWS> {
+impl<'a, const ROWS: usize> LeafRef<'a, ROWS> {
+    /// Makes a leaf of rows.
+    #[inline(always)]
+    pub fn new(rows: &'a [[u32; 4]; ROWS]) -> LeafRef<'a, ROWS> {
+        LeafRef(rows.as_ptr().cast(), PhantomData)
+    }
+
     /// Returns a row of the leaf as words; a row that does not exist is the first one.
     #[inline(always)]
     pub fn words(self, row: usize) -> [u32; 4] {
         let row = if row < ROWS { row } else { 0 };
-        // SAFETY: a reference is made for a whole leaf inside the view's memory, and has `ROWS`
-        // rows of 16 bytes.
+        // SAFETY: a reference is made for a whole leaf, inside the view's memory or of borrowed
+        // rows, and has `ROWS` rows of 16 bytes.
         unsafe { self.0.add(row * 16).cast::<[u32; 4]>().read_unaligned() }
     }
 
@@ -253,8 +280,8 @@ impl<const ROWS: usize> LeafRef<ROWS> {
     #[inline(always)]
     pub fn word(self, row: usize, lane: usize) -> u32 {
         let row = if row < ROWS { row } else { 0 };
-        // SAFETY: a reference is made for a whole leaf inside the view's memory, and has `ROWS`
-        // rows of 4 words.
+        // SAFETY: a reference is made for a whole leaf, inside the view's memory or of borrowed
+        // rows, and has `ROWS` rows of 4 words.
         unsafe { self.0.add(row * 16 + (lane & 3) * 4).cast::<u32>().read_unaligned() }
     }
 

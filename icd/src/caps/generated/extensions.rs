@@ -285,6 +285,7 @@ registry_facts! {
     VK_EXT_ray_tracing_invocation_reorder 2 Device None [Ext(E::VK_KHR_ray_tracing_pipeline)];
     VK_NV_ray_tracing_invocation_reorder 1 Device None [Ext(E::VK_KHR_ray_tracing_pipeline)];
     VK_NV_ray_tracing_linear_swept_spheres 1 Device None [Ext(E::VK_KHR_ray_tracing_pipeline)];
+    VK_NV_ray_tracing_motion_blur 1 Device None [Ext(E::VK_KHR_ray_tracing_pipeline)];
     VK_EXT_subgroup_size_control 2 Device Some(V1_3) [Core(V1_1)];
     VK_EXT_inline_uniform_block 1 Device Some(V1_3)
         [Dependency::Any(&[Dependency::All(&[Ext(E::VK_KHR_get_physical_device_properties2),

@@ -249,6 +249,8 @@ structures! {
     PhysicalDeviceRayTracingMaintenance1FeaturesKHR 1000386000
         [Ext(E::VK_KHR_ray_tracing_maintenance1)]: rayTracingMaintenance1
         rayTracingPipelineTraceRaysIndirect2;
+    PhysicalDeviceRayTracingMotionBlurFeaturesNV 1000327001 [Ext(E::VK_NV_ray_tracing_motion_blur)]:
+        rayTracingMotionBlur rayTracingMotionBlurPipelineTraceRaysIndirect;
     PhysicalDeviceRayTracingPipelineFeaturesKHR 1000347000 [Ext(E::VK_KHR_ray_tracing_pipeline)]:
         rayTracingPipeline rayTracingPipelineShaderGroupHandleCaptureReplay
         rayTracingPipelineShaderGroupHandleCaptureReplayMixed rayTracingPipelineTraceRaysIndirect
@@ -512,6 +514,7 @@ mandatory! {
     [Ext(E::VK_AMD_shader_early_and_late_fragment_tests)]: shaderEarlyAndLateFragmentTests;
     [Ext(E::VK_KHR_shader_subgroup_uniform_control_flow)]: shaderSubgroupUniformControlFlow;
     [Ext(E::VK_KHR_zero_initialize_workgroup_memory)]: shaderZeroInitializeWorkgroupMemory;
+    [Ext(E::VK_NV_ray_tracing_motion_blur)]: rayTracingMotionBlur;
     [Ext(E::VK_EXT_mesh_shader)]: taskShader;
     [Ext(E::VK_EXT_mesh_shader)]: meshShader;
     [Ext(E::VK_EXT_ycbcr_2plane_444_formats)]: ycbcr2plane444Formats;

@@ -143,6 +143,7 @@ pub static CAPABILITIES: &[(Capability, &[Unlock])] = &[
         &[Has(Feature::shaderStorageTexelBufferArrayNonUniformIndexing)],
     ),
     (Capability::RayTracingPositionFetchKHR, &[Has(Feature::rayTracingPositionFetch)]),
+    (Capability::RayTracingMotionBlurNV, &[Has(Feature::rayTracingMotionBlur)]),
     (Capability::VulkanMemoryModel, &[Has(Feature::vulkanMemoryModel)]),
     (Capability::VulkanMemoryModelDeviceScope, &[Has(Feature::vulkanMemoryModelDeviceScope)]),
     (Capability::PhysicalStorageBufferAddresses, &[Has(Feature::bufferDeviceAddress)]),
@@ -275,6 +276,7 @@ pub static EXTENSIONS: &[(&str, &[Unlock])] = &[
     ("SPV_NV_cooperative_matrix2", &[Ext(Extension::VK_NV_cooperative_matrix2)]),
     ("SPV_NV_linear_swept_spheres", &[Ext(Extension::VK_NV_ray_tracing_linear_swept_spheres)]),
     ("SPV_NV_raw_access_chains", &[Ext(Extension::VK_NV_raw_access_chains)]),
+    ("SPV_NV_ray_tracing_motion_blur", &[Ext(Extension::VK_NV_ray_tracing_motion_blur)]),
     ("SPV_NV_shader_atomic_fp16_vector", &[Ext(Extension::VK_NV_shader_atomic_float16_vector)]),
     ("SPV_NV_shader_invocation_reorder", &[Ext(Extension::VK_NV_ray_tracing_invocation_reorder)]),
     (

@@ -4,6 +4,7 @@
 
 mod asm;
 mod images;
+mod motion;
 mod rays;
 mod rows;
 mod special;
@@ -52,7 +53,7 @@ fn cases() -> Vec<Case> {
     list.push(case("packing", COMPUTE, rows::packing));
     list.push(case("dots", COMPUTE, rows::dots));
     list.push(case("mixed dots", COMPUTE, rows::mixed_dots));
-    let special = special::CASES.iter().chain(rays::CASES).chain(spheres::CASES);
+    let special = special::CASES.iter().chain(rays::CASES).chain(spheres::CASES).chain(motion::CASES);
     list.extend(special.map(|&(name, model, make)| case(name, model, make)));
     list.extend(
         special::tables().into_iter().chain(images::tables()).map(|(name, model, make)| case(name, model, make)),

@@ -5,13 +5,13 @@ use super::asm::{Asm, BOOL, COMPUTE, F32, FRAGMENT, Scalar, Ty, U32};
 use super::special::Special;
 
 pub const RAY_GENERATION: u32 = 5313;
-const INTERSECTION: u32 = 5314;
+pub const INTERSECTION: u32 = 5314;
 pub const ANY_HIT: u32 = 5315;
 pub const CLOSEST_HIT: u32 = 5316;
-const MISS: u32 = 5317;
+pub const MISS: u32 = 5317;
 const CALLABLE: u32 = 5318;
 
-const F2: Ty = Ty::new(Scalar::Float(32), 2);
+pub const F2: Ty = Ty::new(Scalar::Float(32), 2);
 const F4: Ty = Ty::new(Scalar::Float(32), 4);
 pub const F3: Ty = Ty::new(Scalar::Float(32), 3);
 const U2: Ty = Ty::new(Scalar::Uint(32), 2);
@@ -388,7 +388,7 @@ fn object_getters(a: &mut Asm, object: u32, ext: bool) {
 }
 
 /// Adds an acceleration structure of any address.
-fn any_structure(a: &mut Asm) -> u32 {
+pub fn any_structure(a: &mut Asm) -> u32 {
     let structure = a.global(op::OpTypeAccelerationStructureKHR, false, &[]);
     let address = a.value(U64);
     a.r(op::OpConvertUToAccelerationStructureKHR, structure, &[address])
@@ -402,7 +402,7 @@ pub fn trace_operands(a: &mut Asm) -> Vec<u32> {
 }
 
 /// Returns the operands of a ray.
-fn ray(a: &mut Asm) -> [u32; 4] {
+pub fn ray(a: &mut Asm) -> [u32; 4] {
     [a.value(F3), a.value(F32), a.value(F3), a.value(F32)]
 }
 

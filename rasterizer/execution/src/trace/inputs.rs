@@ -67,6 +67,7 @@ impl<T: Tracer> Source<'_, T> {
             V::RayTmin => to.set_each(frames, words, self.of_ray(|trace| bits([trace.ray.t_min]))),
             V::IncomingRayFlags => to.set_each(frames, words, self.of_ray(|trace| [trace.ray.flags])),
             V::CullMask => to.set_each(frames, words, self.of_ray(|trace| [trace.ray.cull_mask])),
+            V::CurrentRayTime => to.set_each(frames, words, self.of_ray(|trace| bits([trace.ray.time]))),
             V::RayTmax => to.set_each(frames, words, |i| [self.t_max(i).to_bits()]),
             V::PrimitiveId => to.set_each(frames, words, self.of_hit(|at| [at.hit.intersection.primitive])),
             V::InstanceId => to.set_each(frames, words, self.of_hit(|at| [at.hit.intersection.instance])),
@@ -139,7 +140,7 @@ impl<T: Tracer> Source<'_, T> {
 
 /// Returns the instance of a ray's intersection; all is 0 if the structure has been overwritten.
 pub(super) fn instance_of<T: Tracer>(tracer: &T, wave: &Wave<T>, ray: &Trace, hit: &Hit) -> Instance {
-    tracer.instance(wave.opened(ray.structure), hit.intersection.instance).unwrap_or_default()
+    tracer.instance(wave.opened(ray.structure), hit.intersection.instance, ray.ray.time).unwrap_or_default()
 }
 
 /// Returns the words of the address of the first record's data, and of the stride.

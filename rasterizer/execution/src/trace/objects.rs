@@ -99,6 +99,7 @@ impl<T: Tracer> Tile<'_, T> {
         object.set_floats(Field::WorldRayOrigin, of.origin);
         object.set_floats(Field::RayTmin, [of.t_min]);
         object.set_floats(Field::WorldRayDirection, of.direction);
+        object.set_floats(Field::CurrentRayTime, [of.time]);
         let Some(hit) = hit else {
             object.set(Field::Kind, &[Kind::Miss as u32]);
             object.set(Field::RecordIndex, &[*miss_index]);
@@ -219,11 +220,11 @@ impl<T: Tracer> Tile<'_, T> {
         }
         let mut operands = [0; ReadInstanceOperand::COUNT as usize];
         self.frames[one.shader as usize].read(one.frame, 0, &mut operands);
-        let [low, high, instance] = operands;
+        let [low, high, instance, time] = operands;
         let mut words = [0; InstanceWord::COUNT as usize];
         let tracer = self.launch.tracer;
         let structure = tracer.open(u64::from(high) << 32 | u64::from(low));
-        if let Some(found) = tracer.instance(&structure, instance) {
+        if let Some(found) = tracer.instance(&structure, instance, f32::from_bits(time)) {
             words[InstanceWord::CustomIndex as usize] = found.custom_index;
             words[InstanceWord::SbtOffset as usize] = found.sbt_offset;
             let transforms = [

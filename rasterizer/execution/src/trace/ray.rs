@@ -24,6 +24,7 @@ fn ray_of(words: &[u32; Operand::COUNT as usize]) -> RayArguments {
         t_min: float(Operand::TMin),
         direction: [Operand::DirectionX, Operand::DirectionY, Operand::DirectionZ].map(float),
         t_max: float(Operand::TMax),
+        time: float(Operand::Time),
     }
 }
 

@@ -189,7 +189,7 @@ impl Tracer for Candidates {
     fn committed(&self, walk: &Walk) -> Option<Intersection> {
         walk.committed
     }
-    fn instance(&self, &structure: &u64, index: u32) -> Option<Instance> {
+    fn instance(&self, &structure: &u64, index: u32, _time: f32) -> Option<Instance> {
         let object_to_world = core::array::from_fn(|i| i as f32);
         let world_to_object = match structure {
             0x1_0000_0002 => core::array::from_fn(|i| 20.0 + i as f32),

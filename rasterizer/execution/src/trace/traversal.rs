@@ -27,6 +27,8 @@ pub struct RayArguments {
     pub direction: [f32; 3],
     /// End of the interval.
     pub t_max: f32,
+    /// Time at which structures with motion are traced, as the instruction has it.
+    pub time: f32,
 }
 
 /// Kind of an intersection.
@@ -123,6 +125,6 @@ pub trait Tracer: Sync {
     /// Returns the closest committed intersection.
     fn committed(&self, traversal: &Self::Traversal) -> Option<Intersection>;
 
-    /// Returns an instance of a structure.
-    fn instance(&self, structure: &Self::Structure, index: u32) -> Option<Instance>;
+    /// Returns an instance of a structure at a time.
+    fn instance(&self, structure: &Self::Structure, index: u32, time: f32) -> Option<Instance>;
 }

@@ -46,7 +46,7 @@ impl Builder {
         }
         let readers = Readers::new(input.geometries)?;
         let active = references::make(input, &readers, target, workers, &mut self.references)?;
-        let leaf_size = if input.contents == Contents::Instances { 1 } else { LEAF_SIZE };
+        let leaf_size = if input.contents.is_top_level() { 1 } else { LEAF_SIZE };
         let count = active.count as u32;
         let header = match input.quality {
             // No geometry has triangles of micromaps.
@@ -67,7 +67,7 @@ impl Builder {
                     morton::build(&self.references[..active.count], lists, &active, leaf_size, workers)?
                 };
                 let format = morton::KeyFormat::new(active.count);
-                if input.contents != Contents::Instances && input.geometries.len() == 1 && count == primitives {
+                if !input.contents.is_top_level() && input.geometries.len() == 1 && count == primitives {
                     let order = InputOrder { keys: &self.keys, format };
                     Emitter { target, input, readers: &readers, order: &order, workers }
                         .write(&top, &subtrees, count)?

@@ -7,9 +7,7 @@ use super::node::{Child, write_node};
 use super::references::PrimitiveRef;
 use super::request::BuildInput;
 use super::tree::{LeafRange, Subtree, Top, TopChild};
-use crate::layout::{
-    Bounds, Contents, HEADER_BYTES, Header, INSTANCE_BYTES, LEAF, MICROMAP_ADDRESS_BYTES, NODE_BYTES, WIDTH,
-};
+use crate::layout::{Bounds, HEADER_BYTES, Header, LEAF, MICROMAP_ADDRESS_BYTES, NODE_BYTES, WIDTH};
 use crate::leaf::{Lanes, LeafSequence, Primitive, Readers, VectorBounds};
 use crate::parallel::{WorkError, Workers};
 use base::alloc::OutOfMemory;
@@ -135,8 +133,8 @@ impl Emitter<'_> {
         let contents = self.input.contents;
         let nodes = numbering.end.node;
         let micromaps = self.input.micromaps();
-        let (nodes_offset, leaves, leaves_offset, size) = if contents == Contents::Instances {
-            let nodes_offset = HEADER_BYTES + u64::from(primitives) * INSTANCE_BYTES;
+        let (nodes_offset, leaves, leaves_offset, size) = if contents.is_top_level() {
+            let nodes_offset = HEADER_BYTES + u64::from(primitives) * contents.leaf_bytes();
             (nodes_offset, primitives, HEADER_BYTES, nodes_offset + u64::from(nodes) * NODE_BYTES)
         } else {
             let leaves_offset = HEADER_BYTES + u64::from(nodes) * NODE_BYTES;
@@ -223,7 +221,7 @@ impl Kernel for WriteSubtree<'_, '_> {
     #[inline(always)]
     fn run<H: Host>(self) -> Self::Output {
         let WriteSubtree { emitter, subtree, first, header } = self;
-        let of_instances = header.contents == Contents::Instances;
+        let of_instances = header.contents.is_top_level();
         let mut leaves = Vec::new();
         if !of_instances {
             leaves = base::alloc::filled(VectorBounds::empty(), subtree.leaves.len())?;
@@ -276,7 +274,7 @@ impl Kernel for WriteTop<'_, '_> {
                     TopWord::Task(task) => {
                         Child { word: numbering.tasks[task as usize].node, bounds: tasks[task as usize] }
                     }
-                    TopWord::Leaf(_, range) if header.contents == Contents::Instances => emitter.instance(range),
+                    TopWord::Leaf(_, range) if header.contents.is_top_level() => emitter.instance(range),
                     TopWord::Leaf(number, range) => {
                         let mut bounds = [VectorBounds::empty()];
                         emitter.write_leaves(header, number, &[range], &mut bounds);

@@ -5,10 +5,11 @@
 use super::kernels::{self, Kernel};
 use super::request::{BuildError, BuildInput, ensure};
 use crate::input::{Geometry, GeometryData, TriangleReader, Vertices};
-use crate::instance::{build_instance, finite, position};
-use crate::layout::{Bounds, HEADER_BYTES, INSTANCE_BYTES, bytes_of};
+use crate::instance::finite;
+use crate::layout::Bounds;
 use crate::leaf::{Primitive, Readers, VectorBounds};
 use crate::level::HostLevel;
+use crate::motion::write_instance;
 use crate::parallel::Workers;
 use crate::vec4::F32x4;
 use base::host::Host;
@@ -181,7 +182,11 @@ impl References<'_> {
                 reader.prefetch_vertices(indices);
             }
             let indices = reader.indices::<PLAIN>(i);
-            if let Some(vertices) = indices.and_then(|indices| reader.vertices::<PLAIN>(indices)) {
+            if !PLAIN && reader.moves() {
+                if let Some(bounds) = indices.and_then(|indices| motion_bounds(reader, indices)) {
+                    self.push(i, bounds);
+                }
+            } else if let Some(vertices) = indices.and_then(|indices| reader.vertices::<PLAIN>(indices)) {
                 self.push(i, triangle_bounds(&vertices));
             }
         }
@@ -202,6 +207,16 @@ impl Kernel for PlainTriangles<'_, '_> {
     fn run<H: Host>(self) {
         self.references.push_triangles::<true>(self.reader, self.primitives);
     }
+}
+
+/// Returns the bounds of a triangle that moves. It is inactive if it is at one of the ends.
+#[inline(never)]
+fn motion_bounds(reader: &TriangleReader, indices: [u32; 3]) -> Option<VectorBounds> {
+    let mut bounds = VectorBounds::empty();
+    for end in [false, true] {
+        bounds = bounds.union(triangle_bounds(&reader.at(end).vertices::<false>(indices)?));
+    }
+    Some(bounds)
 }
 
 /// Number of triangles between that which is read and that whose vertices are prefetched.
@@ -237,14 +252,11 @@ fn fill(chunk: Chunk, input: &BuildInput, readers: &Readers, target: DeviceMemor
                 }
             }
         }
-        GeometryData::Instances(instances) => {
+        GeometryData::Instances(_) | GeometryData::MotionInstances(_) => {
             for i in primitives {
-                let built = build_instance(instances.read(i), input.structures);
-                let point = position(&built.record);
-                let offset = HEADER_BYTES + u64::from(i) * INSTANCE_BYTES;
-                target.write(offset, &bytes_of::<32, 128>(&built.record));
-                if let Some(bounds) = built.bounds {
-                    let anywhere = Bounds { min: point, max: point };
+                let written = write_instance(target, i, (&geometry.data, i), input.structures);
+                if let Some(bounds) = written.bounds {
+                    let anywhere = Bounds { min: written.position, max: written.position };
                     references.push(i, if bounds.is_empty() { anywhere.into() } else { bounds.into() });
                 }
             }

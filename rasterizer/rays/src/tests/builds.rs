@@ -139,6 +139,7 @@ fn every_kind_of_input_is_read() {
                 index_type: *index_type,
                 transform: Some(transform),
                 micromap: None,
+                motion: None,
             };
             let data = GeometryData::Triangles(data);
             let geometry = Geometry { data, primitives: 2, opaque: true };
@@ -160,6 +161,7 @@ fn every_kind_of_input_is_read() {
         index_type: *index_type,
         transform: None,
         micromap: None,
+        motion: None,
     };
     let geometry = Geometry { data: GeometryData::Triangles(data), primitives: 1000, opaque: true };
     let live = Live::default();

@@ -29,7 +29,18 @@ impl Found {
     /// by.
     #[inline(always)]
     pub fn new(top: &View, index: u32, (flags, cull_mask): (u32, u32), scene: &Scene) -> Option<Found> {
-        let record = top.instance(index)?;
+        Found::of(top.instance(index)?, (top, index), (flags, cull_mask), scene)
+    }
+
+    /// Finds the structure of an instance with a record, unless rays with these flags and mask pass
+    /// it by.
+    #[inline(always)]
+    pub fn of(
+        record: InstanceRecord,
+        (top, index): (&View, u32),
+        (flags, cull_mask): (u32, u32),
+        scene: &Scene,
+    ) -> Option<Found> {
         if record[CUSTOM_INDEX_AND_MASK] >> 24 & cull_mask == 0 {
             return None;
         }
@@ -43,10 +54,12 @@ impl Found {
     #[inline(always)]
     pub fn admits(&self, flags: u32, cull_mask: u32) -> bool {
         let skipped = match self.view.contents() {
-            Contents::Triangles | Contents::Spheres | Contents::SweptSpheres => ray_flags::SKIP_TRIANGLES,
+            Contents::Triangles | Contents::MotionTriangles | Contents::Spheres | Contents::SweptSpheres => {
+                ray_flags::SKIP_TRIANGLES
+            }
             Contents::Aabbs => ray_flags::SKIP_AABBS,
             // A reference to a top-level structure or a micromap is an overwritten one.
-            Contents::Instances | Contents::Micromap => return false,
+            Contents::Instances | Contents::MotionInstances | Contents::Micromap => return false,
         };
         flags & skipped == 0 && self.record[CUSTOM_INDEX_AND_MASK] >> 24 & cull_mask != 0
     }
@@ -79,8 +92,20 @@ impl Found {
         state.instance_sbt_and_flags = self.record[SBT_OFFSET_AND_FLAGS];
     }
 
-    /// Begins the traversal of the instance, whose box begins at a distance. Returns false if the
-    /// ray is not finite in the instance's space.
+    /// Begins the traversal of the instance, whose box begins at a distance, unless the ray is not
+    /// finite in the instance's space.
+    #[inline(always)]
+    pub fn descend(&self, state: &mut Traversal, distance: f32) {
+        let top_steps = state.walk.steps();
+        if self.enter(state, distance) {
+            state.top_steps = top_steps;
+            state.walk.push_end();
+            state.walk.push_root(distance);
+        }
+    }
+
+    /// Makes the instance the structure that is walked. Returns false if the ray is not finite in
+    /// the instance's space.
     #[inline(always)]
     pub fn enter(&self, state: &mut Traversal, distance: f32) -> bool {
         let Found { view, header, .. } = self;
@@ -95,7 +120,13 @@ impl Found {
             BoxRay::for_triangles(origin, direction, &header.bounds)
         } else {
             (state.object_origin, state.object_direction) = (origin, direction);
-            BoxRay::new(origin, direction, F32x4::splat(0.0))
+            match view.contents() {
+                Contents::MotionTriangles => {
+                    state.shear = Shear::new(origin, direction);
+                    BoxRay::for_triangles(origin, direction, &header.bounds)
+                }
+                _ => BoxRay::new(origin, direction, F32x4::splat(0.0)),
+            }
         };
         self.set(state);
         state.rules = self.rules(state.flags);

@@ -5,6 +5,7 @@
 use super::hit::{Hit, HitKind};
 use super::hull::entry;
 use super::micromap;
+use super::motion;
 use super::ray::FAR;
 use super::state::{Rules, Scene, Traversal};
 use super::triangle::{self, Interval};
@@ -38,7 +39,7 @@ pub fn leaf(state: &mut Traversal, scene: &Scene) -> Step {
     } else if let Some(leaf) = view.aabb_leaf(state.pending_leaf) {
         aabbs(state, leaf, lanes)
     } else {
-        spheres(state, lanes)
+        rare(state, scene, lanes)
     }
 }
 
@@ -241,15 +242,20 @@ fn box_distance(state: &Traversal, min: [f32; 3], max: [f32; 3]) -> Option<f32> 
     (near <= far).then_some(near as f32)
 }
 
-/// Visits lanes of the current leaf if it has spheres or swept spheres.
+/// Visits lanes of the current leaf if it has spheres, swept spheres or triangles that move, and
+/// otherwise the current instance of a structure with motion. The code is compiled once and not for
+/// each processor level, because few structures have such leaves.
 #[inline(never)]
-fn spheres(state: &mut Traversal, lanes: u32) -> Step {
+fn rare(state: &mut Traversal, scene: &Scene, lanes: u32) -> Step {
     let view = state.walk.view();
     if let Some(leaf) = view.sphere_leaf(state.pending_leaf) {
         swept_spheres::<1, { sphere_row::COUNT }>(state, leaf, lanes)
     } else if let Some(leaf) = view.swept_leaf(state.pending_leaf) {
         swept_spheres::<2, { swept_row::COUNT }>(state, leaf, lanes)
+    } else if let Some(leaf) = view.motion_leaf(state.pending_leaf) {
+        triangles(state, scene, LeafRef::new(&motion::leaf_at(leaf, state.time)), lanes)
     } else {
+        motion::enter_instance(state, scene);
         Step::Continue
     }
 }

@@ -11,6 +11,7 @@ mod hull;
 mod instances;
 mod leaves;
 mod micromap;
+mod motion;
 mod packet;
 mod proceed;
 mod ray;

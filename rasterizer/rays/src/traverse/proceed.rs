@@ -235,10 +235,5 @@ fn enter_instance(state: &mut Traversal, scene: &Scene, last: &mut Option<Found>
         *last = Found::new(&state.top, index, (flags, cull_mask), scene);
     }
     let Some(found) = last.as_ref().filter(|found| found.admits(flags, cull_mask)) else { return };
-    let top_steps = state.walk.steps();
-    if found.enter(state, distance) {
-        state.top_steps = top_steps;
-        state.walk.push_end();
-        state.walk.push_root(distance);
-    }
+    found.descend(state, distance);
 }

@@ -9,6 +9,7 @@ use crate::input::{transform_direction, transform_point};
 use crate::instance::{self, InstanceValues, LiveStructures};
 use crate::layout::Contents;
 use crate::level::HostLevel;
+use crate::motion::{instance_at, valid_time};
 use crate::view::View;
 use base::mem::DeviceMemory;
 use core::mem::offset_of;
@@ -36,12 +37,12 @@ impl TopLevel {
     /// Opens the structure in memory; [`TopLevel::NONE`] if it is no top-level structure.
     pub fn open(memory: DeviceMemory) -> TopLevel {
         let view = View::open(memory).map(|(view, _)| view);
-        TopLevel(view.filter(|view| view.contents() == Contents::Instances))
+        TopLevel(view.filter(|view| view.contents().is_top_level()))
     }
 
-    /// Returns the values of an instance, if the structure has it.
-    pub fn instance(&self, index: u32) -> Option<InstanceValues> {
-        self.0?.instance(index).map(|record| instance::values(&record))
+    /// Returns the values of an instance at a time, if the structure has it.
+    pub fn instance(&self, index: u32, time: f32) -> Option<InstanceValues> {
+        instance_at(&self.0?, index, valid_time(time)).map(|record| instance::values(&record))
     }
 }
 
@@ -128,6 +129,8 @@ pub struct Traversal {
     /// Flags of the ray ([`ray_flags`]).
     pub(super) flags: u32,
     pub(super) cull_mask: u32,
+    /// Time at which structures with motion are traversed, from 0 to 1.
+    pub(super) time: f32,
     /// Leaf whose lanes are visited, and the lanes that remain.
     pub(super) pending_leaf: u32,
     pub(super) pending_lanes: u32,
@@ -156,6 +159,7 @@ impl Traversal {
         ray: Ray { origin: [0.0; 3], t_min: 0.0, direction: [0.0; 3], t_max: 0.0 },
         flags: 0,
         cull_mask: 0,
+        time: 0.0,
         pending_leaf: 0,
         pending_lanes: 0,
         top: View::EMPTY,
@@ -172,19 +176,30 @@ impl Traversal {
     /// Number of bytes from the first one on that may have any contents when a traversal begins.
     pub const STACK_BYTES: usize = offset_of!(Traversal, walk) + Walk::STACK_BYTES;
 
-    /// Begins the traversal of a top-level structure (`OpRayQueryInitializeKHR`). A ray with
-    /// infinite components or an empty interval hits nothing.
+    /// Begins the traversal of a top-level structure at the time 0 (`OpRayQueryInitializeKHR`,
+    /// `OpTraceRayKHR`). A ray with infinite components or an empty interval hits nothing.
     pub fn begin(&mut self, structure: &TopLevel, flags: u32, cull_mask: u32, ray: &Ray) {
+        self.begin_at(structure, flags, cull_mask, ray, 0.0);
+    }
+
+    /// Begins the traversal of a top-level structure at a time (`OpTraceRayMotionNV`). The nearest
+    /// valid time counts, and 0 for what is no number.
+    pub fn begin_at(&mut self, structure: &TopLevel, flags: u32, cull_mask: u32, ray: &Ray, time: f32) {
         self.ray = *ray;
         // A negative zero would not order as other distances do.
         self.ray.t_min = if ray.t_min > 0.0 { ray.t_min } else { 0.0 };
-        (self.flags, self.cull_mask) = (flags, cull_mask & 0xff);
+        (self.flags, self.cull_mask, self.time) = (flags, cull_mask & 0xff, valid_time(time));
         (self.t_max, self.pending_lanes) = (ray.t_max, 0);
         (self.candidate, self.committed) = (Hit::NONE, Hit::NONE);
         (self.active, self.is_fresh, self.top) = (0, 0, View::EMPTY);
         self.walk.clear();
         if let Some(view) = structure.0.filter(|_| self.ray.is_valid() && !ray.t_min.is_nan()) {
             (self.active, self.is_fresh, self.top) = (1, 1, view);
+            if view.contents() == Contents::MotionInstances {
+                // Only rays that have not begun to walk on their own become packets.
+                self.is_fresh = 0;
+                self.start();
+            }
         }
     }
 
@@ -286,7 +301,7 @@ impl Traversal {
     }
 
     fn transform(&self, hit: &Hit, first: usize) -> [f32; 12] {
-        self.top.instance(hit.instance).map_or([0.0; 12], |record| instance::transform(&record, first))
+        instance_at(&self.top, hit.instance, self.time).map_or([0.0; 12], |record| instance::transform(&record, first))
     }
 
     /// Returns the ray's origin in the object space of a hit's instance.

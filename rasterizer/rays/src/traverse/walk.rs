@@ -222,6 +222,11 @@ impl Walk {
         Entry::Leaf(child & INDEX, f32::from_bits(distance))
     }
 
+    /// Returns the distance of the entry that was removed last, if none was added since.
+    pub fn popped_distance(&self) -> f32 {
+        f32::from_bits(self.distances.get(self.length as usize).copied().unwrap_or(0))
+    }
+
     /// Forgets the entries of the structure, which is not a tree: its steps are used up.
     #[cold]
     pub fn give_up(&mut self) {

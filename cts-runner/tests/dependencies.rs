@@ -381,7 +381,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
         ],
     ),
     ("rasterizer/execution", &["compute", "mem", "stage", "trace::frames", "work_sharing::scoped_closure"]),
-    ("rasterizer/rays", &["build::kernels", "pack", "traverse::proceed", "vec4::sse", "view"]),
+    ("rasterizer/rays", &["kernels", "pack", "traverse::proceed", "vec4::sse", "view"]),
     ("rasterizer/test-support", &["guard", "image", "stage"]),
     (
         "rasterizer/texture",

@@ -18,7 +18,8 @@ use base::mem::{DeviceMemory, MemoryRange};
 use execution::work_sharing::{HelperPolicy, Items};
 use rays::{
     Aabbs, AddressSpace, BuildError, BuildInput, Builder, Caps, Contents, Geometry, GeometryData, IndexType, Indexing,
-    Instances, MicromapInput, Prefix, Quality, Spheres, SweptSpheres, Triangles, TrianglesMicromap, Version, Workers,
+    Instances, MOTION_INSTANCE_STRIDE, MicromapInput, Prefix, Quality, Spheres, SweptSpheres, Triangles,
+    TrianglesMicromap, Version, Workers,
 };
 use std::fmt;
 use std::sync::atomic::Ordering;
@@ -30,9 +31,6 @@ const MIN_PARALLEL_PRIMITIVES: u32 = 1024;
 const TRANSFORM_BYTES: u64 = 48;
 /// Number of bytes of an instance (`VkAccelerationStructureInstanceKHR`).
 const INSTANCE_BYTES: u64 = 64;
-/// Number of bytes between instances of a structure with motion
-/// (`VkAccelerationStructureMotionInstanceNV`).
-const MOTION_INSTANCE_STRIDE: u64 = 160;
 /// Largest number of bytes of an index.
 const INDEX_BYTES: u64 = 4;
 /// Largest number of bytes of a vertex.

@@ -300,7 +300,7 @@ impl Instances<'_> {
 }
 
 /// Number of bytes between instances in an array of `VkAccelerationStructureMotionInstanceNV`.
-const MOTION_INSTANCE_STRIDE: u64 = 160;
+pub const MOTION_INSTANCE_STRIDE: u64 = 160;
 /// Offset of the data in `VkAccelerationStructureMotionInstanceNV`.
 const MOTION_INSTANCE_DATA: u64 = 8;
 /// Number of words of the longest kind of instance.

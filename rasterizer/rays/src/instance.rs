@@ -85,25 +85,28 @@ pub fn transform(record: &InstanceRecord, first: usize) -> [f32; 12] {
     rows
 }
 
+/// Returns the words of the address of the live structure to which an instance refers, and its
+/// bounds; `None` if there is none.
+pub fn find_structure([low, high]: [u32; 2], structures: &dyn LiveStructures) -> Option<([u32; 2], Bounds)> {
+    let reference = Some(u64::from(low) | u64::from(high) << 32).filter(|&reference| reference != 0)?;
+    let found = structures.find(reference)?;
+    let bounds = View::open(found.memory).map_or(Bounds::EMPTY, |(_, header): (_, Header)| header.bounds);
+    Some(([found.address as u32, (found.address >> 32) as u32], bounds))
+}
+
 /// Makes the record and the bounds of an instance. It is inactive if it refers to no live
 /// structure.
 pub fn build_instance(words: Option<InstanceWords>, structures: &dyn LiveStructures) -> BuiltInstance {
     let inactive = BuiltInstance { record: [0; 32], bounds: None };
     let Some(words) = words else { return inactive };
-    let found = match u64::from(words[14]) | u64::from(words[15]) << 32 {
-        0 => None,
-        reference => structures.find(reference),
-    };
-    let Some(found) = found else { return inactive };
+    let Some((address, object)) = find_structure([words[14], words[15]], structures) else { return inactive };
     let object_to_world: [f32; 12] = core::array::from_fn(|i| f32::from_bits(words[i]));
     let mut record = [0; 32];
     record[..12].copy_from_slice(&words[..12]);
     record[WORLD_TO_OBJECT..][..12].copy_from_slice(&inverse(&object_to_world).map(f32::to_bits));
     record[CUSTOM_INDEX_AND_MASK] = words[12];
     record[SBT_OFFSET_AND_FLAGS] = words[13];
-    record[REFERENCE] = found.address as u32;
-    record[REFERENCE + 1] = (found.address >> 32) as u32;
-    let object = View::open(found.memory).map_or(Bounds::EMPTY, |(_, header): (_, Header)| header.bounds);
+    record[REFERENCE..][..2].copy_from_slice(&address);
     BuiltInstance { record, bounds: Some(world_bounds(&object_to_world, &object)) }
 }
 

@@ -4,6 +4,7 @@
 
 use crate::input::{Aabbs, Geometry, GeometryData, TriangleReader, Vertices};
 use crate::instance::finite;
+use crate::kernels::Kernel;
 use crate::layout::{
     ACTIVE, Bounds, Contents, GEOMETRY_INDEX, Header, LEAF_SIZE, NO_PRIMITIVE, aabb_row, bytes_of, motion_row,
     sphere_row, swept_row, triangle_row,
@@ -11,7 +12,7 @@ use crate::layout::{
 use crate::spheres::{SphereReader, SweptSphere};
 use crate::vec4::F32x4;
 use base::alloc::OutOfMemory;
-use base::host::prefetch;
+use base::host::{Host, prefetch};
 use base::mem::DeviceMemory;
 use core::ops::Range;
 
@@ -211,6 +212,41 @@ impl Primitive {
     pub const NONE: Primitive = Primitive { geometry: 0, index: NO_PRIMITIVE };
 }
 
+/// Writes consecutive leaves, and their bounds. Only the code for triangles of one plain geometry
+/// is compiled for each processor level: vertices of other formats, and other primitives, are
+/// decoded one by one.
+pub struct WriteLeaves<'a> {
+    /// The readers of the input.
+    pub readers: &'a Readers,
+    /// Memory of the structure.
+    pub target: DeviceMemory,
+    /// Header of the structure.
+    pub header: &'a Header,
+    /// Number of the first leaf.
+    pub first: u32,
+    /// The leaves.
+    pub leaves: &'a dyn LeafSequence,
+    /// Bounds of the leaves.
+    pub bounds: &'a mut [VectorBounds],
+}
+
+impl Kernel for WriteLeaves<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<H: Host>(self) {
+        let WriteLeaves { readers, target, header, first, leaves, bounds } = self;
+        let writer = LeafWriter { target, header, leaves };
+        match &readers.0[..] {
+            [(Reader::Triangles(reader), word)] if header.contents == Contents::Triangles && reader.is_plain() => {
+                let only = |geometry: u32| (geometry == 0).then_some((reader, *word));
+                writer.write_triangles::<true>(first, only, bounds);
+            }
+            _ => readers.write_any_leaves(&writer, first, bounds),
+        }
+    }
+}
+
 impl Readers {
     /// Makes the readers of all geometries.
     pub fn new(geometries: &[Geometry]) -> Result<Readers, OutOfMemory> {
@@ -253,28 +289,6 @@ impl Readers {
 
     fn word(&self, geometry: u32) -> u32 {
         self.0.get(geometry as usize).map_or(0, |(_, word)| *word)
-    }
-
-    /// Writes consecutive leaves, of which the first one has the number `first`, and their bounds.
-    /// Only the code for triangles of one plain geometry is compiled for each processor level:
-    /// vertices of other formats, and other primitives, are decoded one by one.
-    #[inline(always)]
-    pub fn write_leaves(
-        &self,
-        target: DeviceMemory,
-        header: &Header,
-        first: u32,
-        leaves: &dyn LeafSequence,
-        bounds: &mut [VectorBounds],
-    ) {
-        let writer = LeafWriter { target, header, leaves };
-        match &self.0[..] {
-            [(Reader::Triangles(reader), word)] if header.contents == Contents::Triangles && reader.is_plain() => {
-                let only = |geometry: u32| (geometry == 0).then_some((reader, *word));
-                writer.write_triangles::<true>(first, only, bounds);
-            }
-            _ => self.write_any_leaves(&writer, first, bounds),
-        }
     }
 
     #[inline(never)]

@@ -3,8 +3,8 @@
 //! Modules import only modules above them in this list:
 //!
 //! - `layout`, `sizes`: the bytes of a structure, and how many there are;
-//! - `level`, `vec4`, `pack`, `parallel`: processor levels, vectors of four lanes, children in the
-//!   order of visits, work over threads;
+//! - `level`, `kernels`, `vec4`, `pack`, `parallel`: processor levels, work that is compiled for
+//!   each of them, vectors of four lanes, children in the order of visits, work over threads;
 //! - `view`: structures in memory that may contain anything;
 //! - `input`, `spheres`, `instance`, `motion`, `leaf`: what a structure is built from, and how it
 //!   is read;
@@ -20,6 +20,7 @@ mod build;
 mod copy;
 mod input;
 mod instance;
+mod kernels;
 mod layout;
 mod leaf;
 mod level;
@@ -43,8 +44,8 @@ pub use copy::{
     serialized_sizes,
 };
 pub use input::{
-    Aabbs, AddressSpace, Caps, Geometry, GeometryData, IndexType, Indexing, Instances, Spheres, SweptSpheres,
-    Triangles, TrianglesMicromap,
+    Aabbs, AddressSpace, Caps, Geometry, GeometryData, IndexType, Indexing, Instances, MOTION_INSTANCE_STRIDE, Spheres,
+    SweptSpheres, Triangles, TrianglesMicromap,
 };
 pub use instance::{InstanceValues, LiveStructure, LiveStructures};
 pub use layout::{Bounds, Contents, FORMAT_VERSION, HEADER_BYTES, Header, MICROMAP_ADDRESS_BYTES};

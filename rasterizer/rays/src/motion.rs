@@ -10,9 +10,10 @@
 use crate::input::{GeometryData, InstanceMotion, MotionInstanceWords};
 use crate::instance::{
     CUSTOM_INDEX_AND_MASK, InstanceRecord, LiveStructures, MARGIN, OBJECT_TO_WORLD, REFERENCE, WORLD_TO_OBJECT,
-    build_instance, finite, inverse, position, world_bounds,
+    build_instance, find_structure, finite, inverse, position, world_bounds,
 };
-use crate::layout::{Bounds, Contents, Header, INSTANCE_BYTES, MOTION_INSTANCE_BYTES, bytes_of};
+use crate::layout::{Bounds, Contents, INSTANCE_BYTES, MOTION_INSTANCE_BYTES, bytes_of};
+use crate::vec4::F32x4;
 use crate::view::View;
 use base::mem::DeviceMemory;
 
@@ -31,13 +32,11 @@ const IS_SRT: usize = 36;
 /// Offset of the reference in an instance of a structure with motion.
 pub const MOTION_REFERENCE: usize = COMMON + REFERENCE - CUSTOM_INDEX_AND_MASK;
 
-/// Returns the value at a time between those at the times 0 and 1.
+/// Returns the values at a time between those at the times 0 and 1.
 #[inline(always)]
-pub fn interpolate(start: f32, end: f32, time: f32) -> f32 {
-    let value = start * (1.0 - time) + end * time;
-    let (min, max) = if start < end { (start, end) } else { (end, start) };
-    let value = if value > min { value } else { min };
-    if value < max { value } else { max }
+pub fn interpolate(start: F32x4, end: F32x4, time: f32) -> F32x4 {
+    let value = start * F32x4::splat(1.0 - time) + end * F32x4::splat(time);
+    value.max(start.min(end)).min(end.max(start))
 }
 
 /// Returns the time of an instruction as traversals use it: the nearest one from 0 to 1, and 0 for
@@ -99,7 +98,9 @@ impl Srt {
 
 /// Returns the 16 values of an instance's transform at a time.
 fn values(record: &MotionRecord, time: f32) -> [f32; 16] {
-    core::array::from_fn(|i| interpolate(f32::from_bits(record[i]), f32::from_bits(record[END + i]), time))
+    let four = |first: usize| F32x4::from_bits([0, 1, 2, 3].map(|i| record[first + i]));
+    let rows = [0, 4, 8, 12].map(|row| interpolate(four(row), four(END + row), time).to_array());
+    core::array::from_fn(|i| rows[i / 4][i % 4])
 }
 
 /// Returns the transform of an instance at a time, from object to world, by rows.
@@ -156,18 +157,13 @@ fn build_motion_instance(
     let Some(MotionInstanceWords { motion, words }) = source else { return (record, None) };
     let [start, end, common] = motion.layout();
     let length = if motion == InstanceMotion::Srt { 16 } else { 12 };
-    let found = match u64::from(words[common + 2]) | u64::from(words[common + 3]) << 32 {
-        0 => None,
-        reference => structures.find(reference),
-    };
-    let Some(found) = found else { return (record, None) };
+    let found = find_structure([words[common + 2], words[common + 3]], structures);
+    let Some((address, object)) = found else { return (record, None) };
     record[..length].copy_from_slice(&words[start..][..length]);
     record[END..][..length].copy_from_slice(&words[end..][..length]);
     record[COMMON..][..2].copy_from_slice(&words[common..][..2]);
-    record[MOTION_REFERENCE] = found.address as u32;
-    record[MOTION_REFERENCE + 1] = (found.address >> 32) as u32;
+    record[MOTION_REFERENCE..][..2].copy_from_slice(&address);
     record[IS_SRT] = u32::from(motion == InstanceMotion::Srt);
-    let object = View::open(found.memory).map_or(Bounds::EMPTY, |(_, header): (_, Header)| header.bounds);
     (record, Some(motion_bounds(&record, &object)))
 }
 

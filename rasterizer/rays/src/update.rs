@@ -8,10 +8,11 @@
 
 #![forbid(unsafe_code)]
 
-use crate::build::{BuildError, BuildInput, Child, Kernel, WriteLeaves, run, write_node};
+use crate::build::{BuildError, BuildInput, Child, write_node};
 use crate::copy::copy_structure;
+use crate::kernels::{Kernel, run};
 use crate::layout::{Bounds, Contents, Header, INDEX, LEAF, NODE_BYTES, WIDTH, node_row, words_of};
-use crate::leaf::{self, Lanes, LeafSequence, Primitive, Readers, VectorBounds};
+use crate::leaf::{self, Lanes, LeafSequence, Primitive, Readers, VectorBounds, WriteLeaves};
 use crate::motion::write_instance;
 use crate::parallel::{WorkError, Workers};
 use base::host::{Host, prefetch};

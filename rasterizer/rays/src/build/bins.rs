@@ -1,12 +1,10 @@
 //! Bins of references: the candidates of a split, the best of them, and its execution.
 //!
-//! All functions here are inlined into kernels of a level ([`Kernel`](super::kernels::Kernel)).
+//! All functions here are inlined into kernels of a level ([`Kernel`](crate::kernels::Kernel)).
 //! Vectors are not used in closures, which the compiler may leave out of line, without the level.
 
-#![forbid(unsafe_code)]
-
-use super::kernels::Kernel;
 use super::references::{Box8, PrimitiveRef};
+use crate::kernels::Kernel;
 use crate::vec4::F32x4;
 use base::host::{Floats, Host, Ints};
 

@@ -1,7 +1,5 @@
 //! The builder, which keeps memory between builds.
 
-#![forbid(unsafe_code)]
-
 use super::emit::{Emitter, Order};
 use super::references::{self, PrimitiveRef};
 use super::request::{BuildError, BuildInput, Quality, ensure};

@@ -1,14 +1,12 @@
 //! Numbers the nodes and leaves of a tree depth-first, and writes them with their bounds.
 
-#![forbid(unsafe_code)]
-
-use super::kernels::{self, Kernel, WriteLeaves};
 use super::node::{Child, write_node};
 use super::references::PrimitiveRef;
 use super::request::BuildInput;
 use super::tree::{LeafRange, Subtree, Top, TopChild};
+use crate::kernels::{self, Kernel};
 use crate::layout::{Bounds, HEADER_BYTES, Header, LEAF, MICROMAP_ADDRESS_BYTES, NODE_BYTES, WIDTH};
-use crate::leaf::{Lanes, LeafSequence, Primitive, Readers, VectorBounds};
+use crate::leaf::{Lanes, LeafSequence, Primitive, Readers, VectorBounds, WriteLeaves};
 use crate::parallel::{WorkError, Workers};
 use base::alloc::OutOfMemory;
 use base::host::Host;

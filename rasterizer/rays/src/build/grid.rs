@@ -6,11 +6,9 @@
 //! eight children, and not twice for each split. Clusters are split only as long as their cells are
 //! as fine as bins of the range would be.
 
-#![forbid(unsafe_code)]
-
 use super::bins::{self, ALL_AXES, Bins, CentroidBounds, Find, MAX_BINS, Mapping, Split};
-use super::kernels::{self, Kernel};
 use super::references::{Box8, Boxes, PrimitiveRef};
+use crate::kernels::{self, Kernel};
 use crate::layout::WIDTH;
 use crate::level::HostLevel;
 use crate::parallel::{WorkError, Workers};

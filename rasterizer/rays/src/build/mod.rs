@@ -12,11 +12,12 @@
 //! The bytes do not depend on the number of threads: bounds are minima and maxima, counts are
 //! integers, and partitions are stable, so that every way to divide the work gives the same result.
 
+#![forbid(unsafe_code)]
+
 mod bins;
 mod builder;
 mod emit;
 mod grid;
-mod kernels;
 mod morton;
 mod node;
 mod references;
@@ -26,6 +27,5 @@ mod sweep;
 mod tree;
 
 pub use builder::Builder;
-pub use kernels::{Kernel, WriteLeaves, run};
 pub use node::{Child, write_node};
 pub use request::{BuildError, BuildInput, Quality};

@@ -1,12 +1,10 @@
 //! Splits by Morton codes: centres of boxes in the order of a space-filling curve, split where the
 //! highest bit of the codes changes.
 
-#![forbid(unsafe_code)]
-
-use super::kernels::{self, Kernel};
 use super::references::{Active, PrimitiveRef, centroid};
 use super::request::ensure;
 use super::tree::{self, Range, SUBTREE, Splitter, Subtree, Task, Top, half};
+use crate::kernels::{self, Kernel};
 use crate::layout::WIDTH;
 use crate::parallel::{WorkError, Workers};
 use base::alloc::OutOfMemory;

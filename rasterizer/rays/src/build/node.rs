@@ -1,7 +1,5 @@
 //! The bytes of nodes: bounds of children, and the orders in which rays visit them.
 
-#![forbid(unsafe_code)]
-
 use crate::layout::{NODE_BYTES, WIDTH, bytes_of, node_row};
 use crate::leaf::VectorBounds;
 use crate::vec4::F32x4;

@@ -1,11 +1,9 @@
 //! References to the active primitives of the input, with their bounds.
 
-#![forbid(unsafe_code)]
-
-use super::kernels::{self, Kernel};
 use super::request::{BuildError, BuildInput, ensure};
 use crate::input::{Geometry, GeometryData, TriangleReader, Vertices};
 use crate::instance::finite;
+use crate::kernels::{self, Kernel};
 use crate::layout::Bounds;
 use crate::leaf::{Primitive, Readers, VectorBounds};
 use crate::level::HostLevel;

@@ -1,7 +1,5 @@
 //! The input of a build, and the reasons for which it may fail.
 
-#![forbid(unsafe_code)]
-
 use crate::input::Geometry;
 use crate::instance::LiveStructures;
 use crate::layout::{Contents, Header, MICROMAP_ADDRESS_BYTES};

@@ -5,14 +5,12 @@
 //! first one wins. References move between two lists, which keeps their order. Ranges above the
 //! subtrees are split by a `grid` as long as that is fine enough, and small ones by a `sweep`.
 
-#![forbid(unsafe_code)]
-
 use super::bins::{self, ALL_AXES, Bins, Candidate, Find, MAX_BINS, Mapping, Split};
 use super::grid::{Division, Grid};
-use super::kernels::{self, Inline, Kernel, Runner};
 use super::references::{Active, Box8, Boxes, PrimitiveRef};
 use super::sweep::{self, Sweep};
 use super::tree::{self, SUBTREE, Splitter, Subtree, Task, Top, TopAndTasks, half};
+use crate::kernels::{self, Inline, Kernel, Runner};
 use crate::layout::WIDTH;
 use crate::parallel::{WorkError, Workers};
 use base::alloc::OutOfMemory;
@@ -165,6 +163,7 @@ fn split_in_chunks(
     }
     Ok(Some(split_range(range, &candidate, centroids)))
 }
+
 impl<R: Runner> Splitter for Sah<'_, R> {
     type Boxes = Boxes;
 

@@ -1,11 +1,9 @@
 //! Splits of small ranges: references in the order of their centres are bins of one reference each.
 //! Axes along which the centres lie close together rarely have the best split, and are left out.
 
-#![forbid(unsafe_code)]
-
 use super::bins::{ALL_AXES, Bins, Candidate, Find, MAX_BINS};
-use super::kernels::Kernel;
 use super::references::{Box8, PrimitiveRef};
+use crate::kernels::Kernel;
 use crate::vec4::F32x4;
 use base::host::{Host, Ints};
 

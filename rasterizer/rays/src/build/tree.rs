@@ -6,8 +6,6 @@
 //! ranges are made into nodes first, by the caller's thread; the ranges that remain are subtrees,
 //! which are made independently.
 
-#![forbid(unsafe_code)]
-
 use crate::layout::{LEAF, MAX_DEPTH, WIDTH};
 use crate::parallel::WorkError;
 use base::alloc::{OutOfMemory, push, reserve};

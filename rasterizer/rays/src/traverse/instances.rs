@@ -115,18 +115,12 @@ impl Found {
         if !are_finite(origin, direction) {
             return false;
         }
-        let boxes = if view.contents() == Contents::Triangles {
+        let boxes = if let Contents::Triangles | Contents::MotionTriangles = view.contents() {
             state.shear = Shear::new(origin, direction);
             BoxRay::for_triangles(origin, direction, &header.bounds)
         } else {
             (state.object_origin, state.object_direction) = (origin, direction);
-            match view.contents() {
-                Contents::MotionTriangles => {
-                    state.shear = Shear::new(origin, direction);
-                    BoxRay::for_triangles(origin, direction, &header.bounds)
-                }
-                _ => BoxRay::new(origin, direction, F32x4::splat(0.0)),
-            }
+            BoxRay::new(origin, direction, F32x4::splat(0.0))
         };
         self.set(state);
         state.rules = self.rules(state.flags);

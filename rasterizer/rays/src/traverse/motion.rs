@@ -8,27 +8,24 @@
 use super::instances::Found;
 use super::state::{Scene, Traversal};
 use crate::layout::{motion_row, triangle_row};
-use crate::motion::record_at;
+use crate::motion::{interpolate, record_at};
 use crate::vec4::F32x4;
 use crate::view::MotionLeaf;
 
 /// Rows of a leaf of triangles.
 type Rows = [[u32; 4]; triangle_row::COUNT];
 
-/// Returns the leaf of triangles that a leaf with motion is at a time. Coordinates are interpolated
-/// as by [`crate::motion::interpolate`]: vertices that triangles share remain the same.
+/// Returns the leaf of triangles that a leaf with motion is at a time. Vertices that triangles
+/// share remain the same.
 #[inline(always)]
 pub fn leaf_at(leaf: MotionLeaf, time: f32) -> Rows {
     let mut rows = [[0; 4]; triangle_row::COUNT];
     for (i, row) in rows.iter_mut().enumerate() {
         *row = leaf.words(i);
     }
-    let [start_part, end_part] = [1.0 - time, time].map(F32x4::splat);
     for i in 0..motion_row::COUNT - motion_row::END_VERTEX {
         let row = &mut rows[triangle_row::VERTEX + i];
-        let (start, end) = (F32x4::from_bits(*row), leaf.row(motion_row::END_VERTEX + i));
-        let value = start * start_part + end * end_part;
-        *row = value.max(start.min(end)).min(end.max(start)).to_bits();
+        *row = interpolate(F32x4::from_bits(*row), leaf.row(motion_row::END_VERTEX + i), time).to_bits();
     }
     rows
 }

@@ -1,10 +1,7 @@
 //! Work that is compiled for each processor level ([`base::multiversion!`]).
 
-use crate::layout::Header;
-use crate::leaf::{LeafSequence, Readers, VectorBounds};
 use crate::level::HostLevel;
 use base::host::Host;
-use base::mem::DeviceMemory;
 use core::marker::PhantomData;
 
 /// Work that is compiled for each processor level.
@@ -62,31 +59,5 @@ impl<H: Host> Runner for Inline<H> {
     #[inline(always)]
     fn run<K: Kernel>(&self, kernel: K) -> K::Output {
         kernel.run::<H>()
-    }
-}
-
-/// Writes consecutive leaves and their bounds ([`Readers::write_leaves`]).
-pub struct WriteLeaves<'a> {
-    /// The readers of the input.
-    pub readers: &'a Readers,
-    /// Memory of the structure.
-    pub target: DeviceMemory,
-    /// Header of the structure.
-    pub header: &'a Header,
-    /// Number of the first leaf.
-    pub first: u32,
-    /// The leaves.
-    pub leaves: &'a dyn LeafSequence,
-    /// Bounds of the leaves.
-    pub bounds: &'a mut [VectorBounds],
-}
-
-impl Kernel for WriteLeaves<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<H: Host>(self) {
-        let WriteLeaves { readers, target, header, first, leaves, bounds } = self;
-        readers.write_leaves(target, header, first, leaves, bounds);
     }
 }

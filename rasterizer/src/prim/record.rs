@@ -4,7 +4,6 @@ use super::coverage::EdgeFunction;
 use super::line::{LinePrim, StipplePhase};
 use base::abi::FragmentPrimitive;
 use base::limits::STREAMS;
-use core::ops::{Deref, DerefMut};
 
 /// A set-up primitive. It takes two cache lines, because there are many, and each is written by one
 /// worker and read by another.
@@ -113,30 +112,7 @@ pub struct ChunkOutput {
 
 /// A chunk output on the heap. A round moves its outputs from list to list several times, and a
 /// small draw fills only a few bytes of the memory to which an output refers.
-#[derive(Default)]
-pub struct BoxedOutput(Box<ChunkOutput>);
-
-impl From<ChunkOutput> for BoxedOutput {
-    fn from(output: ChunkOutput) -> BoxedOutput {
-        BoxedOutput(Box::new(output))
-    }
-}
-
-impl Deref for BoxedOutput {
-    type Target = ChunkOutput;
-
-    #[inline(always)]
-    fn deref(&self) -> &ChunkOutput {
-        &self.0
-    }
-}
-
-impl DerefMut for BoxedOutput {
-    #[inline(always)]
-    fn deref_mut(&mut self) -> &mut ChunkOutput {
-        &mut self.0
-    }
-}
+pub type BoxedOutput = Box<ChunkOutput>;
 
 /// Captured primitives of a stream.
 #[derive(Default)]

@@ -130,10 +130,12 @@ pub(super) fn is_hit_object_op(number: u16) -> bool {
     )
 }
 
-/// Operands of the ray in an instruction that records one: the first one, and the time.
+/// Operands of the ray in an instruction that records one.
 struct RecordedRay {
+    /// Number of the first operand.
     origin: usize,
-    time: Option<usize>,
+    /// True if the ray's time follows the other operands.
+    has_time: bool,
 }
 
 impl Translator<'_> {
@@ -159,13 +161,13 @@ impl Translator<'_> {
             op::OpHitObjectRecordEmptyEXT | op::OpHitObjectRecordEmptyNV => self.record_kind(object, Kind::Empty),
             op::OpHitObjectRecordMissEXT | op::OpHitObjectRecordMissMotionEXT => {
                 let (flags, index) = (self.word(v.arg(1)?)?, self.word(v.arg(2)?)?);
-                let time = (v.op == op::OpHitObjectRecordMissMotionEXT).then_some(7);
-                self.record_miss(v, object, flags, index, &RecordedRay { origin: 3, time })
+                let has_time = v.op == op::OpHitObjectRecordMissMotionEXT;
+                self.record_miss(v, object, flags, index, &RecordedRay { origin: 3, has_time })
             }
             op::OpHitObjectRecordMissNV | op::OpHitObjectRecordMissMotionNV => {
                 let (flags, index) = (self.b.i32(0), self.word(v.arg(1)?)?);
-                let time = (v.op == op::OpHitObjectRecordMissMotionNV).then_some(6);
-                self.record_miss(v, object, flags, index, &RecordedRay { origin: 2, time })
+                let has_time = v.op == op::OpHitObjectRecordMissMotionNV;
+                self.record_miss(v, object, flags, index, &RecordedRay { origin: 2, has_time })
             }
             op::OpHitObjectRecordFromQueryEXT => self.record_from_query(v, object),
             op::OpHitObjectRecordHitNV
@@ -181,9 +183,9 @@ impl Translator<'_> {
                 let (p, count) = self.hit_attribute(v.arg(1)?)?;
                 self.store_words(&p, &words[..count])
             }
-            op::OpHitObjectTraceRayEXT | op::OpHitObjectTraceRayNV => self.trace_hit_object(v, object, None).map(drop),
+            op::OpHitObjectTraceRayEXT | op::OpHitObjectTraceRayNV => self.trace_hit_object(v, object, false).map(drop),
             op::OpHitObjectTraceRayMotionEXT | op::OpHitObjectTraceRayMotionNV => {
-                self.trace_hit_object(v, object, Some(11)).map(drop)
+                self.trace_hit_object(v, object, true).map(drop)
             }
             op::OpHitObjectExecuteShaderEXT | op::OpHitObjectExecuteShaderNV => {
                 self.execute_hit_object(object, v.arg(1)?)
@@ -193,8 +195,8 @@ impl Translator<'_> {
                 self.execute_hit_object(object, v.arg(1)?)
             }
             op::OpHitObjectTraceReorderExecuteEXT | op::OpHitObjectTraceMotionReorderExecuteEXT => {
-                let time = (v.op == op::OpHitObjectTraceMotionReorderExecuteEXT).then_some(11);
-                let payload = self.trace_hit_object(v, object, time)?;
+                let has_time = v.op == op::OpHitObjectTraceMotionReorderExecuteEXT;
+                let payload = self.trace_hit_object(v, object, has_time)?;
                 self.reorder(Some(object), v, payload + 1)?;
                 self.execute_hit_object(object, v.arg(payload)?)
             }
@@ -252,9 +254,14 @@ impl Translator<'_> {
             let words: Flat = floats.into_iter().map(|x| self.b.cvt(Convert::Bitcast, x, Ty::I32)).collect();
             self.set_field(object, field, &words)?;
         }
-        let time = self.time(v, ray.time)?;
-        let time = self.b.cvt(Convert::Bitcast, time, Ty::I32);
+        let time = self.recorded_time(v, ray)?;
         self.set_field(object, Field::CurrentRayTime, &[time])
+    }
+
+    /// Returns the word of a recorded ray's time.
+    fn recorded_time(&mut self, v: View<'_>, ray: &RecordedRay) -> Result<Value> {
+        let time = self.time(v, ray.origin + 4, ray.has_time)?;
+        Ok(self.b.cvt(Convert::Bitcast, time, Ty::I32))
     }
 
     fn record_miss(
@@ -360,15 +367,14 @@ impl Translator<'_> {
         let (instance, primitive, geometry, kind) = (instance?, primitive?, geometry?, kind?);
         let (attribute, _) = self.hit_attribute(*v.args.last().unwrap_or(&0))?;
         let attribute = self.load_words_of(&attribute)?;
-        let (first, has_index, has_time) = match v.op {
+        let (origin, has_index, has_time) = match v.op {
             op::OpHitObjectRecordHitNV => (8, false, false),
             op::OpHitObjectRecordHitMotionNV => (8, false, true),
             op::OpHitObjectRecordHitWithIndexNV => (7, true, false),
             _ => (7, true, true),
         };
-        let ray = RecordedRay { origin: first, time: has_time.then_some(first + 4) };
-        let time = self.time(v, ray.time)?;
-        let time = self.b.cvt(Convert::Bitcast, time, Ty::I32);
+        let ray = RecordedRay { origin, has_time };
+        let time = self.recorded_time(v, &ray)?;
         let args = [&structure[..], &[instance, time]].concat();
         let found = self.b.vals(Op::ReadInstance, &args, &[Ty::I32; InstanceWord::COUNT as usize]);
         let own = self.word(v.arg(6)?)?;
@@ -457,11 +463,11 @@ impl Translator<'_> {
         Ok(self.split(address, Ty::I32, 2))
     }
 
-    /// Translates a trace into a hit object, at the time of an operand. Returns the number of the
-    /// operand that is the payload.
-    fn trace_hit_object(&mut self, v: View<'_>, object: LocalTarget, time: Option<usize>) -> Result<usize> {
-        let args = self.trace_operands(v, 1, time)?;
-        let payload = time.map_or(11, |time| time + 1);
+    /// Translates a trace into a hit object ([`Translator::trace_operands`] describes `has_time`).
+    /// Returns the number of the operand that is the payload.
+    fn trace_hit_object(&mut self, v: View<'_>, object: LocalTarget, has_time: bool) -> Result<usize> {
+        let args = self.trace_operands(v, 1, has_time)?;
+        let payload = if has_time { 12 } else { 11 };
         let words = self.call_with(Op::TraceHitObject, args, v.arg(payload)?, class::RAY_PAYLOAD)?;
         for &field in Field::ALL {
             let own = words.get(field.first() as usize..).and_then(|words| words.get(..field.words() as usize));

@@ -222,15 +222,15 @@ impl Translator<'_> {
     pub fn ray_op(&mut self, v: View<'_>) -> Result<()> {
         match v.op {
             op::OpTraceRayKHR => {
-                let args = self.trace_operands(v, 0, None)?;
+                let args = self.trace_operands(v, 0, false)?;
                 self.trace_ray(args, v.arg(10)?)
             }
             op::OpTraceRayMotionNV => {
-                let args = self.trace_operands(v, 0, Some(10))?;
+                let args = self.trace_operands(v, 0, true)?;
                 self.trace_ray(args, v.arg(11)?)
             }
             op::OpTraceMotionNV => {
-                let args = self.trace_operands(v, 0, Some(10))?;
+                let args = self.trace_operands(v, 0, true)?;
                 let payload = self.payload_at(v.arg(11)?)?;
                 self.trace_ray(args, payload)
             }
@@ -262,9 +262,9 @@ impl Translator<'_> {
         Err(Error::invalid("number of no payload").with_id(id))
     }
 
-    /// Returns the operands of a trace, from that number on of an instruction. The operand `time`
-    /// is the ray's time, which is 0 for instructions without it.
-    pub fn trace_operands(&mut self, v: View<'_>, first: usize, time: Option<usize>) -> Result<Flat> {
+    /// Returns the operands of a trace, from that number on of an instruction. The ray's time
+    /// follows the others, or is 0 for instructions without it.
+    pub fn trace_operands(&mut self, v: View<'_>, first: usize, has_time: bool) -> Result<Flat> {
         self.check_ray_flags(v.arg(first + 1)?)?;
         let mut args = self.structure(v, first)?;
         for i in 1..6 {
@@ -273,16 +273,13 @@ impl Translator<'_> {
         for (i, components) in [(6, 3), (7, 1), (8, 3), (9, 1)] {
             args.extend(self.ray_floats(v, first + i, components)?);
         }
-        args.push(self.time(v, time)?);
+        args.push(self.time(v, first + 10, has_time)?);
         Ok(args)
     }
 
-    /// Returns the time that an operand has; 0 without one.
-    pub fn time(&mut self, v: View<'_>, operand: Option<usize>) -> Result<Value> {
-        match operand {
-            Some(i) => Ok(self.ray_floats(v, i, 1)?[0]),
-            None => Ok(self.b.konst(Ty::F32, 0)),
-        }
+    /// Returns the time that an operand has; 0 for instructions without it.
+    pub fn time(&mut self, v: View<'_>, operand: usize, has_time: bool) -> Result<Value> {
+        if has_time { Ok(self.ray_floats(v, operand, 1)?[0]) } else { Ok(self.b.konst(Ty::F32, 0)) }
     }
 
     /// Returns the words of an acceleration structure's address.

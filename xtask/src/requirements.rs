@@ -119,17 +119,16 @@ fn write_features(registry: &Registry) -> Result<String, String> {
 
 /// Returns the row of a structure of limits, and adds the masks that it uses. A structure without
 /// comparable members, or with members of an unknown size, has no row.
-fn limits<'a>(registry: &'a Registry, begin: &str, structure: &'a Structure) -> Option<String> {
+fn limits(registry: &Registry, begin: &str, structure: &Structure) -> Option<String> {
     let (mut offset, mut alignment, mut rows) = (0usize, 1, Vec::new());
     for member in &structure.members {
-        let chain = member.name == "sType" || member.name == "pNext";
         let layout = match member.name.as_str() {
             "sType" => Layout { numbers: None, size: 4, count: 1 },
             _ => layout(registry, member)?,
         };
         alignment = alignment.max(layout.size);
         offset = offset.next_multiple_of(layout.size);
-        if let Some(numbers) = layout.numbers.filter(|_| !chain)
+        if let Some(numbers) = layout.numbers
             && let Some(rule) = rule(registry, member, numbers)
         {
             rows.push(format!("{} {offset} {numbers} {} {rule}", member.name, layout.count));

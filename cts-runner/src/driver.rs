@@ -9,6 +9,8 @@ use std::process::Command;
 pub const LIBRARY: &str = "libvulkan_grus.so";
 /// File name of the driver's manifest.
 pub const MANIFEST: &str = "grus_icd.json";
+/// Environment variables that name manifests for the loader. Old loaders know only the second one.
+pub const MANIFEST_VARIABLES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
 
 /// Way in which a driver is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -51,7 +53,7 @@ impl Target {
             return Api::open_icd(&manifest);
         }
         let path = std::path::absolute(&manifest.path).map_err(|e| Error::Io(manifest.path.clone(), e))?;
-        for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
+        for variable in MANIFEST_VARIABLES {
             // SAFETY: no other thread exists, which the `# Safety` section of this function
             // requires.
             unsafe { std::env::set_var(variable, &path) };

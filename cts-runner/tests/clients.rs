@@ -8,8 +8,7 @@
 
 mod support;
 
-use std::io::IoSlice;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, IoSlice};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -11,8 +11,7 @@ use super::report::{ChildReport, WorkloadOutcome};
 use super::sysroot::Sysroot;
 use super::workload::{Fresh, FreshError, Make, Spec, Workload};
 use crate::driver::{Route, Target};
-use crate::vk::{Api, Error, Gpu, GpuOptions, Result};
-use ash::vk;
+use crate::vk::{Api, Error, Gpu, GpuOptions, Result, version_text};
 use serde_json::{Value, json};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -50,13 +49,11 @@ fn device(options: &Options) -> Result<Gpu> {
 /// Returns name and version of the driver as JSON.
 pub fn probe(options: &Options) -> Result<Value> {
     let gpu = device(options)?;
-    let version =
-        |v: u32| format!("{}.{}.{}", vk::api_version_major(v), vk::api_version_minor(v), vk::api_version_patch(v));
     let p = &gpu.properties;
     Ok(json!({
         "device": gpu.name(),
-        "api_version": version(p.api_version),
-        "driver_version": version(p.driver_version),
+        "api_version": version_text(p.api_version),
+        "driver_version": version_text(p.driver_version),
         "vendor_id": p.vendor_id,
         "subgroup_size": gpu.optional.subgroup_size,
     }))

@@ -112,7 +112,7 @@ fn candidates(sysroot: &Sysroot) -> Vec<PathBuf> {
         let browsers = BROWSERS.iter().map(|path| sysroot.outside_path(Path::new(path))).filter(|p| p.exists());
         return shares.iter().flat_map(|folder| manifests_in(folder)).chain(browsers).collect();
     }
-    for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"] {
+    for variable in driver::MANIFEST_VARIABLES {
         if let Some(list) = std::env::var_os(variable).filter(|v| !v.is_empty()) {
             return std::env::split_paths(&list).collect();
         }

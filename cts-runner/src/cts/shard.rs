@@ -12,6 +12,7 @@ use super::error::{At, Result};
 use super::process::{self, ProcessGroup};
 use super::qpa::{LogEntry, LogTail};
 use super::status::Status;
+use crate::driver::MANIFEST_VARIABLES;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -98,7 +99,7 @@ impl Launch {
     pub fn command(&self) -> Command {
         let mut command = Command::new(&self.deqp);
         command.current_dir(&self.folder);
-        command.env("VK_DRIVER_FILES", &self.manifest).env("VK_ICD_FILENAMES", &self.manifest);
+        command.envs(MANIFEST_VARIABLES.map(|variable| (variable, &self.manifest)));
         command.envs(self.environment.iter().map(|(key, value)| (key, value)));
         command
     }

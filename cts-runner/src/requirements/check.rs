@@ -2,7 +2,7 @@
 
 use super::tables::{self, CORE_FEATURES, FEATURE_STRUCTURES, Limit, LimitStructure, Numbers, Rule};
 use super::{Bound, FORMAT_KINDS, FormatRequirement, Requirements};
-use crate::vk::DeviceReport;
+use crate::vk::{DeviceReport, version_text};
 use ash::vk;
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use std::fmt::Write;
 pub fn missing(requirements: &Requirements, device: &DeviceReport) -> Vec<String> {
     let mut lines = Vec::new();
     if device.version() < requirements.api_version {
-        let (has, needs) = (version(device.version()), version(requirements.api_version));
+        let (has, needs) = (version_text(device.version()), version_text(requirements.api_version));
         lines.push(format!("apiVersion {needs}: the driver has {has}"));
     }
     let extensions = requirements.extensions.iter().filter(|name| !device.has_extension(name));
@@ -20,11 +20,6 @@ pub fn missing(requirements: &Requirements, device: &DeviceReport) -> Vec<String
     lines.extend(requirements.limits.iter().filter_map(|(name, bound)| limit(device, name, bound)));
     lines.extend(requirements.formats.iter().flat_map(|requirement| format(device, requirement)));
     lines
-}
-
-fn version(version: u32) -> String {
-    let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));
-    format!("{major}.{minor}.{}", vk::api_version_patch(version))
 }
 
 /// Reports whether one of the extensions or core versions of a structure is there.

@@ -2,6 +2,7 @@
 
 mod locate;
 
+use crate::driver::MANIFEST_VARIABLES;
 use crate::requirements::{Requirements, check};
 use crate::vk::{Api, DeviceReport, Error, Manifest};
 use lexopt::{Arg, Parser};
@@ -100,7 +101,7 @@ fn start(options: &Options) -> Result<ExitCode, String> {
     }
     let Some((program, arguments)) = options.command.split_first() else { return Ok(ExitCode::SUCCESS) };
     let mut command = Command::new(program);
-    command.args(arguments).env("VK_DRIVER_FILES", &path).env("VK_ICD_FILENAMES", &path);
+    command.args(arguments).envs(MANIFEST_VARIABLES.map(|variable| (variable, &path)));
     // The command replaces this process, so that its exit code, its signals and its process number
     // are those that the caller sees.
     let error = command.exec();

@@ -122,11 +122,9 @@ impl Gpu {
         if options.validation && !api.has_layer(VALIDATION_LAYER) {
             return Err(Error::Missing("VK_LAYER_KHRONOS_validation".into()));
         }
-        let (instance, api_version) = create_instance(api, options)?;
+        let (instance, api_version) = create_instance(api, options.api_version, options.validation)?;
         let messenger = options.validation.then(|| Messenger::new(api, &instance)).transpose()?;
-        // SAFETY: `instance` is alive.
-        let all = unsafe { instance.enumerate_physical_devices() }.context("vkEnumeratePhysicalDevices")?;
-        let physical = *all.first().ok_or_else(|| Error::Missing("a physical device".into()))?;
+        let physical = first_physical_device(&instance)?;
         // SAFETY: `physical` belongs to `instance`; the commands are queries without preconditions.
         let (properties, supported, families, memory_types) = unsafe {
             (
@@ -290,20 +288,34 @@ impl Drop for Gpu {
     }
 }
 
-fn create_instance(api: &Api, options: &GpuOptions) -> Result<(ash::Instance, u32)> {
+/// Makes an instance, and returns its version: `api_version`, or that of the driver if it is lower.
+pub(super) fn create_instance(api: &Api, api_version: u32, validation: bool) -> Result<(ash::Instance, u32)> {
     // SAFETY: the command is a global query; `None` means a Vulkan 1.0 implementation.
     let known = unsafe { api.entry.try_enumerate_instance_version() }.context("vkEnumerateInstanceVersion")?;
-    let api_version = options.api_version.min(known.unwrap_or(vk::API_VERSION_1_0));
+    let api_version = api_version.min(known.unwrap_or(vk::API_VERSION_1_0));
     let application = vk::ApplicationInfo::default().application_name(c"cts-runner").api_version(api_version);
     let layers = [VALIDATION_LAYER.as_ptr()];
     let extensions = [ext::debug_utils::NAME.as_ptr()];
     let mut info = vk::InstanceCreateInfo::default().application_info(&application);
-    if options.validation {
+    if validation {
         info = info.enabled_layer_names(&layers).enabled_extension_names(&extensions);
     }
     // SAFETY: `info` and what it points to are valid for the call.
     let instance = unsafe { api.entry.create_instance(&info, None) }.context("vkCreateInstance")?;
     Ok((instance, api_version))
+}
+
+/// Returns the first physical device of an instance.
+pub(super) fn first_physical_device(instance: &ash::Instance) -> Result<vk::PhysicalDevice> {
+    // SAFETY: the instance is alive.
+    let all = unsafe { instance.enumerate_physical_devices() }.context("vkEnumeratePhysicalDevices")?;
+    all.first().copied().ok_or_else(|| Error::Missing("a physical device".into()))
+}
+
+/// Returns the text of a version: "1.4.3".
+pub fn version_text(version: u32) -> String {
+    let (major, minor) = (vk::api_version_major(version), vk::api_version_minor(version));
+    format!("{major}.{minor}.{}", vk::api_version_patch(version))
 }
 
 impl Messenger {

@@ -40,7 +40,7 @@ pub use core::Core;
 pub use draw::{Attachment, Pass, Program, ProgramDesc, Role, Stream, bindings};
 pub use error::{Error, Result};
 pub use generated::{ExecutionSet, GeneratedDraws, GeneratedProgram};
-pub use gpu::{Gpu, GpuOptions, VALIDATION_LAYER};
+pub use gpu::{Gpu, GpuOptions, VALIDATION_LAYER, version_text};
 pub use library::LibraryPart;
 pub use memory::{Buffer, Image, ImageDesc};
 pub use optional::Optional;

@@ -2,7 +2,8 @@
 //! that know them from tables and not as types.
 
 use super::api::Api;
-use super::error::{Context, Error, Result};
+use super::error::{Context, Result};
+use super::gpu::{create_instance, first_physical_device};
 use ash::vk;
 use std::collections::BTreeSet;
 use std::ffi::c_void;
@@ -31,18 +32,10 @@ impl DeviceReport {
     /// Makes an instance of the highest version, and lists the extensions of the instance and of
     /// the device.
     pub fn new(api: &Api) -> Result<Self> {
-        // SAFETY: the command is a global query; `None` means a Vulkan 1.0 implementation.
-        let known = unsafe { api.entry.try_enumerate_instance_version() }.context("vkEnumerateInstanceVersion")?;
-        let api_version = known.unwrap_or(vk::API_VERSION_1_0);
-        let application = vk::ApplicationInfo::default().application_name(c"cts-runner").api_version(api_version);
-        let info = vk::InstanceCreateInfo::default().application_info(&application);
-        // SAFETY: `info` and what it points to are valid for the call.
-        let instance = unsafe { api.entry.create_instance(&info, None) }.context("vkCreateInstance")?;
+        let (instance, api_version) = create_instance(api, u32::MAX, false)?;
         let mut report =
             Self { instance, physical: vk::PhysicalDevice::null(), version: 0, extensions: BTreeSet::new() };
-        // SAFETY: the instance is alive.
-        let all = unsafe { report.instance.enumerate_physical_devices() }.context("vkEnumeratePhysicalDevices")?;
-        report.physical = *all.first().ok_or_else(|| Error::Missing("a physical device".into()))?;
+        report.physical = first_physical_device(&report.instance)?;
         // SAFETY: the physical device belongs to the instance; the commands are queries.
         let (properties, of_device, of_instance) = unsafe {
             (

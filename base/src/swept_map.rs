@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::Weak;
 
 /// A value of a [`SweptMap`].
@@ -20,21 +20,22 @@ impl<T: ?Sized> SweptEntry for Weak<T> {
 
 /// A hash map that removes useless entries when it has twice as many entries as after the last
 /// removal, and at least `LEAST`. Insertion thus takes constant time on average, and the map has at
-/// most twice as many entries as there were live ones, or `LEAST`.
+/// most twice as many entries as there were live ones, or `LEAST`. Keys that an application or a
+/// shader chooses need the random `S`, so that they cannot be made to collide.
 #[derive(Debug)]
-pub struct SweptMap<K, V, const LEAST: usize> {
-    entries: HashMap<K, V>,
+pub struct SweptMap<K, V, const LEAST: usize, S = RandomState> {
+    entries: HashMap<K, V, S>,
     /// Number of entries at which useless ones are removed.
     sweep_at: usize,
 }
 
-impl<K, V, const LEAST: usize> Default for SweptMap<K, V, LEAST> {
+impl<K, V, const LEAST: usize, S: Default> Default for SweptMap<K, V, LEAST, S> {
     fn default() -> Self {
-        SweptMap { entries: HashMap::new(), sweep_at: LEAST }
+        SweptMap { entries: HashMap::default(), sweep_at: LEAST }
     }
 }
 
-impl<K: Eq + Hash, V: SweptEntry, const LEAST: usize> SweptMap<K, V, LEAST> {
+impl<K: Eq + Hash, V: SweptEntry, const LEAST: usize, S: BuildHasher> SweptMap<K, V, LEAST, S> {
     /// Returns the value of a key, which may be useless.
     pub fn get(&self, key: &K) -> Option<&V> {
         self.entries.get(key)

@@ -64,7 +64,10 @@ impl WatchedQueue {
     /// Begins a command that runs a pipeline (by handle); its draws may be deferred beyond
     /// [`WatchedQueue::end`].
     pub fn begin(&self, pipeline: u64) {
-        let number = self.last.fetch_add(1, Ordering::Relaxed) + 1;
+        // Only the queue's worker begins commands. A locked instruction would wait until the
+        // stores of earlier commands are done.
+        let number = self.last.load(Ordering::Relaxed) + 1;
+        self.last.store(number, Ordering::Relaxed);
         self.pipeline.store(pipeline, Ordering::Relaxed);
         self.command.store(number, Ordering::Release);
     }

@@ -13,7 +13,7 @@ use base::shader::{HeapMapping, Stage};
 use base::swept_map::{SweptEntry, SweptMap};
 use jit::spirv::descriptor_sets;
 use parking_lot::Mutex;
-use smallvec::SmallVec;
+use rustc_hash::FxBuildHasher;
 use std::sync::{Arc, Weak};
 
 /// Object behind a `VkShaderEXT`.
@@ -126,17 +126,24 @@ impl ShaderBuilder<'_> {
     }
 }
 
-/// Addresses of the objects of a program but the first, in the order of their stages. An address
-/// identifies an object as long as there is a reference to it, which an entry has.
-type ProgramKey = SmallVec<[usize; 5]>;
+/// Addresses of the objects of a program but the first, in the order of their stages, and zeros. An
+/// address identifies an object as long as there is a reference to it, which an entry has.
+type ProgramKey = [usize; MAX_LATER_OBJECTS];
 
-/// The programs whose first stage is a shader object.
+/// Largest number of objects of a program after the first: those of the stages from tessellation
+/// control to fragment.
+const MAX_LATER_OBJECTS: usize = 4;
+
+/// The programs whose first stage is a shader object. The keys are addresses, which an application
+/// does not choose, so that a fast hash is safe.
 #[derive(Default)]
-pub(super) struct ProgramTable(Mutex<SweptMap<ProgramKey, LinkedProgram, SWEEP>>);
+pub(super) struct ProgramTable(Mutex<SweptMap<ProgramKey, LinkedProgram, SWEEP, FxBuildHasher>>);
 
+/// A program of a [`ProgramTable`]. With its key it fits into a cache line, since draws that take
+/// turns with many programs find none of them in the caches.
 struct LinkedProgram {
     /// References to the objects of the key, which keep their addresses.
-    objects: SmallVec<[Weak<ShaderObject>; 5]>,
+    objects: Box<[Weak<ShaderObject>]>,
     program: Arc<BoundProgram>,
 }
 
@@ -160,7 +167,14 @@ impl ProgramTable {
         objects: impl Iterator<Item = &'a Arc<ShaderObject>> + Clone,
         link: impl FnOnce() -> Result<Arc<BoundProgram>, E>,
     ) -> Result<Arc<BoundProgram>, E> {
-        let key: ProgramKey = objects.clone().map(|object| Arc::as_ptr(object) as usize).collect();
+        let mut key: ProgramKey = [0; MAX_LATER_OBJECTS];
+        for (i, object) in objects.clone().enumerate() {
+            match key.get_mut(i) {
+                Some(address) => *address = Arc::as_ptr(object) as usize,
+                // So many stages do not form a program, which `link` reports.
+                None => return link(),
+            }
+        }
         let mut programs = self.0.lock();
         if let Some(linked) = programs.get(&key) {
             return Ok(linked.program.clone());

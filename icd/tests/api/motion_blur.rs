@@ -5,6 +5,7 @@
 use crate::common::Buffer;
 use crate::rays::{Device, NONE, Pipeline, Region, Stages, UNUSED, general, triangles};
 use ash::vk;
+use ash::vk::Handle as _;
 
 type Kind = vk::AccelerationStructureTypeKHR;
 type Flags = vk::BuildAccelerationStructureFlagsKHR;
@@ -58,8 +59,22 @@ fn free(d: &Device, structure: Structure) {
     d.c.free(structure.buffer);
 }
 
+/// Means of building a structure.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Means {
+    Queue,
+    /// On a queue, with the counts in a buffer.
+    Indirect,
+    Host,
+}
+
 /// Builds a structure with motion on a queue, or updates one.
 fn build(d: &Device, kind: Kind, geometries: &[(Geometry, u32)], old: Option<Structure>) -> Structure {
+    build_by(d, Means::Queue, kind, geometries, old)
+}
+
+/// Builds a structure with motion, or updates one.
+fn build_by(d: &Device, means: Means, kind: Kind, geometries: &[(Geometry, u32)], old: Option<Structure>) -> Structure {
     let (list, counts): (Vec<_>, Vec<_>) = geometries.iter().copied().unzip();
     let mut info = vk::AccelerationStructureBuildGeometryInfoKHR::default()
         .ty(kind)
@@ -73,14 +88,31 @@ fn build(d: &Device, kind: Kind, geometries: &[(Geometry, u32)], old: Option<Str
         info = info.mode(vk::BuildAccelerationStructureModeKHR::UPDATE).src_acceleration_structure(old.handle);
     }
     let made = old.unwrap_or_else(|| structure(d, kind, sizes.acceleration_structure_size));
-    let scratch = d.buffer(&vec![0; sizes.build_scratch_size.max(sizes.update_scratch_size) as usize]);
+    let mut scratch = d.buffer(&vec![0; sizes.build_scratch_size.max(sizes.update_scratch_size) as usize]);
     info.dst_acceleration_structure = made.handle;
     info.scratch_data.device_address = d.address(&scratch);
     let range = |&count: &u32| vk::AccelerationStructureBuildRangeInfoKHR::default().primitive_count(count);
     let ranges: Vec<_> = counts.iter().map(range).collect();
+    let words: Vec<u32> = counts.iter().flat_map(|&count| [count, 0, 0, 0]).collect();
+    let in_buffer = d.buffer(&bytes(&words));
     // SAFETY: valid usage.
-    d.c.run(|b| unsafe { d.structures.cmd_build_acceleration_structures(b, &[info], &[&ranges]) }).expect("built");
+    let built = unsafe {
+        match means {
+            Means::Queue => d.c.run(|b| d.structures.cmd_build_acceleration_structures(b, &[info], &[&ranges])),
+            Means::Indirect => d.c.run(|b| {
+                let (addresses, strides) = ([d.address(&in_buffer)], [16]);
+                d.structures.cmd_build_acceleration_structures_indirect(b, &[info], &addresses, &strides, &[&counts]);
+            }),
+            Means::Host => {
+                info.scratch_data.host_address = scratch.bytes_mut().as_mut_ptr().cast();
+                let none = vk::DeferredOperationKHR::null();
+                d.structures.build_acceleration_structures(none, &[info], &[&ranges])
+            }
+        }
+    };
+    built.expect("built");
     d.c.free(scratch);
+    d.c.free(in_buffer);
     made
 }
 
@@ -89,9 +121,22 @@ fn vertices(d: &Device, list: &[Corners]) -> Buffer {
     d.buffer(&floats.flat_map(f32::to_le_bytes).collect::<Vec<u8>>())
 }
 
+/// Returns the address of a buffer for builds on a queue, or on the host.
+fn address_for(d: &Device, means: Means, buffer: &Buffer) -> vk::DeviceOrHostAddressConstKHR {
+    match means {
+        Means::Host => vk::DeviceOrHostAddressConstKHR { host_address: buffer.bytes().as_ptr().cast() },
+        Means::Queue | Means::Indirect => vk::DeviceOrHostAddressConstKHR { device_address: d.address(buffer) },
+    }
+}
+
 /// Returns triangles, whose chain is never freed.
 fn geometry(d: &Device, start: &Buffer, end: Option<&Buffer>, count: u32) -> (Geometry, u32) {
-    let at = |buffer| vk::DeviceOrHostAddressConstKHR { device_address: d.address(buffer) };
+    geometry_for(d, Means::Queue, start, end, count)
+}
+
+/// Returns triangles for a build by these means. Their chain is never freed.
+fn geometry_for(d: &Device, means: Means, start: &Buffer, end: Option<&Buffer>, count: u32) -> (Geometry, u32) {
+    let at = |buffer| address_for(d, means, buffer);
     let mut data = vk::AccelerationStructureGeometryTrianglesDataKHR::default()
         .vertex_format(vk::Format::R32G32B32_SFLOAT)
         .vertex_data(at(start))
@@ -109,8 +154,7 @@ fn geometry(d: &Device, start: &Buffer, end: Option<&Buffer>, count: u32) -> (Ge
     (geometry, count)
 }
 
-fn instances(address: u64, pointers: bool, count: u32) -> (Geometry, u32) {
-    let data = vk::DeviceOrHostAddressConstKHR { device_address: address };
+fn instances(data: vk::DeviceOrHostAddressConstKHR, pointers: bool, count: u32) -> (Geometry, u32) {
     let data = vk::AccelerationStructureGeometryInstancesDataKHR::default().data(data).array_of_pointers(pointers);
     let geometry = vk::AccelerationStructureGeometryDataKHR { instances: data };
     (Geometry::default().geometry_type(vk::GeometryTypeKHR::INSTANCES).geometry(geometry), count)
@@ -135,6 +179,14 @@ impl Mover {
         }
         words.extend([0xff00_0000 | self.custom_index, 0, self.reference as u32, (self.reference >> 32) as u32]);
         words
+    }
+
+    /// Returns the bytes of the instance as an element of an array.
+    fn element(&self) -> Vec<u8> {
+        let mut element = bytes(&[self.ty, 0]);
+        element.extend(bytes(&self.data()));
+        element.resize(160, 0);
+        element
     }
 
     /// Returns a point in the world at a time. Rotations are about the z axis.
@@ -267,14 +319,12 @@ impl Built {
                 list.extend((d.address(&data) | u64::from(mover.ty)).to_le_bytes());
                 buffers.push(data);
             } else {
-                let end = list.len() + 160;
-                list.extend(bytes(&[mover.ty, 0]));
-                list.extend(data);
-                list.resize(end, 0);
+                list.extend(mover.element());
             }
         }
         let list = d.buffer(&list);
-        let top = build(d, Kind::TOP_LEVEL, &[instances(d.address(&list), pointers, 3)], top);
+        let list_at = address_for(d, Means::Queue, &list);
+        let top = build(d, Kind::TOP_LEVEL, &[instances(list_at, pointers, 3)], top);
         buffers.extend([start, end, still, list]);
         Built { buffers, bottoms, top }
     }
@@ -426,5 +476,40 @@ fn structures_with_motion_are_copied_and_serialized() {
     [compacted, loaded].into_iter().for_each(|structure| free(&d, structure));
     built.free(&d);
     program.free(&d);
+    d.destroy();
+}
+
+#[test]
+fn every_means_builds_and_updates_the_same_structures() {
+    let d = device();
+    let World { start, end, movers, .. } = World::new();
+    let [start, end] = [&start, &end].map(|list| vertices(&d, list));
+    let resting = build(&d, Kind::BOTTOM_LEVEL, &[geometry(&d, &start, None, 1)], None);
+    let mut expected: Option<[Vec<u8>; 4]> = None;
+    for means in [Means::Queue, Means::Indirect, Means::Host] {
+        // Builds on the host refer to structures by handles.
+        let reference = if means == Means::Host { resting.handle.as_raw() } else { resting.address };
+        let list: Vec<u8> = movers.iter().flat_map(|mover| Mover { reference, ..*mover }.element()).collect();
+        let list = d.buffer(&list);
+        let triangles = |a, b| [geometry_for(&d, means, a, Some(b), 1)];
+        let instances = [instances(address_for(&d, means, &list), false, 3)];
+        let bottom = build_by(&d, means, Kind::BOTTOM_LEVEL, &triangles(&start, &end), None);
+        let top = build_by(&d, means, Kind::TOP_LEVEL, &instances, None);
+        let built = [&bottom, &top].map(|structure| structure.buffer.bytes().to_vec());
+        let bottom = build_by(&d, means, Kind::BOTTOM_LEVEL, &triangles(&end, &start), Some(bottom));
+        let top = build_by(&d, means, Kind::TOP_LEVEL, &instances, Some(top));
+        let updated = [&bottom, &top].map(|structure| structure.buffer.bytes().to_vec());
+        assert_ne!(built[0], updated[0], "{means:?}");
+        let [[a, b], [c, e]] = [built, updated];
+        let all = [a, b, c, e];
+        match &expected {
+            Some(expected) => assert!(*expected == all, "{means:?}"),
+            None => expected = Some(all),
+        }
+        [bottom, top].into_iter().for_each(|structure| free(&d, structure));
+        d.c.free(list);
+    }
+    free(&d, resting);
+    [start, end].into_iter().for_each(|buffer| d.c.free(buffer));
     d.destroy();
 }

@@ -58,6 +58,7 @@ impl Device {
     pub fn with(names: &[&CStr], features: &mut [&mut dyn Chain]) -> Device {
         let mut structures = vk::PhysicalDeviceAccelerationStructureFeaturesKHR::default()
             .acceleration_structure(true)
+            .acceleration_structure_indirect_build(true)
             .acceleration_structure_host_commands(true);
         let mut rays = vk::PhysicalDeviceRayTracingPipelineFeaturesKHR::default()
             .ray_tracing_pipeline(true)

@@ -15,7 +15,7 @@ use core::ops::RangeInclusive;
 /// `…Cube`, `maxFramebufferWidth`, `maxFramebufferHeight`, `maxViewportDimensions`).
 pub const MAX_DIMENSION: u32 = 16384;
 /// Largest side of a 3D image (`maxImageDimension3D`).
-pub const MAX_DIMENSION_3D: u32 = 4096;
+pub const MAX_DIMENSION_3D: u32 = MAX_DIMENSION;
 /// Largest number of mip levels of an image, which are those of [`MAX_DIMENSION`].
 pub const MAX_LEVELS: usize = MAX_DIMENSION.ilog2() as usize + 1;
 /// Largest number of array layers (`maxImageArrayLayers`, `maxFramebufferLayers`).

@@ -1,7 +1,7 @@
 //! Tests of nested command buffers, zero-initialized memory, views of some slices of a volume,
 //! multisampled images that shaders write, and views with a Y'CbCr conversion.
 
-use crate::common::{Context, info, layers, spirv};
+use crate::common::{Context, image_info, info, layers, range, spirv};
 use crate::pipeline;
 use crate::pipeline::{Set, compute, run};
 use ash::vk;
@@ -440,4 +440,73 @@ fn frames_are_converted() {
         let [red, blue] = [even + 1.0, even].map(|x| 90.0 + 10.0 * x);
         [red / 255.0, luma(x, y) / 255.0, blue / 255.0]
     });
+}
+
+/// Checks that each side of a 3D image may be as long as that of other images: a copy writes the
+/// last texel, and no other one.
+#[test]
+fn each_side_of_a_volume_has_the_largest_dimension() {
+    const SIDE: u32 = 16384;
+    let c = Context::new(&[], &[]);
+    let layout = vk::ImageLayout::GENERAL;
+    for [width, height, depth] in [[SIDE, 1, 1], [1, SIDE, 1], [1, 1, SIDE]] {
+        let usage = vk::ImageUsageFlags::TRANSFER_SRC | vk::ImageUsageFlags::TRANSFER_DST;
+        let mut info = image_info(vk::Format::R32_UINT, [width, height], usage).image_type(vk::ImageType::TYPE_3D);
+        info.extent.depth = depth;
+        let (query, flags) = (&c.instance, vk::ImageCreateFlags::empty());
+        // SAFETY: valid usage.
+        let properties = unsafe {
+            let (ty, tiling) = (vk::ImageType::TYPE_3D, vk::ImageTiling::OPTIMAL);
+            query.get_physical_device_image_format_properties(c.physical, info.format, ty, tiling, usage, flags)
+        };
+        let limits = properties.expect("supported").max_extent;
+        assert!(limits.width >= width && limits.height >= height && limits.depth >= depth, "{limits:?}");
+        let mut words = c.buffer(u64::from(SIDE) * 4);
+        words.bytes_mut()[..4].copy_from_slice(&7u32.to_le_bytes());
+        // SAFETY: valid usage.
+        let (image, memory) = unsafe {
+            let image = c.device.create_image(&info, None).expect("image");
+            let (memory, _) = c.memory(c.device.get_image_memory_requirements(image).size);
+            c.device.bind_image_memory(image, memory, 0).expect("bind");
+            (image, memory)
+        };
+        let all = vk::BufferImageCopy::default().image_subresource(layers(COLOR, 0)).image_extent(info.extent);
+        let last = vk::Offset3D { x: width as i32 - 1, y: height as i32 - 1, z: depth as i32 - 1 };
+        let one = all.image_offset(last).image_extent(vk::Extent3D { width: 1, height: 1, depth: 1 });
+        let written = c.run(|b| {
+            let range = range(COLOR, 1);
+            let barrier = |from: vk::ImageLayout| {
+                let barrier = vk::ImageMemoryBarrier::default()
+                    .src_access_mask(vk::AccessFlags::MEMORY_WRITE)
+                    .dst_access_mask(vk::AccessFlags::MEMORY_WRITE)
+                    .old_layout(from)
+                    .new_layout(layout)
+                    .image(image)
+                    .subresource_range(range);
+                let stage = vk::PipelineStageFlags::ALL_COMMANDS;
+                // SAFETY: valid usage.
+                unsafe { c.device.cmd_pipeline_barrier(b, stage, stage, Default::default(), &[], &[], &[barrier]) };
+            };
+            barrier(vk::ImageLayout::UNDEFINED);
+            // SAFETY: valid usage.
+            unsafe {
+                c.device.cmd_clear_color_image(b, image, layout, &vk::ClearColorValue { uint32: [3; 4] }, &[range])
+            };
+            barrier(layout);
+            // SAFETY: valid usage.
+            unsafe { c.device.cmd_copy_buffer_to_image(b, words.buffer, image, layout, &[one]) };
+        });
+        written.expect("written");
+        // SAFETY: valid usage.
+        c.run(|b| unsafe { c.device.cmd_copy_image_to_buffer(b, image, layout, words.buffer, &[all]) }).expect("read");
+        let mut expected = vec![3; SIDE as usize];
+        expected[SIDE as usize - 1] = 7;
+        assert!(words.words() == expected, "{width} {height} {depth}");
+        // SAFETY: nothing uses the image any more.
+        unsafe {
+            c.device.destroy_image(image, None);
+            c.device.free_memory(memory, None);
+        }
+        c.free(words);
+    }
 }

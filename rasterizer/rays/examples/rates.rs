@@ -141,11 +141,12 @@ fn report(name: &str, count: usize, time: Duration, unit: &str) {
     println!("{name:24} {:8.2} {unit} ({:.2} ms)", count as f64 / time.as_secs_f64() / 1e6, time.as_secs_f64() * 1e3);
 }
 
-/// Traces rays, `together` at a time, and returns the closest hits (or any hits, for shadows).
-fn trace(scene: &Scene, top: DeviceMemory, flags: u32, rays: &[Ray], together: usize) -> Vec<Hit> {
+/// Traces rays, `together` at a time, and replaces `hits` by the closest hits (or any hits, for
+/// shadows). The vector keeps its memory, because new pages would take a part of the time.
+fn trace(scene: &Scene, top: DeviceMemory, flags: u32, (rays, hits): (&[Ray], &mut Vec<Hit>), together: usize) {
     let top = TopLevel::open(top);
     let mut states = [Traversal::ENDED; 16];
-    let mut hits = Vec::with_capacity(rays.len());
+    hits.clear();
     for rays in rays.chunks(together) {
         for (state, ray) in states.iter_mut().zip(rays) {
             state.begin(&top, flags, 0xff, ray);
@@ -154,7 +155,6 @@ fn trace(scene: &Scene, top: DeviceMemory, flags: u32, rays: &[Ray], together: u
         Traversal::proceed_all(&mut running[..rays.len()], scene);
         hits.extend(states[..rays.len()].iter().map(|state| *state.committed()));
     }
-    hits
 }
 
 fn normal(hit: &Hit) -> [f32; 3] {
@@ -179,7 +179,16 @@ fn primary_rays() -> Vec<Ray> {
     rays
 }
 
-fn secondary_rays(primary: &[Ray], hits: &[Hit], rng: &mut Rng, light: Option<[f32; 3]>) -> Vec<Ray> {
+/// Directions of rays that begin at hits of others.
+#[derive(Clone, Copy, PartialEq)]
+enum Next {
+    /// Rays to points of a lamp, which end there, given by its centre and half its size.
+    Lamp([f32; 3], f32),
+    /// Rays in random directions, whose distribution is that of the cosine.
+    Diffuse,
+}
+
+fn secondary_rays(primary: &[Ray], hits: &[Hit], rng: &mut Rng, next: Next) -> Vec<Ray> {
     let mut rays = Vec::new();
     for (ray, hit) in primary.iter().zip(hits).filter(|(_, hit)| hit.kind == HitKind::Triangle) {
         let mut n = normal(hit);
@@ -188,9 +197,12 @@ fn secondary_rays(primary: &[Ray], hits: &[Hit], rng: &mut Rng, light: Option<[f
             n = n.map(|value| -value);
         }
         let origin = [0, 1, 2].map(|i| ray.origin[i] + ray.direction[i] * hit.t + n[i] * 1e-3);
-        let direction = match light {
-            Some(light) => [0, 1, 2].map(|i| light[i] - origin[i]),
-            None => {
+        let direction = match next {
+            Next::Lamp(centre, size) => {
+                let point = [rng.unit(), 0.0, rng.unit()];
+                [0, 1, 2].map(|i| centre[i] + size * point[i] - origin[i])
+            }
+            Next::Diffuse => {
                 let mut random = [rng.unit(), rng.unit(), rng.unit()];
                 while random.iter().map(|x| x * x).sum::<f32>() > 1.0 {
                     random = [rng.unit(), rng.unit(), rng.unit()];
@@ -199,7 +211,7 @@ fn secondary_rays(primary: &[Ray], hits: &[Hit], rng: &mut Rng, light: Option<[f
                 [0, 1, 2].map(|i| n[i] + random[i] / length)
             }
         };
-        rays.push(Ray { origin, t_min: 0.0, direction, t_max: if light.is_some() { 1.0 } else { 1e30 } });
+        rays.push(Ray { origin, t_min: 0.0, direction, t_max: if next == Next::Diffuse { 1e30 } else { 1.0 } });
     }
     rays
 }
@@ -306,22 +318,24 @@ fn rates(bottom: &Memory) {
             if selected().is_some_and(|filter| filter != title) {
                 continue;
             }
-            let time = fastest(|| hits = trace(&scene, top.device(), flags, rays, together));
+            let time = fastest(|| trace(&scene, top.device(), flags, (rays, &mut hits), together));
             report(&title, rays.len(), time, "Mrays/s");
         }
         if hits.is_empty() && name == "primary" {
-            hits = trace(&scene, top.device(), flags, rays, 16);
+            trace(&scene, top.device(), flags, (rays, &mut hits), 16);
         }
         hits
     };
     let rays = primary_rays();
     let hits = measure("primary", 0, &rays);
     let mut rng = Rng(3);
-    let shadow = secondary_rays(&rays, &hits, &mut rng, Some([2.0, 7.0, -3.0]));
-    let found = measure("shadow", ray_flags::TERMINATE_ON_FIRST_HIT, &shadow);
-    let shaded = found.iter().filter(|hit| hit.kind == HitKind::Triangle).count();
-    println!("             {shaded} of {} shadow rays hit", found.len());
-    let diffuse = secondary_rays(&rays, &hits, &mut rng, None);
+    for (name, size) in [("shadow", 0.0), ("soft shadow", 1.0)] {
+        let shadow = secondary_rays(&rays, &hits, &mut rng, Next::Lamp([2.0, 7.0, -3.0], size));
+        let found = measure(name, ray_flags::TERMINATE_ON_FIRST_HIT, &shadow);
+        let shaded = found.iter().filter(|hit| hit.kind == HitKind::Triangle).count();
+        println!("             {shaded} of {} rays hit", found.len());
+    }
+    let diffuse = secondary_rays(&rays, &hits, &mut rng, Next::Diffuse);
     let found = measure("diffuse", 0, &diffuse);
     let (sum, hit) = found.iter().fold((0.0, 0), |(sum, hit), found| match found.kind {
         HitKind::Triangle => (sum + f64::from(found.t), hit + 1),

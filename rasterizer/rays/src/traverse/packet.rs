@@ -10,88 +10,22 @@
 
 use super::bundle::{Bundle, Lines, Place, only, vector};
 use super::bundle_triangle::{Shears, intersect};
-use super::hit::ray_flags;
 use super::instances::Found;
 use super::leaves::{Step, TriangleHit, opacity, take};
+use super::members::Members;
 use super::ray::BoxRay;
 use super::state::{Rules, Scene, Traversal};
 use super::walk::{STACK, levels_of_top, room};
 use crate::layout::{Contents, INDEX, LEAF, triangle_row};
 use crate::pack::{Pack, Packed};
-use crate::vec4::F32x4;
 use base::abi::MAX_LANES;
-use core::cell::Cell;
+use core::hint::select_unpredictable;
 use core::sync::atomic::Ordering;
-
-/// Smallest number of rays of a packet.
-pub const MIN_RAYS: u32 = 6;
-/// Number of kinds of packets.
-const KINDS: usize = 16;
-/// Number that a packet that has not paid adds to the losses of its kind.
-const LOSS: u8 = 2;
-/// Number that a packet that has paid takes from the losses of its kind.
-const GAIN: u8 = 2;
-/// Losses at which packets of a kind pause.
-const LIMIT: u8 = 32;
-/// Losses of a kind after a pause.
-const LATER: u8 = 24;
-/// Value of a kind that pauses. A value above it is greater by the number of packets that are still
-/// to be left out.
-const PAUSED: u8 = 64;
-/// Number of packets that a pause leaves out.
-const PAUSE: u8 = 31;
-
-thread_local! {
-    /// Losses of each kind of packets. What rays find does not depend on it, because a packet finds
-    /// what its rays find on their own.
-    static LOSSES: Cell<[u8; KINDS]> = const { Cell::new([0; KINDS]) };
-}
-
-/// Rays that can walk together.
-#[derive(Clone, Copy)]
-pub struct Members {
-    /// The rays as bits.
-    pub rays: u32,
-    kind: usize,
-}
-
-impl Members {
-    /// Returns true if the rays are to walk together.
-    #[inline(always)]
-    pub fn are_enough(&self) -> bool {
-        if self.rays.count_ones() < MIN_RAYS {
-            return false;
-        }
-        let mut losses = LOSSES.get();
-        let of_kind = &mut losses[self.kind % KINDS];
-        if *of_kind < PAUSED {
-            return true;
-        }
-        *of_kind = if *of_kind > PAUSED { *of_kind - 1 } else { LATER };
-        LOSSES.set(losses);
-        false
-    }
-
-    /// Counts a packet that has paid or not.
-    #[inline(always)]
-    fn count(&self, has_paid: bool) {
-        let mut losses = LOSSES.get();
-        let of_kind = &mut losses[self.kind % KINDS];
-        *of_kind = match has_paid {
-            true => of_kind.saturating_sub(GAIN),
-            false if *of_kind + LOSS < LIMIT => *of_kind + LOSS,
-            false => PAUSED + PAUSE,
-        };
-        LOSSES.set(losses);
-    }
-}
 
 /// Number of entries that a ray which leaves a packet has beside those of the packet.
 const ENDS: u32 = 2;
 /// Index in place of the root's parent.
 const ROOT: u32 = !0;
-/// Largest difference of the directions of a packet's rays, as a part of the direction.
-const SPREAD: f32 = 0.0625;
 /// Number of visits after which a packet is examined again. It ends if at most one ray hits the
 /// child that is visited then, twice in a row.
 const EXAMINED: u32 = 32;
@@ -102,58 +36,6 @@ pub struct PacketResult {
     pub candidates: u32,
     /// Rays that walk on their own.
     pub remaining: u32,
-}
-
-/// Returns the rays in `among` whose octant is that of enough rays for a packet. Random directions
-/// rarely have one, and are not compared with each other then.
-#[inline(always)]
-pub fn frequent(rays: &[Option<&mut Traversal>], among: u32) -> u32 {
-    let mut octants = [0u32; 8];
-    for (i, state) in rays.iter().enumerate() {
-        if let Some(state) = state {
-            let [x, y, z] = state.ray.direction;
-            octants[F32x4::from_array([x, y, z, 0.0]).sign_bits() as usize % 8] |= 1 << (i % 32);
-        }
-    }
-    octants
-        .into_iter()
-        .map(|rays| rays & among)
-        .filter(|rays| rays.count_ones() >= MIN_RAYS)
-        .fold(0, |all, of| all | of)
-}
-
-/// Returns up to eight of the rays in `among` that can walk with the first one.
-#[inline(always)]
-pub fn members(rays: &[Option<&mut Traversal>], among: u32) -> Members {
-    let first = among.trailing_zeros() as usize;
-    let Some(Some(leader)) = rays.get(first) else { return Members { rays: among, kind: 0 } };
-    let direction = |state: &Traversal| {
-        let [x, y, z] = state.ray.direction;
-        F32x4::from_array([x, y, z, 0.0])
-    };
-    let along = direction(leader);
-    let [x, y, z, _] = along.abs().to_array();
-    let limit = F32x4::splat(SPREAD * x.max(y).max(z));
-    let narrow = F32x4::splat(SPREAD / 4.0 * x.max(y).max(z));
-    let mut is_narrow = true;
-    let (mut found, mut rest) = (0u32, among);
-    while rest != 0 && found.count_ones() < MAX_LANES as u32 {
-        let i = rest.trailing_zeros() as usize;
-        rest &= rest - 1;
-        let Some(Some(state)) = rays.get(i) else { continue };
-        let is_alike = direction(state).sign_bits() == along.sign_bits()
-            && (state.flags, state.cull_mask) == (leader.flags, leader.cull_mask)
-            && state.top.is(&leader.top)
-            && limit.greater_or_equal((direction(state) - along).abs()).bits() == 0xf;
-        found |= u32::from(is_alike) << i;
-        is_narrow &= !is_alike || narrow.greater_or_equal((direction(state) - along).abs()).bits() == 0xf;
-    }
-    let ends = leader.flags & ray_flags::TERMINATE_ON_FIRST_HIT != 0;
-    let is_opaque = leader.flags & ray_flags::OPAQUE != 0;
-    let is_short = leader.t_max < 1e4;
-    let kind =
-        usize::from(is_narrow) | usize::from(ends) << 1 | usize::from(is_opaque) << 2 | usize::from(is_short) << 3;
-    Members { rays: found | 1 << first, kind }
 }
 
 /// The rays of a packet and the children that remain.
@@ -305,7 +187,7 @@ impl Packet<'_> {
             if visit.child & LEAF != 0 {
                 self.instance::<H>(&mut top, &lines, &visit, scene);
             } else {
-                self.node::<H>(&top, None, &visit);
+                self.nodes::<H>(&mut top, None, &visit);
             }
         }
     }
@@ -333,18 +215,45 @@ impl Packet<'_> {
         None
     }
 
-    /// Adds the children of a node that the hull hits. `inside` is the instance that is walked.
+    /// Adds the children of a node that the hull hits, and those of the node that the entry below
+    /// stands for, if it does. Neither depends on the other, so the processor works on both at a
+    /// time. The children of the first node are above the others, which is the order of two
+    /// visits. `inside` is the instance that is walked.
     #[inline(always)]
-    fn node<H: Pack>(&mut self, bundle: &Bundle<H>, inside: Option<&Inside<H>>, visit: &Visit) {
+    fn nodes<H: Pack>(&mut self, bundle: &mut Bundle<H>, inside: Option<&Inside<H>>, visit: &Visit) {
         let index = visit.child & INDEX;
         let Some(node) = bundle.place.view.node(index) else { return };
-        let at = self.length;
-        if at + MAX_LANES > room(bundle.place.depth + ENDS) as usize {
+        let (at, room) = (self.length, room(bundle.place.depth + ENDS) as usize);
+        if at + MAX_LANES > room {
             self.leave(&bundle.place, inside.map(Inside::outer), self.active, visit);
             return;
         }
+        let below = at.wrapping_sub(1) % STACK;
+        let (child, lanes) = (self.children[below], u32::from(self.lanes[below]) & self.active);
+        let other = bundle.place.view.node(child & INDEX);
+        let are_two = (at > self.base)
+            & (child & LEAF == 0)
+            & (lanes != 0)
+            & (f32::from_bits(self.nears[below]) <= self.last)
+            & (at + 2 * MAX_LANES <= room)
+            & (bundle.place.steps != 0)
+            & other.is_some();
+        bundle.place.steps -= u64::from(are_two);
+        // No branch depends on the kind of the entry below, which cannot be predicted. If it is no
+        // node, the first node takes its place, and is written twice.
+        let other = select_unpredictable(are_two, other.unwrap_or(node), node);
+        let (other_near, other_far) = bundle.test_hull(other, self.last);
         let (near, far) = bundle.test_hull(node, self.last);
-        let Packed { children, distances, count } = H::pack(near, far, node.children::<H>(), bundle.order(node));
+        let packed = H::pack(other_near, other_far, other.children::<H>(), bundle.order(other));
+        let end = self.store(select_unpredictable(are_two, below, at), packed, child & INDEX, lanes);
+        let packed = H::pack(near, far, node.children::<H>(), bundle.order(node));
+        self.length = self.store(select_unpredictable(are_two, end, at), packed, index, visit.lanes);
+    }
+
+    /// Stores children of the node with an index as entries, and returns the place behind them.
+    /// Places from there on have no meaning.
+    #[inline(always)]
+    fn store(&mut self, at: usize, Packed { children, distances, count }: Packed, index: u32, lanes: u32) -> usize {
         if let Some(to) = self.children.get_mut(at..at + 8) {
             to.copy_from_slice(&children);
         }
@@ -355,9 +264,9 @@ impl Packet<'_> {
             to.copy_from_slice(&[index; 8]);
         }
         if let Some(to) = self.lanes.get_mut(at..at + 8) {
-            to.copy_from_slice(&[visit.lanes as u8; 8]);
+            to.copy_from_slice(&[lanes as u8; 8]);
         }
-        self.length += count as usize;
+        at + count as usize
     }
 
     /// Walks through an instance.
@@ -416,8 +325,10 @@ impl Packet<'_> {
                 }
                 was_sparse = is_sparse;
             }
+            // The entry below is visited when all below this one has been.
+            bundle.place.view.prefetch(self.children[self.length.wrapping_sub(1) % STACK]);
             if visit.child & LEAF == 0 {
-                self.node::<H>(&bundle, Some(&inside), &visit);
+                self.nodes::<H>(&mut bundle, Some(&inside), &visit);
                 continue;
             }
             if scene.abort.load(Ordering::Relaxed) != 0 {

@@ -3,6 +3,7 @@
 use super::hit::HitKind;
 use super::instances::Found;
 use super::leaves::{Step, leaf};
+use super::members;
 use super::packet;
 use super::state::{Scene, Traversal};
 use super::walk::Entry;
@@ -62,15 +63,15 @@ fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
     }
     fresh &= waiting;
     let mut alone = fresh;
-    fresh = packet::frequent(rays, fresh);
-    while fresh & fresh.wrapping_sub(1) != 0 {
-        let members = packet::members(rays, fresh);
-        fresh &= !members.rays;
-        if members.are_enough() {
-            let result = packet::trace::<H>(rays, members, scene);
+    fresh = members::frequent(rays, fresh);
+    while fresh.count_ones() >= members::MIN_RAYS {
+        let together = members::members(rays, fresh);
+        fresh &= !together.rays;
+        if together.are_enough() {
+            let result = packet::trace::<H>(rays, together, scene);
             found |= result.candidates;
-            waiting &= !members.rays | result.remaining;
-            alone &= !members.rays;
+            waiting &= !together.rays | result.remaining;
+            alone &= !together.rays;
         }
     }
     for (_, state) in rays.iter_mut().enumerate().filter(|(i, _)| alone >> i & 1 != 0) {

@@ -23,6 +23,7 @@ pub struct Ray {
 impl Ray {
     /// Returns true if the ray can hit anything: its origin and direction are finite, and its
     /// interval is not empty.
+    #[inline(always)]
     pub fn is_valid(&self) -> bool {
         are_finite(self.origin, self.direction) && self.t_min <= self.t_max
     }
@@ -124,6 +125,7 @@ impl BoxRay {
     }
 
     /// Prepares a ray for a structure of instances.
+    #[inline(always)]
     pub fn for_instances(origin: [f32; 3], direction: [f32; 3]) -> BoxRay {
         let max = origin.iter().fold(0.0, |max, value| if value.abs() > max { value.abs() } else { max });
         BoxRay::new(origin, direction, F32x4::splat(max * TRANSFORM_MARGIN))

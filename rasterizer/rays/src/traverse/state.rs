@@ -178,12 +178,17 @@ impl Traversal {
 
     /// Begins the traversal of a top-level structure at the time 0 (`OpRayQueryInitializeKHR`,
     /// `OpTraceRayKHR`). A ray with infinite components or an empty interval hits nothing.
+    #[inline(always)]
     pub fn begin(&mut self, structure: &TopLevel, flags: u32, cull_mask: u32, ray: &Ray) {
         self.begin_at(structure, flags, cull_mask, ray, 0.0);
     }
 
     /// Begins the traversal of a top-level structure at a time (`OpTraceRayMotionNV`). The nearest
     /// valid time counts, and 0 for what is no number.
+    ///
+    /// This is inlined, because a call would load vectors from numbers that its caller has just
+    /// stored one by one, and wait for these stores.
+    #[inline(always)]
     pub fn begin_at(&mut self, structure: &TopLevel, flags: u32, cull_mask: u32, ray: &Ray, time: f32) {
         self.ray = *ray;
         // A negative zero would not order as other distances do.
@@ -198,9 +203,15 @@ impl Traversal {
             if view.contents() == Contents::MotionInstances {
                 // Only rays that have not begun to walk on their own become packets.
                 self.is_fresh = 0;
-                self.start();
+                self.start_alone();
             }
         }
+    }
+
+    /// Begins the walk of a ray that cannot be one of a packet.
+    #[cold]
+    fn start_alone(&mut self) {
+        self.start();
     }
 
     /// Begins the walk of a ray on its own.

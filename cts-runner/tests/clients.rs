@@ -8,6 +8,7 @@
 
 mod support;
 
+use cts_runner::vk::Manifest;
 use std::io::{BufRead, BufReader, IoSlice};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -150,6 +151,64 @@ fn vkcube(extra: &[&str]) {
     let mut command = command("vkcube", &driver());
     command.args(["--c", "300", "--suppress_popups"]).args(extra).env("DISPLAY", &server.display);
     assert_silent(&succeed(command.env(LAYER.0, LAYER.1)));
+}
+
+/// Returns a folder in which the driver's library has the name of the Vulkan loader.
+fn library_as_loader(name: &str) -> PathBuf {
+    let folder = support::scratch(name);
+    let library = Manifest::read(&driver()).expect("a manifest").library.canonicalize().expect("a library");
+    std::os::unix::fs::symlink(library, folder.join("libvulkan.so.1")).expect("a link");
+    folder
+}
+
+/// Runs programs that are linked to the Vulkan loader on the driver's library in its place. They
+/// get no manifest, so that no loader of the system can find the driver.
+#[test]
+fn programs_run_on_the_library_in_place_of_the_loader() {
+    if let Err(why) = tools(&["vulkaninfo", "vkcube"]) {
+        return skip(&why);
+    }
+    let server = match Xvfb::start() {
+        Ok(server) => server,
+        Err(why) => return skip(&why),
+    };
+    let folder = library_as_loader("library-as-loader");
+    let client = |program: &str, arguments: &[&str]| {
+        let mut command = command(program, Path::new("/no/manifest"));
+        command.args(arguments).env("LD_LIBRARY_PATH", &folder).env("LD_BIND_NOW", "1");
+        let output = succeed(command.env("DISPLAY", &server.display));
+        // vkcube names the device on standard error.
+        [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy).concat()
+    };
+    let summary = client("vulkaninfo", &["--summary"]);
+    assert!(summary.contains("Grus") && !summary.contains("GPU1:"), "{summary}");
+    let frames = client("vkcube", &["--c", "50", "--suppress_popups"]);
+    assert!(frames.contains("Grus"), "{frames}");
+}
+
+/// Compares the symbols of the library with those of the installed loader, whatever its version.
+#[test]
+fn the_library_exports_what_the_loader_exports() {
+    if let Err(why) = tools(&["nm"]) {
+        return skip(&why);
+    }
+    let symbols = |path: &Path| -> std::collections::BTreeSet<String> {
+        let output = succeed(Command::new("nm").args(["-D", "--defined-only"]).arg(path));
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        text.lines()
+            .filter_map(|line| line.split(" T ").nth(1))
+            .filter(|s| s.starts_with("vk"))
+            .map(String::from)
+            .collect()
+    };
+    let folders = [format!("/usr/lib/{}-linux-gnu", std::env::consts::ARCH), "/usr/lib64".into(), "/usr/lib".into()];
+    let loader = folders.iter().map(|folder| Path::new(folder).join("libvulkan.so.1")).find(|path| path.is_file());
+    let Some(loader) = loader else { return skip("libvulkan.so.1 is in no usual folder (libvulkan1)") };
+    let expected = symbols(&loader);
+    assert!(expected.len() > 200, "{}: {expected:?}", loader.display());
+    let exported = symbols(&Manifest::read(&driver()).expect("a manifest").library);
+    let missing: Vec<_> = expected.difference(&exported).collect();
+    assert!(missing.is_empty(), "the loader exports {missing:?}");
 }
 
 #[test]

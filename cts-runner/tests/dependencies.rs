@@ -269,6 +269,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::descriptor_write",
             "entry::device",
             "entry::device_fault",
+            "entry::display",
             "entry::external",
             "entry::generated_commands",
             "entry::host_image_copy",

@@ -21,6 +21,7 @@ pub mod descriptor_heap;
 mod descriptor_write;
 pub mod device;
 pub mod device_fault;
+mod display;
 mod external;
 pub mod generated_commands;
 pub mod host_image_copy;

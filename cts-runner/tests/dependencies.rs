@@ -22,7 +22,7 @@ struct Member {
 }
 
 /// All crates, with the allowed dependencies between them.
-const MEMBERS: [Member; 11] = [
+const MEMBERS: [Member; 12] = [
     Member { package: "grus-base", folder: "base", uses: &[], tests_use: &[] },
     Member { package: "grus-jit", folder: "jit", uses: &["grus-base"], tests_use: &[] },
     Member {
@@ -71,6 +71,7 @@ const MEMBERS: [Member; 11] = [
     },
     Member { package: "grus-test-support", folder: "rasterizer/test-support", uses: &["grus-base"], tests_use: &[] },
     Member { package: "cts-runner", folder: "cts-runner", uses: &[], tests_use: &[] },
+    Member { package: "grus-vulkan", folder: "vulkan", uses: &["grus-icd"], tests_use: &[] },
     Member { package: "xtask", folder: "xtask", uses: &[], tests_use: &[] },
 ];
 
@@ -419,6 +420,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
         ],
     ),
     ("rasterizer/transfer", &["conversion", "kernels", "rows"]),
+    ("vulkan", &["functions", "select"]),
 ];
 
 #[test]

@@ -1,0 +1,78 @@
+//! Debian packages. `grus-vulkan` has the library, and a manifest where the loader does not search;
+//! `grus-vulkan-default` has a link to it where the loader does.
+
+use crate::layout::{self, Contents};
+use crate::release::Release;
+use crate::tarball::archive;
+use crate::target;
+use crate::tree::Tree;
+use crate::{Package, Result};
+use std::io;
+
+/// Name of the package with the driver.
+pub const DRIVER: &str = "grus-vulkan";
+/// Name of the package that lets the loader find the driver.
+pub const DEFAULT: &str = "grus-vulkan-default";
+
+/// Makes the package with the driver.
+///
+/// # Errors
+/// Returns a message if a file of the repository is missing.
+pub fn driver(contents: &Contents<'_>) -> Result<Package> {
+    let tree = layout::debian(contents)?;
+    let architecture = contents.target.debian();
+    let fields = format!(
+        "Depends: libc6 (>= {})\nSuggests: libvulkan1\nDescription: Vulkan driver that runs on the CPU\n \
+         Programs find it by `cts-runner run` or VK_DRIVER_FILES=/usr/share/grus/grus_icd.json.\n \
+         The package {DEFAULT} makes the Vulkan loader find it without.\n",
+        target::text(contents.glibc)
+    );
+    package(contents.release, DRIVER, architecture, &fields, &tree)
+}
+
+/// Makes the package that lets the loader find the driver.
+///
+/// # Errors
+/// Returns a message if a file of the repository is missing.
+pub fn default(release: &Release) -> Result<Package> {
+    let mut tree = Tree::default();
+    tree.link("usr/share/vulkan/icd.d/grus_icd.json", "../../grus/grus_icd.json");
+    tree.file(format!("usr/share/doc/{DEFAULT}/copyright"), release.text("LICENSE-MIT")?);
+    let fields = format!(
+        "Depends: {DRIVER} (= {})\nProvides: vulkan-icd\nDescription: Vulkan driver that runs on the CPU, for all programs\n \
+         The Vulkan loader finds Grus without any variable.\n",
+        release.version
+    );
+    package(release, DEFAULT, "all", &fields, &tree)
+}
+
+fn package(release: &Release, name: &str, architecture: &str, fields: &str, tree: &Tree) -> Result<Package> {
+    let control = format!(
+        "Package: {name}\nVersion: {}\nArchitecture: {architecture}\nMaintainer: The Grus authors <grus@localhost>\n\
+         Installed-Size: {}\nSection: libs\nPriority: optional\n{fields}",
+        release.version,
+        tree.size().div_ceil(1024)
+    );
+    let mut controls = Tree::default();
+    controls.file("control", control);
+    let file = format!("{name}_{}_{architecture}.deb", release.version);
+    let bytes = assemble(&controls, tree, release.epoch).map_err(|e| format!("{file}: {e}"))?;
+    Ok(Package { name: file, bytes })
+}
+
+/// Returns the archive with the three members of a Debian package.
+fn assemble(controls: &Tree, tree: &Tree, epoch: u64) -> io::Result<Vec<u8>> {
+    let mut builder = ar::Builder::new(Vec::new());
+    let members = [
+        ("debian-binary", b"2.0\n".to_vec()),
+        ("control.tar.xz", archive(controls, "./", epoch)?),
+        ("data.tar.xz", archive(tree, "./", epoch)?),
+    ];
+    for (name, bytes) in members {
+        let mut header = ar::Header::new(name.as_bytes().to_vec(), bytes.len() as u64);
+        header.set_mode(0o100_644);
+        header.set_mtime(epoch);
+        builder.append(&header, &bytes[..])?;
+    }
+    builder.into_inner()
+}

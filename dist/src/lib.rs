@@ -1,0 +1,125 @@
+//! Builds the packages of Grus: tarballs, Debian packages, Python wheels, lists of licences and
+//! components, and checksums.
+//!
+//! Two builds of one commit have the same bytes, in whatever folder they run. [`compile`] makes the
+//! binaries for an old glibc with the linker of [`zig`]; everything after that is a function of
+//! files: a [`tree::Tree`] holds the files of a package, sorted, with fixed owners and times, and
+//! [`tarball`], [`deb`] and [`wheel`] write it.
+
+pub mod compile;
+pub mod components;
+pub mod deb;
+pub mod elf;
+pub mod layout;
+pub mod licences;
+// The crate `vulkan` writes the same file; its workspace is another one.
+#[path = "../../vulkan/src/loader_file.rs"]
+pub mod loader_file;
+pub mod options;
+pub mod process;
+pub mod release;
+pub mod sbom;
+pub mod tarball;
+pub mod target;
+pub mod tree;
+pub mod wheel;
+pub mod zig;
+
+use elf::Needs;
+use options::Options;
+use release::Release;
+use sha2::{Digest, Sha256};
+use std::path::{Path, PathBuf};
+use target::Target;
+
+/// Result with a message for the user.
+pub type Result<T> = std::result::Result<T, String>;
+
+/// The binaries of a target, stripped.
+#[derive(Debug)]
+pub struct Binaries {
+    /// The driver's library.
+    pub library: Vec<u8>,
+    /// The program `cts-runner`.
+    pub runner: Vec<u8>,
+}
+
+/// A package: its file name and its bytes.
+#[derive(Debug)]
+pub struct Package {
+    /// File name.
+    pub name: String,
+    /// Contents.
+    pub bytes: Vec<u8>,
+}
+
+/// Makes all packages and writes them, with `SHA256SUMS`, into a folder. Returns their paths.
+///
+/// # Errors
+/// Returns a message if a build fails, a file is missing, or a binary needs a newer glibc than the
+/// target allows.
+pub fn run(options: &Options) -> Result<Vec<PathBuf>> {
+    let release = Release::read(&options.root)?;
+    let mut packages = vec![deb::default(&release)?];
+    for &target in &options.targets {
+        let binaries = match &options.prebuilt {
+            Some(prebuilt) => compile::prebuilt(prebuilt)?,
+            None => compile::compile(&options.root, target, &release)?,
+        };
+        packages.extend(of_target(options, &release, target, &binaries)?);
+    }
+    write(&options.out, packages)
+}
+
+fn of_target(options: &Options, release: &Release, target: Target, binaries: &Binaries) -> Result<Vec<Package>> {
+    let (library, runner) = (Needs::read(&binaries.library)?, Needs::read(&binaries.runner)?);
+    let glibc = library.glibc()?.max(runner.glibc()?);
+    if options.prebuilt.is_none() && glibc > target::GLIBC {
+        let (needs, allowed) = (target::text(glibc), target::text(target::GLIBC));
+        return Err(format!("the binaries need glibc {needs}, and packages allow {allowed}"));
+    }
+    // A program that the compiler of this machine has linked needs gcc's unwinder.
+    let foreign = library.foreign().or(runner.foreign().filter(|_| options.prebuilt.is_none()));
+    if let Some(name) = foreign {
+        return Err(format!("the binaries need {name}, which is no part of glibc"));
+    }
+    let components = components::read(&options.root, target)?;
+    let licences = licences::text(&components)?;
+    let contents = layout::Contents { release, target, glibc, binaries, licences: &licences };
+    // Compression takes most of the time, so each package has a thread.
+    let kinds: [fn(&layout::Contents<'_>) -> Result<Package>; 3] = [tarball::package, deb::driver, wheel::package];
+    let mut packages = std::thread::scope(|scope| {
+        let threads = kinds.map(|package| scope.spawn(move || package(&contents)));
+        let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("a package's thread panicked");
+        threads.into_iter().map(join).collect::<Result<Vec<_>>>()
+    })?;
+    packages.push(sbom::package(release, target, &components)?);
+    Ok(packages)
+}
+
+/// Writes packages and their checksums.
+fn write(folder: &Path, mut packages: Vec<Package>) -> Result<Vec<PathBuf>> {
+    packages.sort_by(|a, b| a.name.cmp(&b.name));
+    let sums: String = packages.iter().map(|p| format!("{}  {}\n", hex(&Sha256::digest(&p.bytes)), p.name)).collect();
+    packages.push(Package { name: "SHA256SUMS".into(), bytes: sums.into_bytes() });
+    std::fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
+    let write = |package: Package| {
+        let path = folder.join(package.name);
+        std::fs::write(&path, package.bytes).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(path)
+    };
+    packages.into_iter().map(write).collect()
+}
+
+/// Returns bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// Returns a message with the path.
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|e| format!("{}: {e}", path.display()))
+}

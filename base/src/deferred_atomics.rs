@@ -49,25 +49,27 @@ pub struct DeferredAtomics {
 /// Size of the table in bytes.
 pub const DEFERRED_BYTES: usize = size_of::<DeferredAtomics>();
 
-/// Initialises a table (`HelperTable::begin_atomics`).
-///
-/// # Safety
-/// `table` has [`DEFERRED_BYTES`] writable bytes, aligned to 8. `op` is an integer operation
-/// ([`AtomicOp`]) that [`combine_atomics`] knows, on cells of 4 or 8 bytes.
-pub unsafe extern "C" fn begin_atomics(table: *mut c_void, op: u32, bytes: u32) {
-    let op = OPERATIONS.iter().copied().find(|&known| known as u32 == op).unwrap_or(AtomicOp::Add);
-    let entries = [TableEntry { address: 0, value: 0 }; TABLE_ENTRIES];
-    // SAFETY: `table` has [`DEFERRED_BYTES`] writable bytes, aligned to 8 (`# Safety`).
-    unsafe {
-        table.cast::<DeferredAtomics>().write(DeferredAtomics {
-            op,
-            bytes,
-            observed: 0,
-            hits: 0,
-            bypassed: 0,
-            _pad: 0,
-            entries,
-        });
+crate::code_fn! {
+    /// Initialises a table (`HelperTable::begin_atomics`).
+    ///
+    /// # Safety
+    /// `table` has [`DEFERRED_BYTES`] writable bytes, aligned to 8. `op` is an integer operation
+    /// ([`AtomicOp`]) that [`combine_atomics`] knows, on cells of 4 or 8 bytes.
+    pub unsafe extern "code" fn begin_atomics(table: *mut c_void, op: u32, bytes: u32) {
+        let op = OPERATIONS.iter().copied().find(|&known| known as u32 == op).unwrap_or(AtomicOp::Add);
+        let entries = [TableEntry { address: 0, value: 0 }; TABLE_ENTRIES];
+        // SAFETY: `table` has [`DEFERRED_BYTES`] writable bytes, aligned to 8 (`# Safety`).
+        unsafe {
+            table.cast::<DeferredAtomics>().write(DeferredAtomics {
+                op,
+                bytes,
+                observed: 0,
+                hits: 0,
+                bypassed: 0,
+                _pad: 0,
+                entries,
+            });
+        }
     }
 }
 
@@ -84,36 +86,39 @@ pub const OPERATIONS: [AtomicOp; 9] = [
     AtomicOp::Xor,
 ];
 
-/// Applies the operation for all `lanes` (one bit each), given the address and value of each
-/// (`HelperTable::combine_atomics`).
-///
-/// # Safety
-/// [`begin_atomics`] initialised `table`. For each lane in `lanes`, `addresses` has the address of
-/// a live, aligned cell, and `values` a value, both of the table's width.
-pub unsafe extern "C" fn combine_atomics(table: *mut c_void, addresses: *const u64, values: *const c_void, lanes: u32) {
-    // SAFETY: `table` was initialised, and the lanes have live cells of the table's width
-    // (`# Safety`).
-    unsafe {
-        let table = &mut *table.cast::<DeferredAtomics>();
-        let lanes = LaneIterator { addresses, values, left: lanes };
-        match table.bytes {
-            8 => operate::<Long>(table, Some(lanes)),
-            _ => operate::<Word>(table, Some(lanes)),
+crate::code_fn! {
+    /// Applies the operation for all `lanes` (one bit each), given the address and value of each
+    /// (`HelperTable::combine_atomics`).
+    ///
+    /// # Safety [`begin_atomics`] initialised `table`. For each lane in `lanes`, `addresses` has
+    /// the address of a live, aligned cell, and `values` a value, both of the table's width.
+    pub unsafe extern "code" fn combine_atomics(table: *mut c_void, addresses: *const u64, values: *const c_void, lanes: u32) {
+        // SAFETY: `table` was initialised, and the lanes have live cells of the table's width
+        // (`# Safety`).
+        unsafe {
+            let table = &mut *table.cast::<DeferredAtomics>();
+            let lanes = LaneIterator { addresses, values, left: lanes };
+            match table.bytes {
+                8 => operate::<Long>(table, Some(lanes)),
+                _ => operate::<Word>(table, Some(lanes)),
+            }
         }
     }
 }
 
-/// Executes the deferred operations (`HelperTable::end_atomics`).
-///
-/// # Safety
-/// [`begin_atomics`] initialised `table`; the cells that it was given are still alive.
-pub unsafe extern "C" fn end_atomics(table: *mut c_void) {
-    // SAFETY: `table` was initialised, and its cells are alive (`# Safety`).
-    unsafe {
-        let table = &mut *table.cast::<DeferredAtomics>();
-        match table.bytes {
-            8 => operate::<Long>(table, None),
-            _ => operate::<Word>(table, None),
+crate::code_fn! {
+    /// Executes the deferred operations (`HelperTable::end_atomics`).
+    ///
+    /// # Safety
+    /// [`begin_atomics`] initialised `table`; the cells that it was given are still alive.
+    pub unsafe extern "code" fn end_atomics(table: *mut c_void) {
+        // SAFETY: `table` was initialised, and its cells are alive (`# Safety`).
+        unsafe {
+            let table = &mut *table.cast::<DeferredAtomics>();
+            match table.bytes {
+                8 => operate::<Long>(table, None),
+                _ => operate::<Word>(table, None),
+            }
         }
     }
 }

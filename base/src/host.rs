@@ -309,13 +309,13 @@ impl Host for Avx512 {
 macro_rules! multiversion {
     ($(
         $(#[$doc:meta])*
-        $vis:vis $(for $avx512:ident)? unsafe $(extern $abi:literal)? fn $name:ident $([$($generics:tt)*] [$($names:tt)*])?
+        $vis:vis $(for $avx512:ident)? unsafe $(extern $abi:tt)? fn $name:ident $([$($generics:tt)*] [$($names:tt)*])?
             ($($arg:ident: $ty:ty),* $(,)?) $body:block
     )*) => {$(
         $(#[$doc])*
         #[inline(always)]
         #[must_use]
-        $vis const fn $name<$($($generics)*)?>(level: $crate::host::SimdLevel) -> unsafe $(extern $abi)? fn($($ty),*) {
+        $vis const fn $name<$($($generics)*)?>(level: $crate::host::SimdLevel) -> $crate::code_type!(unsafe $(extern $abi)? fn($($ty),*)) {
             $crate::multiversion_variant!(
                 portable, Baseline, [#[cfg_attr(target_arch = "x86_64", target_feature(enable = "sse3,ssse3,sse4.1"))]],
                 [$(extern $abi)?] [$($($generics)*)?] ($($arg: $ty),*) $body
@@ -349,16 +349,18 @@ macro_rules! multiversion_variant {
         $name:ident, $host:ident, [$(#[$features:meta])*],
         [$($abi:tt)*] [$($generics:tt)*] ($($arg:ident: $ty:ty),*) $body:block
     ) => {
-        $(#[$features])*
-        #[inline(never)]
-        unsafe $($abi)* fn $name<$($generics)*>($($arg: $ty),*) {
-            #[allow(dead_code, reason = "not every function asks for its host")]
-            type H = $crate::host::$host;
-            // SAFETY: the host has the level, and the caller meets the requirements of the body, as
-            // [`multiversion!`] states.
-            #[allow(unused_unsafe, reason = "not every body asks for anything")]
-            unsafe {
-                $body
+        $crate::code_fn! {
+            $(#[$features])*
+            #[inline(never)]
+            unsafe $($abi)* fn $name<$($generics)*>($($arg: $ty),*) {
+                #[allow(dead_code, reason = "not every function asks for its host")]
+                type H = $crate::host::$host;
+                // SAFETY: the host has the level, and the caller meets the requirements of the
+                // body, as [`multiversion!`] states.
+                #[allow(unused_unsafe, reason = "not every body asks for anything")]
+                unsafe {
+                    $body
+                }
             }
         }
     };

@@ -162,6 +162,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
     (
         "base",
         &[
+            "abi::calling_convention",
             "abi::context",
             "abi::descriptor",
             "abi::helper",

@@ -49,7 +49,7 @@ macro_rules! helpers {
         /// The helper functions, which the crate that runs generated code fills in.
         #[repr(C)]
         pub struct HelperTable {
-            $($(#[$doc])* pub $name: unsafe extern "C" fn($($argument: $ty),*),)*
+            $($(#[$doc])* pub $name: $crate::code_type!(unsafe extern "code" fn($($argument: $ty),*)),)*
         }
 
         /// A helper, as generated code names it.

@@ -28,28 +28,33 @@ pub enum Dim {
 /// A kernel, which reads and writes `args` for the lanes in `args.mask`. `sampler` is null for
 /// operations without one. A kernel never faults, because it checks or clamps coordinates, levels
 /// and sample indices.
-pub type ImageKernel = unsafe extern "C" fn(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs);
+pub type ImageKernel =
+    crate::code_type!(unsafe extern "code" fn(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs));
 
 /// A sample of class `sampler.class` whose first four lanes use one view and whose other lanes use
 /// another one, if both views have this function. It either samples and sets `done`, or does
 /// nothing. Otherwise it is like an [`ImageKernel`].
-pub type PairKernel = unsafe extern "C" fn(
-    views: *const [*const ImageView; 2],
-    sampler: *const Sampler,
-    args: *mut ImageArgs,
-    done: *mut bool,
+pub type PairKernel = crate::code_type!(
+    unsafe extern "code" fn(
+        views: *const [*const ImageView; 2],
+        sampler: *const Sampler,
+        args: *mut ImageArgs,
+        done: *mut bool,
+    )
 );
 
 /// A kernel for plain samples of two coordinates by `chunks` chunks
 /// ([`super::HelperTable::sample_chunks`]), each sampled as by the [`ImageKernel`] of
 /// `sampler.class`.
-pub type ChunksKernel = unsafe extern "C" fn(
-    view: *const ImageView,
-    sampler: *const Sampler,
-    args: *mut ImageArgs,
-    coords: *const f32,
-    results: *mut u32,
-    chunks: u32,
+pub type ChunksKernel = crate::code_type!(
+    unsafe extern "code" fn(
+        view: *const ImageView,
+        sampler: *const Sampler,
+        args: *mut ImageArgs,
+        coords: *const f32,
+        results: *mut u32,
+        chunks: u32,
+    )
 );
 
 /// Largest number of texels of a lane that one sample of one level reads: the eight corners of a
@@ -79,7 +84,8 @@ pub struct Taps {
 }
 
 /// A kernel that reads `count` texels of all lanes of a [`Taps`], from number `first` on.
-pub type TapsKernel = unsafe extern "C" fn(view: *const ImageView, taps: *mut Taps, first: u32, count: u32);
+pub type TapsKernel =
+    crate::code_type!(unsafe extern "code" fn(view: *const ImageView, taps: *mut Taps, first: u32, count: u32));
 
 /// Kernel of `OpImageFetch`, `OpImageRead` and subpass loads: integer coordinates in `args.icoord`
 /// → `args.result` (and `args.result_high` for 64-bit integers). Out-of-bounds reads give 0 in

@@ -142,15 +142,15 @@ impl<T> Layout for Option<Arc<T>> {
 
 /// The layout of kernels of views. They are called with views, so their arguments cannot be
 /// followed here.
-impl<A, B, C> Layout for unsafe extern "C" fn(A, B, C) {
+impl<A, B, C> Layout for crate::code_type!(unsafe extern "code" fn(A, B, C)) {
     const HASH: u64 = Hash::new("function").number(3).finish();
 }
 
-impl<A, B, C, D> Layout for unsafe extern "C" fn(A, B, C, D) {
+impl<A, B, C, D> Layout for crate::code_type!(unsafe extern "code" fn(A, B, C, D)) {
     const HASH: u64 = Hash::new("function").number(4).finish();
 }
 
-impl<A, B, C, D, E, F> Layout for unsafe extern "C" fn(A, B, C, D, E, F) {
+impl<A, B, C, D, E, F> Layout for crate::code_type!(unsafe extern "code" fn(A, B, C, D, E, F)) {
     const HASH: u64 = Hash::new("function").number(6).finish();
 }
 

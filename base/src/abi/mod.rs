@@ -10,6 +10,7 @@
 //! first 4, and one with more lanes makes several calls.
 
 pub mod address;
+mod calling_convention;
 pub mod context;
 pub mod descriptor;
 pub mod heap;

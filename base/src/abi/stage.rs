@@ -14,7 +14,7 @@ use crate::limits::MAX_SAMPLES;
 ///
 /// # Safety
 /// `ctx` and `batch` must be valid for the call and laid out as the stage's interface specifies.
-pub type StageFn = unsafe extern "C" fn(ctx: *const ShaderContext, batch: *mut BatchHeader);
+pub type StageFn = crate::code_type!(unsafe extern "code" fn(ctx: *const ShaderContext, batch: *mut BatchHeader));
 
 /// The common head of all batches.
 #[repr(C)]

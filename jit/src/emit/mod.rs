@@ -1,7 +1,7 @@
 //! Emission: makes LIR ([`crate::lir`]), from which the back ends make machine code, from IR.
 //!
-//! There is one function per stage, `extern "C" fn(&ShaderContext, &mut Batch)`. It loops over the
-//! batch's chunks of `lanes` invocations. The modules emit:
+//! There is one function per stage, `extern "code" fn(&ShaderContext, &mut Batch)`. It loops over
+//! the batch's chunks of `lanes` invocations. The modules emit:
 //!
 //! * `stage`: the loop and the code around a stage.
 //! * `fragment` and `interface`: the inputs and outputs of a stage; `vertices`: those of a stage

@@ -57,7 +57,8 @@ fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::De
             // SAFETY: the code is that of a function with these four parameters, and random
             // programs access only the buffers of `own`.
             unsafe {
-                let run: extern "C" fn(u64, u64, u64, u64) = core::mem::transmute(code.address());
+                let run: base::code_type!(unsafe extern "code" fn(u64, u64, u64, u64)) =
+                    core::mem::transmute(code.address());
                 run(a, b, c, d);
             }
             let differ =
@@ -161,7 +162,8 @@ fn all_tiers_give_the_same_nan() {
             memory[..3].copy_from_slice(&bits.map(|bits| [bits; 8]));
             // SAFETY: the function has this parameter and accesses only `memory`.
             unsafe {
-                let run: extern "C" fn(*mut [u32; 8]) = core::mem::transmute(code.address());
+                let run: base::code_type!(unsafe extern "code" fn(*mut [u32; 8])) =
+                    core::mem::transmute(code.address());
                 run(memory.as_mut_ptr());
             }
             (name, memory[3])
@@ -253,7 +255,7 @@ fn division_by_constant_is_exact() {
                 lanes.iter().enumerate().for_each(|(i, n)| memory[put(i).0] |= n << put(i).1);
                 // SAFETY: the function has this parameter and accesses only `memory`.
                 unsafe {
-                    let run: extern "C" fn(*mut u64) = core::mem::transmute(code.address());
+                    let run: base::code_type!(unsafe extern "code" fn(*mut u64)) = core::mem::transmute(code.address());
                     run(memory.as_mut_ptr());
                 }
                 for (lane, &n) in lanes.iter().enumerate() {

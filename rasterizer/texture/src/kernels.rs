@@ -1,5 +1,5 @@
-//! The `extern "C"` kernels, which are compiled for every level of the host, and the choice of a
-//! view's kernels.
+//! The kernels that generated code calls, which are compiled for every level of the host, and the
+//! choice of a view's kernels.
 
 use super::chunk_batch::{ChunkRows, kernel_of};
 use super::compressed::CompressedClass;
@@ -21,26 +21,26 @@ use std::hint::black_box;
 
 base::multiversion! {
     /// Samples images with cells, with any sampler.
-    unsafe extern "C" fn general_kernel (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+    unsafe extern "code" fn general_kernel (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         scalar::sample::<SparseClass>(&*view, &*sampler, &mut *args);
     }
     /// Samples all other images, with any sampler.
-    unsafe extern "C" fn vector_kernel (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+    unsafe extern "code" fn vector_kernel (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         sample_any::sample::<H>(&*view, &*sampler, &mut *args);
     }
     /// Reads texels of a class ([`TapsKernel`]).
-    unsafe extern "C" fn taps_kernel [T: Texels] [T] (view: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
+    unsafe extern "code" fn taps_kernel [T: Texels] [T] (view: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
         if H::IS_BASELINE {
             return shared_taps::<T::Shared>(H::LEVEL)(view, taps, first, count);
         }
         read_taps::<H, T>(&*view, taps, first, count);
     }
     /// Reads texels at the baseline of several levels, where classes share the code.
-    unsafe extern "C" fn shared_taps [T: Texels] [T] (view: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
+    unsafe extern "code" fn shared_taps [T: Texels] [T] (view: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
         read_taps::<H, T>(&*view, taps, first, count);
     }
     /// Samples with samplers of the plain classes, and of the anisotropic class.
-    unsafe extern "C" fn planar_kernel [T: Texels, const LINEAR: bool, const PROBES: bool] [T, LINEAR, PROBES]
+    unsafe extern "code" fn planar_kernel [T: Texels, const LINEAR: bool, const PROBES: bool] [T, LINEAR, PROBES]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         if PROBES && H::IS_BASELINE {
             return shared_probes::<T::Shared>(H::LEVEL)(view, sampler, args);
@@ -48,18 +48,18 @@ base::multiversion! {
         sample_2d::sample::<H, T, LINEAR, PROBES>(&*view, &*sampler, &mut *args);
     }
     /// Takes anisotropic samples at the baseline of several levels, where classes share the code.
-    unsafe extern "C" fn shared_probes [T: Texels] [T]
+    unsafe extern "code" fn shared_probes [T: Texels] [T]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         sample_2d::sample::<H, T, true, true>(&*view, &*sampler, &mut *args);
     }
     /// Stores texels at the baseline of several levels, where classes share the code.
-    unsafe extern "C" fn shared_store [T: Texels] [T]
+    unsafe extern "code" fn shared_store [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
         fetch_store::store::<H, T>(&*view, &mut *args);
     }
     /// Samples as `planar_kernel` does, for classes that are filtered in 512-bit vectors, with or
     /// without anisotropy.
-    for Avx512 unsafe extern "C" fn wide_kernel [T: Texels, const PROBES: bool] [T, PROBES]
+    for Avx512 unsafe extern "code" fn wide_kernel [T: Texels, const PROBES: bool] [T, PROBES]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         if PROBES && H::IS_BASELINE {
             return shared_probes::<T::Shared>(H::LEVEL)(view, sampler, args);
@@ -68,7 +68,7 @@ base::multiversion! {
     }
     /// Takes the most frequent samples of one level, with few registers. All others are left to the
     /// next kernel, which must not be inlined here.
-    for Avx512 unsafe extern "C" fn plain_kernel [T: Texels, const LINEAR: bool] [T, LINEAR]
+    for Avx512 unsafe extern "code" fn plain_kernel [T: Texels, const LINEAR: bool] [T, LINEAR]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         if !T::sample::<H, LINEAR, false>(&*view, &*sampler, &mut *args) {
             black_box(mips_kernel::<T, LINEAR>(H::LEVEL))(view, sampler, args);
@@ -76,7 +76,7 @@ base::multiversion! {
     }
     /// Takes the most frequent samples of several levels. All others are left to the kernels for
     /// any samples.
-    for Avx512 unsafe extern "C" fn mips_kernel [T: Texels, const LINEAR: bool] [T, LINEAR]
+    for Avx512 unsafe extern "code" fn mips_kernel [T: Texels, const LINEAR: bool] [T, LINEAR]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         if !T::sample::<H, LINEAR, true>(&*view, &*sampler, &mut *args) {
             let any = match LINEAR {
@@ -88,14 +88,14 @@ base::multiversion! {
     }
     /// Takes the most frequent anisotropic samples, and leaves all others to the kernel for any
     /// samples.
-    for Avx512 unsafe extern "C" fn probes_kernel [T: Texels] [T]
+    for Avx512 unsafe extern "code" fn probes_kernel [T: Texels] [T]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         if !T::anisotropic::<H>(&*view, &*sampler, &mut *args) {
             black_box(wide_kernel::<T, true>(H::LEVEL))(view, sampler, args);
         }
     }
     /// Takes the most frequent samples of one level of two views, one for each quad.
-    for Avx512 unsafe extern "C" fn pair_kernel [T: Texels] [T]
+    for Avx512 unsafe extern "code" fn pair_kernel [T: Texels] [T]
         (views: *const [*const ImageView; 2], sampler: *const Sampler, args: *mut ImageArgs, done: *mut bool) {
         let views = [&*(*views)[0], &*(*views)[1]];
         *done = match (*sampler).class {
@@ -105,7 +105,7 @@ base::multiversion! {
         };
     }
     /// Samples many chunks.
-    for Avx512 unsafe extern "C" fn chunks_kernel [T: Texels] [T]
+    for Avx512 unsafe extern "code" fn chunks_kernel [T: Texels] [T]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
         let (rows, any) = (&mut ChunkRows::new(coords, results, chunks, (*args).row_lanes), kernel_of(view, sampler));
         let (view, sampler, args) = (&*view, &*sampler, &mut *args);
@@ -134,12 +134,12 @@ base::multiversion! {
         }
     }
     /// Fetches texels without a filter (`OpImageFetch`, `OpImageRead`).
-    unsafe extern "C" fn fetch_kernel [T: Texels] [T]
+    unsafe extern "code" fn fetch_kernel [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
         fetch_store::fetch::<H, T>(&*view, &mut *args);
     }
     /// Stores texels (`OpImageWrite`).
-    unsafe extern "C" fn store_kernel [T: Texels] [T]
+    unsafe extern "code" fn store_kernel [T: Texels] [T]
         (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
         if H::IS_BASELINE {
             return shared_store::<T::Shared>(H::LEVEL)(view, _sampler, args);
@@ -217,26 +217,32 @@ const fn is_rare<T: Texels>() -> bool {
     matches!(T::FOUR, Some(FilterTexel::Narrow(few)) if few.bits % 8 != 0)
 }
 
-/// Accesses one texel per lane of images with cells.
-unsafe extern "C" fn sparse_kernel<const KERNEL: usize>(
-    view: *const ImageView,
-    _: *const Sampler,
-    args: *mut ImageArgs,
-) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block.
-    unsafe { sparse::access::<KERNEL>(&*view, &mut *args) }
+base::code_fn! {
+    /// Accesses one texel per lane of images with cells.
+    unsafe extern "code" fn sparse_kernel<const KERNEL: usize>(
+        view: *const ImageView,
+        _: *const Sampler,
+        args: *mut ImageArgs,
+    ) {
+        // SAFETY: a kernel is called with a valid view and a filled argument block.
+        unsafe { sparse::access::<KERNEL>(&*view, &mut *args) }
+    }
 }
 
-/// Reports all texels as resident, for views that have all of their memory.
-unsafe extern "C" fn all_resident(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a filled argument block.
-    unsafe { (*args).result[0] = [1; MAX_LANES] };
+base::code_fn! {
+    /// Reports all texels as resident, for views that have all of their memory.
+    unsafe extern "code" fn all_resident(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+        // SAFETY: a kernel is called with a filled argument block.
+        unsafe { (*args).result[0] = [1; MAX_LANES] };
+    }
 }
 
-/// Reports the residency of texels of sparse resources.
-pub unsafe extern "C" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block.
-    unsafe { sparse::resident(&*view, sampler.as_ref(), &mut *args) }
+base::code_fn! {
+    /// Reports the residency of texels of sparse resources.
+    pub unsafe extern "code" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        // SAFETY: a kernel is called with a valid view and a filled argument block.
+        unsafe { sparse::resident(&*view, sampler.as_ref(), &mut *args) }
+    }
 }
 
 /// Returns the kernels of views of images with cells.
@@ -253,90 +259,110 @@ pub fn sparse_kernels(format: Format, level: SimdLevel) -> Kernels {
     set
 }
 
-unsafe extern "C" fn atomic(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
-    // only for aligned 32-bit views.
-    unsafe { fetch_store::atomic::<Portable>(&*view, &mut *args) }
+base::code_fn! {
+    unsafe extern "code" fn atomic(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+        // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
+        // chosen only for aligned 32-bit views.
+        unsafe { fetch_store::atomic::<Portable>(&*view, &mut *args) }
+    }
 }
 
-unsafe extern "C" fn atomic_long(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
-    // only for aligned 64-bit views.
-    unsafe { fetch_store::atomic_long::<Portable>(&*view, &mut *args) }
+base::code_fn! {
+    unsafe extern "code" fn atomic_long(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+        // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
+        // chosen only for aligned 64-bit views.
+        unsafe { fetch_store::atomic_long::<Portable>(&*view, &mut *args) }
+    }
 }
 
-unsafe extern "C" fn fetch_long<const N: usize, const BYTES: usize>(
-    view: *const ImageView,
-    _: *const Sampler,
-    args: *mut ImageArgs,
-) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
-    // only for views of `N` 64-bit integers.
-    unsafe { fetch_store::fetch_long::<Portable, N, BYTES>(&*view, &mut *args) }
+base::code_fn! {
+    unsafe extern "code" fn fetch_long<const N: usize, const BYTES: usize>(
+        view: *const ImageView,
+        _: *const Sampler,
+        args: *mut ImageArgs,
+    ) {
+        // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
+        // chosen only for views of `N` 64-bit integers.
+        unsafe { fetch_store::fetch_long::<Portable, N, BYTES>(&*view, &mut *args) }
+    }
 }
 
-unsafe extern "C" fn store_long<const N: usize, const BYTES: usize>(
-    view: *const ImageView,
-    _: *const Sampler,
-    args: *mut ImageArgs,
-) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
-    // only for views of `N` 64-bit integers.
-    unsafe { fetch_store::store_long::<Portable, N, BYTES>(&*view, &*args) }
+base::code_fn! {
+    unsafe extern "code" fn store_long<const N: usize, const BYTES: usize>(
+        view: *const ImageView,
+        _: *const Sampler,
+        args: *mut ImageArgs,
+    ) {
+        // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
+        // chosen only for views of `N` 64-bit integers.
+        unsafe { fetch_store::store_long::<Portable, N, BYTES>(&*view, &*args) }
+    }
 }
 
-unsafe extern "C" fn atomic_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
-    // only for aligned views of two halves.
-    unsafe { fetch_store::atomic_halves::<Portable>(&*view, &mut *args) }
+base::code_fn! {
+    unsafe extern "code" fn atomic_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+        // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
+        // chosen only for aligned views of two halves.
+        unsafe { fetch_store::atomic_halves::<Portable>(&*view, &mut *args) }
+    }
 }
 
-unsafe extern "C" fn atomic_four_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is chosen
-    // only for aligned views of four halves.
-    unsafe { fetch_store::atomic_four_halves::<Portable>(&*view, &mut *args) }
+base::code_fn! {
+    unsafe extern "code" fn atomic_four_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+        // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
+        // chosen only for aligned views of four halves.
+        unsafe { fetch_store::atomic_four_halves::<Portable>(&*view, &mut *args) }
+    }
 }
 
-/// Returns zeros, for null views and for operations that a view does not support.
-pub unsafe extern "C" fn nothing(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a filled argument block.
-    unsafe { ((*args).result, (*args).result_high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]) };
+base::code_fn! {
+    /// Returns zeros, for null views and for operations that a view does not support.
+    pub unsafe extern "code" fn nothing(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+        // SAFETY: a kernel is called with a filled argument block.
+        unsafe { ((*args).result, (*args).result_high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]) };
+    }
 }
 
-/// The [`PairKernel`] of views that are not sampled in pairs; it does nothing.
-pub unsafe extern "C" fn no_pair(_: *const [*const ImageView; 2], _: *const Sampler, _: *mut ImageArgs, _: *mut bool) {}
+base::code_fn! {
+    /// The [`PairKernel`] of views that are not sampled in pairs; it does nothing.
+    pub unsafe extern "code" fn no_pair(_: *const [*const ImageView; 2], _: *const Sampler, _: *mut ImageArgs, _: *mut bool) {}
+}
 
-/// The [`ChunksKernel`] of views without another one, which samples chunk by chunk.
-pub unsafe extern "C" fn one_by_one(
-    view: *const ImageView,
-    sampler: *const Sampler,
-    args: *mut ImageArgs,
-    coords: *const f32,
-    results: *mut u32,
-    chunks: u32,
-) {
-    // SAFETY: a kernel is called with a valid view and sampler, a filled argument block and
-    // `chunks` chunks of rows.
-    unsafe {
-        ChunkRows::new(coords, results, chunks, (*args).row_lanes).one_by_one(
-            view,
-            sampler,
-            args,
-            kernel_of(view, sampler),
-        )
+base::code_fn! {
+    /// The [`ChunksKernel`] of views without another one, which samples chunk by chunk.
+    pub unsafe extern "code" fn one_by_one(
+        view: *const ImageView,
+        sampler: *const Sampler,
+        args: *mut ImageArgs,
+        coords: *const f32,
+        results: *mut u32,
+        chunks: u32,
+    ) {
+        // SAFETY: a kernel is called with a valid view and sampler, a filled argument block and
+        // `chunks` chunks of rows.
+        unsafe {
+            ChunkRows::new(coords, results, chunks, (*args).row_lanes).one_by_one(
+                view,
+                sampler,
+                args,
+                kernel_of(view, sampler),
+            )
+        }
     }
 }
 
 type Kernels = [ImageKernel; KERNEL_COUNT];
 
-/// The [`TapsKernel`] of views without texels, or without such kernels; it returns zeros.
-pub unsafe extern "C" fn no_taps(_: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
-    for i in first as usize..(first + count) as usize {
+base::code_fn! {
+    /// The [`TapsKernel`] of views without texels, or without such kernels; it returns zeros.
+    pub unsafe extern "code" fn no_taps(_: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
+        for i in first as usize..(first + count) as usize {
+            // SAFETY: a kernel is called with a writable `Taps`.
+            unsafe { (&raw mut (*taps).texels[i % TAPS]).write([[0; MAX_LANES]; 4]) };
+        }
         // SAFETY: a kernel is called with a writable `Taps`.
-        unsafe { (&raw mut (*taps).texels[i % TAPS]).write([[0; MAX_LANES]; 4]) };
+        unsafe { (*taps).varying = 0 };
     }
-    // SAFETY: a kernel is called with a writable `Taps`.
-    unsafe { (*taps).varying = 0 };
 }
 
 /// Returns the kernels of class `T`, and the one that reads its texels.

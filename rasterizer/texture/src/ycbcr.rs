@@ -203,11 +203,11 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &YcbcrConversion) -
 
 base::multiversion! {
     /// Samples with any sampler.
-    pub(super) unsafe extern "C" fn converted (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+    pub(super) unsafe extern "code" fn converted (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         sample::<H>(&*(*view).conversion.cast::<ConversionState>(), &*sampler, &mut *args);
     }
     /// Takes plain samples of many chunks.
-    pub(super) unsafe extern "C" fn converted_chunks
+    pub(super) unsafe extern "code" fn converted_chunks
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
         let parts = &*(*view).conversion.cast::<ConversionState>();
         if (*args).op != SampleOp::Sample {
@@ -238,23 +238,25 @@ base::multiversion! {
     }
 }
 
-/// Reports the residency of views of sparse images (`KERNEL_RESIDENT`); a sample accesses all
-/// parts.
-unsafe extern "C" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this view has a
-    // conversion.
-    unsafe {
-        let (parts, args) = (&*(*view).conversion.cast::<ConversionState>(), &mut *args);
-        let (place, mut all) = (args.coord, [1; MAX_LANES]);
-        for (i, source) in parts.sources.iter().enumerate() {
-            for ((to, from), offset) in args.coord.iter_mut().zip(place).zip(source.offset) {
-                *to = from.map(|coord| coord + offset);
+base::code_fn! {
+    /// Reports the residency of views of sparse images (`KERNEL_RESIDENT`); a sample accesses all
+    /// parts.
+    unsafe extern "code" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+        // SAFETY: a kernel is called with a valid view and a filled argument block; this view has a
+        // conversion.
+        unsafe {
+            let (parts, args) = (&*(*view).conversion.cast::<ConversionState>(), &mut *args);
+            let (place, mut all) = (args.coord, [1; MAX_LANES]);
+            for (i, source) in parts.sources.iter().enumerate() {
+                for ((to, from), offset) in args.coord.iter_mut().zip(place).zip(source.offset) {
+                    *to = from.map(|coord| coord + offset);
+                }
+                let sampler = if i == 0 { sampler } else { &raw const parts.sampler };
+                (source.view.kernels[KERNEL_RESIDENT])(&raw const source.view, sampler, args);
+                all.iter_mut().zip(args.result[0]).for_each(|(all, one)| *all &= one);
             }
-            let sampler = if i == 0 { sampler } else { &raw const parts.sampler };
-            (source.view.kernels[KERNEL_RESIDENT])(&raw const source.view, sampler, args);
-            all.iter_mut().zip(args.result[0]).for_each(|(all, one)| *all &= one);
+            (args.coord, args.result[0]) = (place, all);
         }
-        (args.coord, args.result[0]) = (place, all);
     }
 }
 

@@ -131,7 +131,7 @@ unsafe fn atomic(data: &InstData, args: &[Bits]) -> Vec<Bits> {
 /// The first argument must be the address of a function that takes the other arguments, and calling
 /// it must be sound.
 unsafe fn call(args: &[Bits]) {
-    type Six = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64);
+    type Six = base::code_type!(unsafe extern "code" fn(u64, u64, u64, u64, u64, u64));
     assert!(args.len() <= 7, "a call with arguments on the stack");
     let arg = |i: usize| args.get(i + 1).map_or(0, |a| a[0]);
     // SAFETY: excess arguments are in registers that a System V function ignores and may overwrite.

@@ -285,7 +285,7 @@ impl Reserve {
             state.mark(first, size.div_ceil(GRANULE).max(1), false);
             if state.in_use == 0 {
                 // SAFETY: these are whole pages of zeroed data, none of which is in use.
-                unsafe { libc::madvise(self.base().cast(), RESERVE, libc::MADV_DONTNEED) };
+                unsafe { crate::os::discard_data(self.base(), RESERVE) };
             }
         });
     }

@@ -9,6 +9,8 @@
 //! with `v1` there is no device). A test can thus compute on one machine what other machines would
 //! compute.
 
+#![forbid(unsafe_code)]
+
 use core::sync::atomic::{AtomicU32, Ordering};
 
 macro_rules! features {
@@ -122,28 +124,9 @@ fn detect_uncached() -> CpuFeatures {
     found
 }
 
-/// The type `struct cpuid_feature` of glibc: the registers of a leaf, and the bits of them that
-/// programs may use.
-#[repr(C)]
-struct CpuidLeaf {
-    cpuid: [u32; 4],
-    active: [u32; 4],
-}
-
 /// Returns the features that the C library reports, if it is one that does.
 fn from_libc() -> Option<CpuFeatures> {
-    // SAFETY: the name is a C string.
-    let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__x86_get_cpuid_feature_leaf".as_ptr()) };
-    // SAFETY: glibc's function of that name has this type in all versions; a null pointer is
-    // `None`.
-    let leaf = unsafe {
-        core::mem::transmute::<*mut libc::c_void, Option<unsafe extern "C" fn(u32) -> *const CpuidLeaf>>(address)
-    }?;
-    let leaves = [0, 1, 2].map(|number| {
-        // SAFETY: the function accepts any number; its result is null or lives as long as the
-        // process.
-        unsafe { leaf(number).as_ref() }.map_or([0; 4], |leaf| leaf.active)
-    });
+    let leaves = crate::os::active_cpuid_leaves()?;
     let found = CPUID_BITS.iter().fold(CpuFeatures::NONE, |set, &(feature, leaf, register, bit)| {
         set.with(feature, leaves[leaf][register] >> bit & 1 != 0)
     });

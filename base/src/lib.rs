@@ -13,7 +13,8 @@
 //! - [`alloc`]: allocation failures as errors, which do not end the process;
 //! - [`deferred_atomics`]: atomics that are deferred;
 //! - [`round`], [`hash`], [`random`]: rounding, quick hashes, and random numbers for tests;
-//! - [`thread`], [`stack`], [`fp`], [`fork`]: properties of the current thread and process.
+//! - [`thread`], [`stack`], [`fp`], [`fork`]: properties of the current thread and process;
+//! - [`os`]: services of the operating system.
 //!
 //! Invariants: the crate depends on no other Grus crate, and has no Vulkan handle and no SPIR-V.
 //! Only `base::mem` turns device memory into bytes, because the application may write it while the
@@ -34,6 +35,7 @@ pub mod host;
 pub mod image;
 pub mod limits;
 pub mod mem;
+pub mod os;
 pub mod partial_range;
 pub mod pixel;
 pub mod random;

@@ -2,9 +2,11 @@
 //! large frames of generated code) runs on a new stack, whichever thread it is. This way neither an
 //! application's small stack nor a deep shader ends the process.
 
+#![forbid(unsafe_code)]
+
+use crate::os;
 use corosensei::stack::DefaultStack;
 use std::cell::{Cell, RefCell};
-use std::mem::MaybeUninit;
 
 /// Number of bytes that are left to Rust code around the work, besides the bytes that were
 /// requested.
@@ -79,45 +81,12 @@ impl Drop for RestoreStackLimit {
     }
 }
 
-/// Largest number of bytes that is assumed of a main thread's stack, which grows as long as no
-/// other mapping is in its way.
-const MAX_MAIN_STACK: usize = 8 << 20;
-
-/// Returns the lowest address of the main thread's stack. Its top is where the kernel has put the
-/// program's name, and its size is a limit. (The C library reads all mappings instead.)
-fn main_thread_stack_limit() -> usize {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the first call writes the structure, and the second returns a number.
-    let (told, top) =
-        unsafe { (libc::getrlimit(libc::RLIMIT_STACK, &mut limit) == 0, libc::getauxval(libc::AT_EXECFN)) };
-    let size = usize::try_from(limit.rlim_cur).unwrap_or(MAX_MAIN_STACK).min(MAX_MAIN_STACK);
-    if told && top != 0 { (top as usize).saturating_sub(size) + STACK_MARGIN } else { usize::MAX }
-}
-
 /// Queries the system, once per thread. An unknown stack counts as full.
 #[cold]
 fn query_stack_limit() -> usize {
-    // SAFETY: both calls return a number of this process.
-    let is_main = unsafe { libc::gettid() == libc::getpid() };
-    let lowest = if is_main { main_thread_stack_limit() } else { thread_stack_limit() };
+    let lowest = os::stack_limit();
     STACK_LIMIT.set(lowest);
     lowest
-}
-
-/// Returns the lowest address of another thread's stack, as the C library has created it.
-fn thread_stack_limit() -> usize {
-    let mut attributes = MaybeUninit::uninit();
-    let (mut address, mut size) = (std::ptr::null_mut(), 0);
-    // SAFETY: the first call initialises `attributes`, if it succeeds, and they are destroyed after
-    // their last use.
-    let known = unsafe {
-        libc::pthread_getattr_np(libc::pthread_self(), attributes.as_mut_ptr()) == 0 && {
-            let known = libc::pthread_attr_getstack(attributes.as_ptr(), &raw mut address, &raw mut size) == 0;
-            libc::pthread_attr_destroy(attributes.as_mut_ptr());
-            known
-        }
-    };
-    if known { address as usize } else { usize::MAX }
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! Selects the driver to open: Grus from this checkout, which is built if it does not exist, or any
 //! manifest, through the loader or directly.
 
+pub use crate::os::LIBRARY;
+
 use crate::vk::{Api, Error, Manifest, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// File name of the driver's library.
-pub const LIBRARY: &str = "libvulkan_grus.so";
 /// File name of the driver's manifest.
 pub const MANIFEST: &str = "grus_icd.json";
 /// Environment variables that name manifests for the loader. Old loaders know only the second one.

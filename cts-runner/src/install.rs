@@ -3,7 +3,6 @@
 
 use crate::driver::{LIBRARY, MANIFEST, grus_up_to_date, write_manifest};
 use crate::vk::{Error, Result};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Paths of the two files of an installation.
@@ -20,7 +19,7 @@ impl InstallPaths {
     pub fn under(prefix: Option<&Path>) -> Result<Self> {
         let prefix = match prefix {
             Some(prefix) => std::path::absolute(prefix).map_err(|e| Error::Io(prefix.into(), e))?,
-            None if is_root() => "/usr/local".into(),
+            None if crate::os::is_root() => "/usr/local".into(),
             None => match std::env::var_os("HOME") {
                 Some(home) => Path::new(&home).join(".local"),
                 None => return Err(Error::Missing("HOME; use --prefix".into())),
@@ -29,10 +28,6 @@ impl InstallPaths {
         let manifest = prefix.join("share/vulkan/icd.d").join(MANIFEST);
         Ok(Self { library: prefix.join("lib").join(LIBRARY), manifest })
     }
-}
-
-fn is_root() -> bool {
-    std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0)
 }
 
 /// Builds the driver in release, then copies it and writes the manifest.

@@ -13,5 +13,6 @@ pub mod driver;
 mod fnv;
 pub mod hashes;
 pub mod install;
+mod os;
 pub mod requirements;
 pub mod run;

@@ -95,24 +95,7 @@ pub fn peak_memory() -> u64 {
 /// Restricts this process to the first `count` of the CPUs that it may use. Threads that start
 /// later inherit the restriction.
 pub fn pin(count: usize) -> Result<()> {
-    let failed = || Error::Io("sched_setaffinity".into(), std::io::Error::last_os_error());
-    // SAFETY: a CPU set is plain bits, for which zero is valid. The calls get its size and access
-    // only the set.
-    unsafe {
-        let mut allowed: libc::cpu_set_t = std::mem::zeroed();
-        if libc::sched_getaffinity(0, size_of_val(&allowed), &mut allowed) != 0 {
-            return Err(failed());
-        }
-        let mut chosen: libc::cpu_set_t = std::mem::zeroed();
-        let cpus = (0..libc::CPU_SETSIZE as usize).filter(|&cpu| libc::CPU_ISSET(cpu, &allowed));
-        for cpu in cpus.take(count) {
-            libc::CPU_SET(cpu, &mut chosen);
-        }
-        if libc::sched_setaffinity(0, size_of_val(&chosen), &chosen) != 0 {
-            return Err(failed());
-        }
-    }
-    Ok(())
+    crate::os::pin(count).map_err(|e| Error::Io("the processors of this process".into(), e))
 }
 
 #[cfg(test)]

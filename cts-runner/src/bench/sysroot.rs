@@ -10,9 +10,6 @@
 //! uses outside paths for the same files.
 
 use crate::vk::{Error, Result};
-use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -131,15 +128,7 @@ impl Sysroot {
     pub fn spawn(&self, mut command: Command) -> Result<Child> {
         let program = PathBuf::from(command.get_program());
         if let Some(root) = &self.root {
-            let root = CString::new(root.as_os_str().as_bytes()).map_err(|e| Error::Io(root.clone(), e.into()))?;
-            let enter = move || {
-                // SAFETY: both functions get pointers to strings that end in 0.
-                let entered = unsafe { libc::chroot(root.as_ptr()) == 0 && libc::chdir(c"/".as_ptr()) == 0 };
-                if entered { Ok(()) } else { Err(std::io::Error::last_os_error()) }
-            };
-            // SAFETY: the closure only makes system calls between fork and exec, and an OS error
-            // allocates no memory.
-            unsafe { command.pre_exec(enter) };
+            crate::os::run_in_root(&mut command, root).map_err(|e| Error::Io(root.clone(), e))?;
         }
         command.spawn().map_err(|e| match (&self.root, e.kind()) {
             (Some(_), std::io::ErrorKind::PermissionDenied) => {

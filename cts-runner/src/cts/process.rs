@@ -1,10 +1,12 @@
 //! Runs a process and all its descendants as one process group. The group is ended as a whole and
-//! never outlives the runner. This is the only module of the CTS part with unsafe code: `libc`
-//! calls that the standard library does not offer.
+//! never outlives the runner.
 
 use super::error::{At, Result};
+use crate::os;
+
+pub use crate::os::{describe, processor_time_of_children as processor_time};
+
 use std::io::{BufRead, BufReader, ErrorKind, PipeReader, Read};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -25,16 +27,8 @@ impl ProcessGroup {
     pub fn start(command: &mut Command) -> Result<Self> {
         let (output, writer) = std::io::pipe().at("pipe")?;
         command.stdout(writer.try_clone().at("pipe")?).stderr(writer);
-        command.stdin(Stdio::null()).process_group(0);
-        // SAFETY: `prctl` is async-signal-safe, and the closure allocates no memory.
-        unsafe {
-            command.pre_exec(|| {
-                // The kernel kills the child when the thread that started it ends, so a killed
-                // runner leaves no deqp behind.
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-                Ok(())
-            });
-        }
+        command.stdin(Stdio::null());
+        os::lead_group(command);
         let leader = command.spawn().at(command.get_program());
         // The command holds the write end of the pipe. It is released here, or the pipe would never
         // close.
@@ -50,7 +44,7 @@ impl ProcessGroup {
     /// Returns the exit status of the leader, or `None` while it runs. When the leader has ended,
     /// the rest of its group is ended too.
     pub fn poll(&mut self) -> Option<ExitStatus> {
-        if self.ended.is_none() && self.leader_is_done() {
+        if self.ended.is_none() && os::has_ended(&mut self.leader) {
             self.end();
         }
         self.ended
@@ -67,66 +61,16 @@ impl ProcessGroup {
     /// Ends the whole group immediately.
     pub fn end(&mut self) -> Option<ExitStatus> {
         if self.ended.is_none() {
-            if let Ok(group) = libc::pid_t::try_from(self.leader.id()) {
-                // SAFETY: the call accesses no memory. The leader has not been reaped, so its
-                // process id cannot belong to another process.
-                unsafe { libc::kill(-group, libc::SIGKILL) };
-            }
+            os::end_group(&mut self.leader);
             self.ended = self.leader.wait().ok();
         }
         self.ended
-    }
-
-    /// Returns true if the leader has ended, without reaping it. The kernel reserves its process
-    /// id, which is also the id of the group, until it is reaped.
-    fn leader_is_done(&self) -> bool {
-        // SAFETY: an all-zero `siginfo_t` is valid, and `waitid` writes only into it.
-        unsafe {
-            let mut info: libc::siginfo_t = std::mem::zeroed();
-            let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
-            libc::waitid(libc::P_PID, self.leader.id(), &raw mut info, options) == 0 && info.si_pid() != 0
-        }
     }
 }
 
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.end();
-    }
-}
-
-/// Returns the processor time of all children that have ended, with their descendants.
-pub fn processor_time() -> Duration {
-    // SAFETY: an all-zero `rusage` is valid, and `getrusage` writes only into it.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
-        usage
-    };
-    let time = |t: libc::timeval| {
-        Duration::from_secs(t.tv_sec.try_into().unwrap_or(0)) + Duration::from_micros(t.tv_usec.try_into().unwrap_or(0))
-    };
-    time(usage.ru_utime) + time(usage.ru_stime)
-}
-
-/// Describes in words how a process ended.
-pub fn describe(status: ExitStatus) -> String {
-    const NAMES: [(i32, &str); 8] = [
-        (libc::SIGABRT, "SIGABRT"),
-        (libc::SIGBUS, "SIGBUS"),
-        (libc::SIGFPE, "SIGFPE"),
-        (libc::SIGILL, "SIGILL"),
-        (libc::SIGKILL, "SIGKILL"),
-        (libc::SIGSEGV, "SIGSEGV"),
-        (libc::SIGTERM, "SIGTERM"),
-        (libc::SIGTRAP, "SIGTRAP"),
-    ];
-    match (status.signal(), status.code()) {
-        (Some(signal), _) => match NAMES.iter().find(|(number, _)| *number == signal) {
-            Some((_, name)) => format!("signal {signal} ({name})"),
-            None => format!("signal {signal}"),
-        },
-        (None, code) => format!("exit code {}", code.unwrap_or(-1)),
     }
 }
 

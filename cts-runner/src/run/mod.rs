@@ -7,7 +7,6 @@ use crate::requirements::{Requirements, check};
 use crate::vk::{Api, DeviceReport, Error, Manifest};
 use lexopt::{Arg, Parser};
 use std::ffi::OsString;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -102,9 +101,7 @@ fn start(options: &Options) -> Result<ExitCode, String> {
     let Some((program, arguments)) = options.command.split_first() else { return Ok(ExitCode::SUCCESS) };
     let mut command = Command::new(program);
     command.args(arguments).envs(MANIFEST_VARIABLES.map(|variable| (variable, &path)));
-    // The command replaces this process, so that its exit code, its signals and its process number
-    // are those that the caller sees.
-    let error = command.exec();
+    let error = crate::os::execute(&mut command);
     eprintln!("cts-runner: {}: {error}", program.display());
     let is_missing = error.kind() == std::io::ErrorKind::NotFound;
     Ok(ExitCode::from(if is_missing { NOT_FOUND } else { NOT_EXECUTABLE }))

@@ -149,15 +149,17 @@ macro_rules! registry_facts {
 }
 
 const YES: Support = Support::Yes;
+/// Support of extensions whose objects are those of Unix: file descriptors, X11, Wayland.
+const UNIX: Support = if cfg!(unix) { Support::Yes } else { Support::No("the system has no such objects") };
 
 // `cargo xtask generate` looks up the rest of each row in the registry of Vulkan.
 extensions! {
     VK_KHR_get_physical_device_properties2, YES;
     VK_KHR_surface, YES;
     VK_KHR_get_surface_capabilities2, YES;
-    VK_KHR_xcb_surface, YES;
-    VK_KHR_xlib_surface, YES;
-    VK_KHR_wayland_surface, YES;
+    VK_KHR_xcb_surface, UNIX;
+    VK_KHR_xlib_surface, UNIX;
+    VK_KHR_wayland_surface, UNIX;
     VK_EXT_swapchain_colorspace, YES;
     VK_KHR_surface_maintenance1, YES;
     VK_EXT_surface_maintenance1, YES;
@@ -173,11 +175,11 @@ extensions! {
     VK_KHR_external_memory, YES;
     VK_KHR_external_semaphore, YES;
     VK_KHR_external_fence, YES;
-    VK_KHR_external_memory_fd, YES;
-    VK_KHR_external_semaphore_fd, YES;
-    VK_KHR_external_fence_fd, YES;
-    VK_EXT_external_memory_dma_buf, YES;
-    VK_EXT_image_drm_format_modifier, YES;
+    VK_KHR_external_memory_fd, UNIX;
+    VK_KHR_external_semaphore_fd, UNIX;
+    VK_KHR_external_fence_fd, UNIX;
+    VK_EXT_external_memory_dma_buf, UNIX;
+    VK_EXT_image_drm_format_modifier, UNIX;
     VK_EXT_external_memory_acquire_unmodified, YES;
     VK_EXT_external_memory_host, YES;
     VK_KHR_swapchain, YES;

@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::extensions::Extension;
 use crate::os::dma_buf;
 use ash::vk;
 use vk::ExternalMemoryHandleTypeFlags as MemoryType;
@@ -13,6 +14,8 @@ pub const HOST_POINTER_ALIGNMENT: u64 = 4096;
 /// A kind of memory handles.
 struct MemoryHandleRow {
     ty: MemoryType,
+    /// Extension without which the kind does not exist.
+    extension: Extension,
     /// Returns true if new memory can be exported as this kind.
     can_export_new: fn() -> bool,
     /// True if imported memory of this kind can be exported as it again.
@@ -25,26 +28,34 @@ struct MemoryHandleRow {
 static MEMORY_HANDLES: [MemoryHandleRow; 3] = [
     MemoryHandleRow {
         ty: MemoryType::OPAQUE_FD,
+        extension: Extension::VK_KHR_external_memory_fd,
         can_export_new: || true,
         can_export_imported: true,
         addressable: true,
     },
     MemoryHandleRow {
         ty: MemoryType::DMA_BUF_EXT,
+        extension: Extension::VK_EXT_external_memory_dma_buf,
         can_export_new: dma_buf::can_be_made,
         can_export_imported: true,
         addressable: true,
     },
     MemoryHandleRow {
         ty: MemoryType::HOST_ALLOCATION_EXT,
+        extension: Extension::VK_EXT_external_memory_host,
         can_export_new: || false,
         can_export_imported: false,
         addressable: false,
     },
 ];
 
+/// Returns the rows of the kinds that exist on this system.
+fn memory_rows() -> impl Iterator<Item = &'static MemoryHandleRow> {
+    MEMORY_HANDLES.iter().filter(|row| row.extension.is_advertised())
+}
+
 fn memory_row(ty: MemoryType) -> Option<&'static MemoryHandleRow> {
-    MEMORY_HANDLES.iter().find(|row| row.ty == ty)
+    memory_rows().find(|row| row.ty == ty)
 }
 
 fn properties_of(row: &MemoryHandleRow) -> vk::ExternalMemoryProperties {
@@ -73,20 +84,28 @@ pub fn buffer_properties(info: &vk::PhysicalDeviceExternalBufferInfo<'_>, out: &
 
 /// Returns the kinds of memory that objects may be created for.
 pub fn memory_types() -> MemoryType {
-    MEMORY_HANDLES.iter().fold(MemoryType::empty(), |all, row| all | row.ty)
+    memory_rows().fold(MemoryType::empty(), |all, row| all | row.ty)
 }
 
 /// Returns the kinds of memory that can be exported.
 pub fn exportable_memory_types() -> MemoryType {
-    MEMORY_HANDLES.iter().filter(|row| (row.can_export_new)()).fold(MemoryType::empty(), |all, row| all | row.ty)
+    memory_rows().filter(|row| (row.can_export_new)()).fold(MemoryType::empty(), |all, row| all | row.ty)
 }
 
 /// Kinds of semaphore handles: the payload itself, and a copy of a binary semaphore's state.
-pub const SEMAPHORE_TYPES: [vk::ExternalSemaphoreHandleTypeFlags; 2] =
-    [vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD, vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD];
+pub const SEMAPHORE_TYPES: &[vk::ExternalSemaphoreHandleTypeFlags] =
+    if Extension::VK_KHR_external_semaphore_fd.row().implemented.is_yes() {
+        &[vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD, vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD]
+    } else {
+        &[]
+    };
 /// Kinds of fence handles.
-pub const FENCE_TYPES: [vk::ExternalFenceHandleTypeFlags; 2] =
-    [vk::ExternalFenceHandleTypeFlags::OPAQUE_FD, vk::ExternalFenceHandleTypeFlags::SYNC_FD];
+pub const FENCE_TYPES: &[vk::ExternalFenceHandleTypeFlags] =
+    if Extension::VK_KHR_external_fence_fd.row().implemented.is_yes() {
+        &[vk::ExternalFenceHandleTypeFlags::OPAQUE_FD, vk::ExternalFenceHandleTypeFlags::SYNC_FD]
+    } else {
+        &[]
+    };
 
 /// Fills in the answer of vkGetPhysicalDeviceExternalSemaphoreProperties, for a type of semaphores.
 /// Every imported payload has a state that can be copied; only one that was imported as itself can

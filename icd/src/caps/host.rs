@@ -1,8 +1,10 @@
 //! The machine: threads, memory, families of queues.
 
+#![forbid(unsafe_code)]
+
 use crate::os::arena::Arena;
 use crate::os::environment::number;
-use crate::os::memory_limits::{addresses_left, control_groups, data_left, memory_available};
+use crate::os::memory_limits::{addresses_left, control_groups, data_left, memory_available, physical_memory};
 use ash::vk;
 use std::sync::OnceLock;
 
@@ -31,10 +33,7 @@ pub fn heap_size() -> u64 {
 }
 
 fn machine_memory() -> u64 {
-    // SAFETY: `sysconf` only returns a number.
-    let (pages, page) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    let physical = if pages > 0 && page > 0 { pages as u64 * page as u64 } else { 1 << 30 };
-    physical.min(control_groups().unwrap_or(u64::MAX))
+    physical_memory().unwrap_or(1 << 30).min(control_groups().unwrap_or(u64::MAX))
 }
 
 /// Returns `heapBudget`: what is allocated plus what the machine has left, at most the size of the
@@ -46,7 +45,7 @@ pub fn heap_budget(used: u64) -> u64 {
 /// Bits of the memory types: the one that is not sparse comes before the other.
 pub const MEMORY_TYPES: u32 = 0b11;
 /// Index of the type of memory that can be mapped twice, to which sparse resources are bound. Its
-/// pages cost more on the first access (`os::backing`), so it comes last: an application that takes
+/// pages cost more on the first access (`os::pages`), so it comes last: an application that takes
 /// the first suitable type does not pay for it.
 pub const SPARSE_MEMORY_TYPE: u32 = 1;
 

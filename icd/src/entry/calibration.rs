@@ -23,16 +23,13 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-const DOMAINS: [vk::TimeDomainKHR; 3] =
-    [vk::TimeDomainKHR::DEVICE, vk::TimeDomainKHR::CLOCK_MONOTONIC, vk::TimeDomainKHR::CLOCK_MONOTONIC_RAW];
-
 shims! {
     fn get_physical_device_calibrateable_time_domains(
         _device: vk::PhysicalDevice,
         count: *mut u32,
         domains: *mut vk::TimeDomainKHR,
     ) -> VkResult {
-        write_array(&DOMAINS, count, domains)
+        write_array(&clock::TIME_DOMAINS.map(|(domain, _)| domain), count, domains)
     }
 
     fn get_calibrated_timestamps(
@@ -44,8 +41,9 @@ shims! {
     ) -> VkResult {
         let begin = clock::now();
         for (i, info) in slice(infos, count).iter().enumerate() {
-            let raw = info.time_domain == vk::TimeDomainKHR::CLOCK_MONOTONIC_RAW;
-            timestamps.add(i).write(if raw { clock::raw() } else { clock::now() });
+            let row = clock::TIME_DOMAINS.iter().find(|(domain, _)| *domain == info.time_domain);
+            let (_, read) = row.ok_or(vk::Result::ERROR_UNKNOWN)?;
+            timestamps.add(i).write(read());
         }
         // All readings are in between; the clocks count in nanoseconds.
         *max_deviation = clock::now() - begin + 1;

@@ -18,8 +18,6 @@ use ash::vk;
 use base::abi::BUFFER_BYTES;
 use base::mem::MemoryRange;
 use core::ffi::c_void;
-use std::fs::File;
-use std::os::fd::IntoRawFd;
 
 /// Rows of this family in the command table.
 pub const COMMANDS: &[CommandRow] = &[
@@ -190,11 +188,6 @@ fn check_handle_type(device: &Device, command: &str, is_supported: bool) -> Resu
     Err(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)
 }
 
-/// Transfers a descriptor to the application.
-fn into_fd(file: File) -> i32 {
-    file.into_raw_fd()
-}
-
 /// Memory types of imported memory that the driver did not make: sparse resources cannot show it.
 const FOREIGN_TYPES: u32 = MEMORY_TYPES & !(1 << SPARSE_MEMORY_TYPE);
 
@@ -205,7 +198,7 @@ shims! {
     fn get_memory_fd(device: vk::Device, info: *const vk::MemoryGetFdInfoKHR<'_>, fd: *mut i32) -> VkResult {
         let info = &*info;
         let kind = memory_handle(dispatchable::<Device>(device), "vkGetMemoryFdKHR", info.handle_type)?;
-        *fd = into_fd(get::<Memory>(info.memory).export(kind)?);
+        *fd = descriptor::into_fd(get::<Memory>(info.memory).export(kind)?);
         Ok(())
     }
 
@@ -239,7 +232,7 @@ shims! {
         let (device, info) = (dispatchable::<Device>(device), &*info);
         let semaphore = get::<Semaphore>(info.semaphore);
         *fd = match semaphore_handle(device, "vkGetSemaphoreFdKHR", info.handle_type)? {
-            SyncHandleType::Opaque => into_fd(semaphore.export()?),
+            SyncHandleType::Opaque => descriptor::into_fd(semaphore.export()?),
             SyncHandleType::SyncFile => {
                 semaphore.export_state(&device.sync);
                 SIGNALED
@@ -259,7 +252,7 @@ shims! {
         let (device, info) = (dispatchable::<Device>(device), &*info);
         let fence = get::<Fence>(info.fence);
         *fd = match fence_handle(device, "vkGetFenceFdKHR", info.handle_type)? {
-            SyncHandleType::Opaque => into_fd(fence.export()?),
+            SyncHandleType::Opaque => descriptor::into_fd(fence.export()?),
             SyncHandleType::SyncFile => {
                 fence.export_state(&device.sync);
                 SIGNALED

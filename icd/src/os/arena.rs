@@ -22,6 +22,7 @@ mod sparse;
 pub use sparse::SparsePiece;
 
 use super::backing::{Backing, MapError, MemoryFdKind, Pages};
+use super::reservation;
 use ash::vk;
 use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
 use base::mem::MemoryRange;
@@ -189,15 +190,6 @@ impl Drop for Piece {
     }
 }
 
-/// Reserves addresses without pages, or with those of a table.
-fn reserve(address: *mut u8, bytes: usize, access: i32, fixed: i32) -> Option<*mut u8> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
-    // SAFETY: the mapping is a new anonymous one, at a place of the kernel's choice or over a part
-    // of a reservation that the caller owns.
-    let p = unsafe { libc::mmap(address.cast(), bytes, access, flags, -1, 0) };
-    (p != libc::MAP_FAILED).then_some(p.cast())
-}
-
 impl Arena {
     /// Returns the number of bytes of the heap for which a reservation of `bytes` suffices.
     pub fn heap_bytes_for(bytes: u64) -> u64 {
@@ -232,29 +224,20 @@ impl Arena {
     /// Maps the range and its table.
     fn map(granules: usize, has_spare_addresses: bool, replayable: bool) -> Option<Arena> {
         let bytes = granules * GRANULE;
-        let at = |address: usize| {
-            let place = reserve(address as *mut u8, bytes, libc::PROT_NONE, libc::MAP_FIXED_NOREPLACE)?;
-            if place as usize == address {
-                return Some(place);
-            }
-            // Kernels that do not know the flag take the address as a hint. SAFETY: the range was
-            // mapped just now, and nothing uses it.
-            unsafe { libc::munmap(place.cast(), bytes) };
-            None
-        };
-        let found = REPLAY_BASES.into_iter().filter(|_| replayable).find_map(at);
-        let base = found.or_else(|| reserve(std::ptr::null_mut(), bytes, libc::PROT_NONE, 0))?;
-        let Some(live) = reserve(std::ptr::null_mut(), granules, libc::PROT_READ | libc::PROT_WRITE, 0) else {
-            // SAFETY: the range was mapped above, and nothing uses it.
-            unsafe { libc::munmap(base.cast(), granules * GRANULE) };
+        let found =
+            REPLAY_BASES.into_iter().filter(|_| replayable).find_map(|base| reservation::reserve_at(base, bytes));
+        let base = found.or_else(|| reservation::reserve(bytes))?;
+        let Some(live) = reservation::make_table(granules) else {
+            // SAFETY: the range was reserved above, and nothing uses it.
+            unsafe { reservation::release(base, bytes) };
             return None;
         };
         let table = granules * size_of::<u32>();
-        let Some(runs) = reserve(std::ptr::null_mut(), table, libc::PROT_READ | libc::PROT_WRITE, 0) else {
-            // SAFETY: both were mapped above, and nothing uses them.
+        let Some(runs) = reservation::make_table(table) else {
+            // SAFETY: both were made above, and nothing uses them.
             unsafe {
-                libc::munmap(base.cast(), granules * GRANULE);
-                libc::munmap(live.cast(), granules);
+                reservation::release(base, bytes);
+                reservation::release_table(live, granules);
             }
             return None;
         };
@@ -363,15 +346,14 @@ impl Arena {
         let start =
             self.allocate_granules(granules, align, addresses).or_else(|| self.take_orphaned(granules, addresses))?;
         let address = self.base.wrapping_add(start * GRANULE);
-        let mapped = match pages {
+        let mapped = if pages.are_anonymous() {
             // The guard is more anonymous memory. SAFETY: the addresses were taken from the arena,
             // and nothing uses them yet.
-            Pages::Anonymous => unsafe { pages.map(address, 0, (granules + GUARD) * GRANULE) },
-            Pages::File(_) | Pages::Foreign(_) => {
-                // SAFETY: the addresses, guard included, were taken from the arena, and nothing
-                // uses them yet.
-                unsafe { pages.map(address, 0, granules * GRANULE).and_then(|()| self.map_guard(start + granules)) }
-            }
+            unsafe { pages.map(address, 0, (granules + GUARD) * GRANULE) }
+        } else {
+            // SAFETY: the addresses, guard included, were taken from the arena, and nothing uses
+            // them yet.
+            unsafe { pages.map(address, 0, granules * GRANULE).and_then(|()| self.map_guard(start + granules)) }
         };
         if let Err(error) = mapped {
             self.reclaim(start, granules, error);
@@ -379,8 +361,8 @@ impl Arena {
         }
         if bytes >= HUGE_PAGE {
             // This gives one page fault instead of 512 where a piece fills huge pages. SAFETY: the
-            // range lies in the piece. It is advice: a kernel without huge pages declines.
-            unsafe { libc::madvise(address.cast(), bytes / HUGE_PAGE * HUGE_PAGE, libc::MADV_HUGEPAGE) };
+            // range lies in the piece.
+            unsafe { reservation::prefer_huge_pages(address, bytes / HUGE_PAGE * HUGE_PAGE) };
         }
         self.set_live(start, granules, 1);
         self.set_run(start, granules, true);
@@ -420,9 +402,8 @@ impl Arena {
     /// have mapped something there, they stay taken for good.
     fn reclaim(&self, start: usize, granules: usize, now: MapError) {
         let (address, granules) = (self.base.wrapping_add(start * GRANULE), granules + GUARD);
-        if now == MapError::Unchanged
-            && reserve(address, granules * GRANULE, libc::PROT_NONE, libc::MAP_FIXED).is_some()
-        {
+        // SAFETY: the addresses are a part of the reservation, and nothing uses them.
+        if now == MapError::Unchanged && unsafe { reservation::reset(address, granules * GRANULE) } {
             self.free_granules(start, granules);
         }
     }
@@ -497,12 +478,12 @@ impl Arena {
 
 impl Drop for Arena {
     fn drop(&mut self) {
-        // SAFETY: `map` mapped the ranges. Every piece has been given back, as each holds the
+        // SAFETY: `map` made the ranges. Every piece has been given back, as each holds the
         // arena.
         unsafe {
-            libc::munmap(self.base.cast(), self.granules * GRANULE);
-            libc::munmap(self.live.cast(), self.granules);
-            libc::munmap(self.runs.cast(), self.granules * size_of::<u32>());
+            reservation::release(self.base, self.granules * GRANULE);
+            reservation::release_table(self.live, self.granules);
+            reservation::release_table(self.runs, self.granules * size_of::<u32>());
         }
     }
 }
@@ -630,7 +611,7 @@ mod tests {
                 *private.range().address = 5;
                 *shared.range().address = 5;
                 for piece in [&private, &shared] {
-                    reserve(piece.range().address, GRANULE, libc::PROT_NONE, libc::MAP_FIXED);
+                    reservation::reset(piece.range().address, GRANULE);
                 }
                 libc::_exit(0);
             }

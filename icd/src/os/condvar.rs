@@ -6,6 +6,11 @@
 //! waits in one is not found when it should be woken. Here nothing is kept: waiters sleep in the
 //! kernel on a number that counts notifications.
 
+#![forbid(unsafe_code)]
+
+pub use super::futex::MAX_EXTERNAL_FUTEXES;
+
+use super::futex;
 use super::shared_counter::SharedCounter;
 use parking_lot::MutexGuard;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,39 +18,6 @@ use std::time::{Duration, Instant};
 
 /// Time between two checks of something that cannot be waited for.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// Largest number of words in one wait of the kernel.
-const MAX_FUTEXES: usize = 128;
-/// Largest number of other words among them.
-pub const MAX_EXTERNAL_FUTEXES: usize = MAX_FUTEXES - 1;
-const FUTEX2_SIZE_U32: u32 = 2;
-const FUTEX2_PRIVATE: u32 = 128;
-
-/// The kernel's `struct futex_waitv`.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct FutexWaitv {
-    value: u64,
-    address: u64,
-    flags: u32,
-    reserved: u32,
-}
-
-impl FutexWaitv {
-    const NONE: FutexWaitv = FutexWaitv { value: 0, address: 0, flags: 0, reserved: 0 };
-
-    fn new(value: u32, address: *mut u32, flags: u32) -> FutexWaitv {
-        FutexWaitv { value: value.into(), address: address as u64, flags, reserved: 0 }
-    }
-}
-
-/// Returns the time that is `time` from now, on the monotonic clock.
-fn timespec_from_now(time: Duration) -> libc::timespec {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `clock_gettime` only writes the structure.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut now) };
-    let end = Duration::new(now.tv_sec as u64, now.tv_nsec as u32) + time.min(Duration::from_secs(1 << 32));
-    libc::timespec { tv_sec: end.as_secs() as libc::time_t, tv_nsec: end.subsec_nanos().into() }
-}
 
 /// A condition variable with the interface of `parking_lot::Condvar`; a wait may end without a
 /// notification.
@@ -64,12 +36,16 @@ impl Condvar {
 
     /// Wakes a waiter.
     pub fn notify_one(&self) {
-        self.wake(1);
+        if self.count_notification() {
+            futex::wake_one(&self.notifications);
+        }
     }
 
     /// Wakes all waiters.
     pub fn notify_all(&self) {
-        self.wake(i32::MAX);
+        if self.count_notification() {
+            futex::wake_all(&self.notifications);
+        }
     }
 
     /// Waits, with the lock released meanwhile.
@@ -99,22 +75,8 @@ impl Condvar {
     pub fn wait_any<T>(&self, guard: &mut MutexGuard<'_, T>, counters: &[(&SharedCounter, u32)], time: Duration) {
         self.waiters.fetch_add(1, Ordering::SeqCst);
         let seen = self.notifications.load(Ordering::SeqCst);
-        let own = FutexWaitv::new(seen, self.notifications.as_ptr(), FUTEX2_SIZE_U32 | FUTEX2_PRIVATE);
-        let counters = counters.iter().map(|(shared, seen)| FutexWaitv::new(*seen, shared.futex(), FUTEX2_SIZE_U32));
-        let mut all = [FutexWaitv::NONE; MAX_FUTEXES];
-        let mut count = 0usize;
-        for (from, to) in std::iter::once(own).chain(counters).zip(&mut all) {
-            (*to, count) = (from, count + 1);
-        }
-        let end = timespec_from_now(time);
-        // SAFETY: the kernel reads the list, the words and the time, all of which outlive the call.
-        let wait = || unsafe {
-            libc::syscall(libc::SYS_futex_waitv, all.as_ptr(), count, 0, &raw const end, libc::CLOCK_MONOTONIC)
-        };
         MutexGuard::unlocked(guard, || {
-            let error = if wait() < 0 { std::io::Error::last_os_error().raw_os_error() } else { None };
-            // Sandboxes may return any error for a call that they do not know.
-            if !matches!(error, None | Some(libc::EAGAIN | libc::EINTR | libc::ETIMEDOUT)) {
+            if !futex::wait_any(&self.notifications, seen, counters, time) {
                 std::thread::sleep(time.min(POLL_INTERVAL));
             }
         });
@@ -127,24 +89,13 @@ impl Condvar {
         // sleep.
         self.waiters.fetch_add(1, Ordering::SeqCst);
         let seen = self.notifications.load(Ordering::SeqCst);
-        let time = time.map(|time| libc::timespec {
-            tv_sec: time.as_secs().min(i64::MAX as u64) as libc::time_t,
-            tv_nsec: time.subsec_nanos().into(),
-        });
-        let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-        let (address, wait) = (self.notifications.as_ptr(), libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG);
-        // SAFETY: the kernel reads the number and the time, both of which outlive the call.
-        MutexGuard::unlocked(guard, || unsafe { libc::syscall(libc::SYS_futex, address, wait, seen, time) });
+        MutexGuard::unlocked(guard, || futex::wait(&self.notifications, seen, time));
         self.waiters.fetch_sub(1, Ordering::SeqCst);
     }
 
-    fn wake(&self, count: i32) {
+    /// Counts a notification; returns true if threads may wait.
+    fn count_notification(&self) -> bool {
         self.notifications.fetch_add(1, Ordering::SeqCst);
-        if self.waiters.load(Ordering::SeqCst) == 0 {
-            return;
-        }
-        let (address, wake) = (self.notifications.as_ptr(), libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG);
-        // SAFETY: the kernel looks for waiters at the address; it does not read it.
-        unsafe { libc::syscall(libc::SYS_futex, address, wake, count) };
+        self.waiters.load(Ordering::SeqCst) != 0
     }
 }

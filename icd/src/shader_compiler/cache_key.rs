@@ -10,11 +10,9 @@
 
 #![forbid(unsafe_code)]
 
-use crate::os::user::{is_secure_execution, random, user};
-use std::ffi::OsStr;
-use std::fs::{DirBuilder, File, OpenOptions};
+use crate::os::private_file;
+use crate::os::user::{is_secure_execution, random};
 use std::io::{Read, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -47,15 +45,7 @@ fn directory() -> Option<PathBuf> {
     if is_secure_execution() {
         return None;
     }
-    directory_of(std::env::var_os("XDG_STATE_HOME").as_deref(), std::env::var_os("HOME").as_deref())
-}
-
-/// Returns the directory of the driver's state for these environment variables. Relative paths are
-/// ignored, as the base directory specification demands.
-fn directory_of(state: Option<&OsStr>, home: Option<&OsStr>) -> Option<PathBuf> {
-    let absolute = |path: Option<&OsStr>| path.map(Path::new).filter(|path| path.is_absolute()).map(Path::to_path_buf);
-    let state = absolute(state).or_else(|| Some(absolute(home)?.join(".local/state")))?;
-    Some(state.join("grus"))
+    private_file::state_directory()
 }
 
 /// Returns the key in `directory`; makes one if there is none.
@@ -65,14 +55,10 @@ fn user_key(directory: &Path) -> Option<SecretKey> {
         if error.kind() != std::io::ErrorKind::NotFound {
             return None;
         }
-        DirBuilder::new().recursive(true).mode(0o700).create(directory).ok()?;
+        private_file::create_directory(directory)?;
         make(directory, &path)?;
     }
-    let own = std::fs::metadata(directory).ok()?;
-    if own.uid() != user() || own.mode() & 0o022 != 0 {
-        return None;
-    }
-    read(&path)
+    if private_file::is_private_directory(directory) { read(&path) } else { None }
 }
 
 /// Makes a key at `path`, unless another process is faster.
@@ -80,7 +66,7 @@ fn make(directory: &Path, path: &Path) -> Option<()> {
     let name = random()?;
     let name: String = name[..8].iter().map(|byte| format!("{byte:02x}")).collect();
     let draft = directory.join(format!(".{NAME}.{name}"));
-    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).ok()?;
+    let mut file = private_file::create(&draft)?;
     let written = random().is_some_and(|key| file.write_all(&key).and_then(|()| file.sync_all()).is_ok());
     // The link does not replace a file: a process that comes second reads the first one's key.
     let linked = written.then(|| std::fs::hard_link(&draft, path));
@@ -94,12 +80,8 @@ fn make(directory: &Path, path: &Path) -> Option<()> {
 
 /// Reads the key in the file, if no other user can access it.
 fn read(path: &Path) -> Option<SecretKey> {
-    // Opening a pipe that another process put there does not wait.
-    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC | libc::O_NOCTTY;
-    let mut file: File = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let facts = file.metadata().ok()?;
-    let private = facts.is_file() && facts.uid() == user() && facts.mode() & 0o077 == 0;
-    if !private || facts.len() != size_of::<SecretKey>() as u64 {
+    let mut file = private_file::open(path)?;
+    if file.metadata().ok()?.len() != size_of::<SecretKey>() as u64 {
         return None;
     }
     let mut key = SecretKey::default();
@@ -108,9 +90,10 @@ fn read(path: &Path) -> Option<SecretKey> {
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
     /// A directory that is removed with the value.
     struct TempDirectory(PathBuf);
@@ -198,11 +181,6 @@ mod tests {
     fn there_is_no_key_without_a_directory() {
         assert_eq!(user_key(Path::new("/proc/grus")), None);
         assert_eq!(user_key(Path::new("/dev/null/grus")), None);
-        assert_eq!(directory_of(None, None), None);
-        assert_eq!(directory_of(Some(OsStr::new("relative")), Some(OsStr::new(""))), None);
-        let home = Some(OsStr::new("/home/a"));
-        assert_eq!(directory_of(None, home), Some("/home/a/.local/state/grus".into()));
-        assert_eq!(directory_of(Some(OsStr::new("/s")), home), Some("/s/grus".into()));
     }
 
     #[test]

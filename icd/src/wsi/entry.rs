@@ -1,10 +1,11 @@
 //! Surface and swapchain entry points.
 
 use super::client;
+use super::frame::Rectangle;
 use super::scaling::{SUPPORTED_GRAVITY, SUPPORTED_SCALING};
 use super::surface::{MAX_EXTENT, MIN_EXTENT, Surface};
 use super::swapchain::{KNOWN_FLAGS, PresentRequest, Swapchain};
-use super::wayland::connection::{Rectangle, WaylandTarget};
+use super::wayland::connection::WaylandTarget;
 use crate::caps::extensions::Extension;
 use crate::caps::formats::EffectiveFlags;
 use crate::caps::newer;

@@ -11,18 +11,32 @@
 //! On Wayland ([`wayland`]) the compositor gets the images' own memory, and reports when it has
 //! released an image and when it is time for the next frame.
 
+//!
+//! Windows has neither X11 nor Wayland: the extensions are not advertised there, and the types of
+//! their windows have no values (`absent`).
+
+#[cfg(windows)]
+mod absent;
+#[cfg(unix)]
 mod client;
 mod entry;
+mod frame;
 pub mod pacing;
 pub mod scaling;
 pub mod surface;
 pub mod swapchain;
+#[cfg(unix)]
 mod wayland;
+#[cfg(unix)]
 pub mod x11;
+#[cfg(unix)]
 mod x11_stream;
 
+#[cfg(windows)]
+use absent::{client, wayland, x11};
 pub use entry::COMMANDS;
 pub use swapchain::swapchain_image_memory;
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests;

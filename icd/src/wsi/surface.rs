@@ -2,10 +2,11 @@
 
 #![forbid(unsafe_code)]
 
+use super::frame::PixelOrder;
 use super::scaling::{Placement, Scaling, nearest, stretch};
 use super::wayland::connection::{WaylandError, WaylandTarget};
 use super::wayland::window::Window as WaylandWindow;
-use super::x11::{PixelOrder, X11Error, X11Window};
+use super::x11::{X11Error, X11Window};
 use crate::ffi::messages::Messages;
 use ash::vk;
 use base::limits::MAX_DIMENSION;

@@ -1,10 +1,10 @@
 //! Swapchains: images in the driver's memory that are acquired and presented.
 
+use super::frame::{Frame, Listener, Rectangle, ShmBufferInfo};
 use super::pacing::{Acquire, FramePacing};
 use super::scaling::Scaling;
 use super::surface::{Surface, USAGES, pixel_order_of, shm_format};
-use super::wayland::connection::{Rectangle, ShmBufferInfo};
-use super::wayland::window::{Frame, Listener, Window};
+use super::wayland::window::Window;
 use crate::caps::newer::SWAPCHAIN_CREATE_PRESENT_2;
 use crate::device::Device;
 use crate::ffi::handle::{self, Owned};

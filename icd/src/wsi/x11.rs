@@ -8,6 +8,7 @@
 //! is drawn meanwhile. That paces the client and reports a server that is gone (or silent for too
 //! long: `x11_stream`). Changes of the window arrive as events.
 
+use super::frame::PixelOrder;
 use super::x11_stream::{BoundedConnection, SERVER_TIMEOUT, connect};
 use std::fmt;
 use std::time::Duration;
@@ -48,15 +49,6 @@ impl std::error::Error for X11Error {}
 
 fn lost(e: impl fmt::Display) -> X11Error {
     X11Error::Lost(e.to_string())
-}
-
-/// Order of the colour channels in a window's pixels, in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PixelOrder {
-    /// B8G8R8A8.
-    Bgra,
-    /// R8G8B8A8.
-    Rgba,
 }
 
 /// A window on an X server.

@@ -10,31 +10,19 @@
 //! code is copied by [`ExecutableCode::new`].
 
 use super::coherence;
+use base::os::{commit_pages, discard_pages, make_pages_executable, page_size, release_pages, reserve_pages};
 use cranelift_jit::{BranchProtection, JITMemoryKind, JITMemoryProvider};
 use cranelift_module::{ModuleError, ModuleResult};
 use parking_lot::Mutex;
 use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const REGION: usize = 1 << 20;
 
-/// Returns the bytes of a page: 4 KiB, or up to 64 KiB on AArch64.
-fn page() -> usize {
-    static PAGE: AtomicUsize = AtomicUsize::new(0);
-    let known = PAGE.load(Ordering::Relaxed);
-    if known != 0 {
-        return known;
-    }
-    // SAFETY: `sysconf` only returns a number.
-    let page = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(REGION);
-    PAGE.store(page, Ordering::Relaxed);
-    page
-}
-
 struct CodeRegion {
-    base: usize,
+    base: NonNull<u8>,
     pages: usize,
     /// One flag per page.
     used: Vec<bool>,
@@ -42,7 +30,14 @@ struct CodeRegion {
 
 static REGIONS: Mutex<Vec<CodeRegion>> = Mutex::new(Vec::new());
 
+// SAFETY: a region is addresses, which belong to no thread.
+unsafe impl Send for CodeRegion {}
+
 impl CodeRegion {
+    fn start(&self) -> usize {
+        self.base.as_ptr() as usize
+    }
+
     fn find(&self, pages: usize) -> Option<usize> {
         let mut run = 0;
         for (i, &used) in self.used.iter().enumerate() {
@@ -80,37 +75,31 @@ unsafe impl Send for Pages {}
 unsafe impl Sync for Pages {}
 
 impl Pages {
-    /// Sets the protection of the pages.
-    ///
-    /// # Safety
-    /// No reference to the bytes exists that the new protection does not allow; if execution is
-    /// taken away, no thread runs them.
-    unsafe fn protect(&self, access: i32) -> bool {
-        // SAFETY: the pages are mapped as long as `self`, and neither referenced nor run against
-        // the new protection, as the `# Safety` section demands.
-        unsafe { libc::mprotect(self.start.as_ptr().cast(), self.count * page(), access) == 0 }
+    fn bytes(&self) -> usize {
+        self.count * page_size()
     }
 }
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        let page = page();
+        let page = page_size();
         let address = self.start.as_ptr() as usize;
         let mut regions = REGIONS.lock();
-        let Some(index) = regions.iter().position(|r| (r.base..r.base + r.pages * page).contains(&address)) else {
+        let Some(index) = regions.iter().position(|r| (r.start()..r.start() + r.pages * page).contains(&address))
+        else {
             return;
         };
         let region = &mut regions[index];
-        let first = (address - region.base) / page;
+        let first = (address - region.start()) / page;
         region.used[first..first + self.count].fill(false);
         if region.used.contains(&true) {
             // SAFETY: the pages belong to this value, which is being dropped, so that no thread
             // runs or reads them.
-            unsafe { libc::madvise(self.start.as_ptr().cast(), self.count * page, libc::MADV_DONTNEED) };
+            unsafe { discard_pages(self.start, self.bytes()) };
         } else {
             let region = regions.swap_remove(index);
-            // SAFETY: `map_region` mapped the region, and no piece of it is left.
-            unsafe { libc::munmap(region.base as *mut _, region.pages * page) };
+            // SAFETY: `map_region` reserved the region, and no piece of it is left.
+            unsafe { release_pages(region.base, region.pages * page) };
         }
     }
 }
@@ -125,16 +114,16 @@ pub struct WritableCode {
 impl WritableCode {
     /// Returns memory for a number of bytes, which are 0; `None` when the kernel gives no memory.
     pub fn new(length: usize) -> Option<WritableCode> {
-        let count = length.div_ceil(page()).max(1);
+        let count = length.div_ceil(page_size()).max(1);
         let pages = Pages { start: reserve(count)?, count };
         // SAFETY: the pages are new: there is no reference to their bytes, and no thread runs them.
-        unsafe { pages.protect(libc::PROT_READ | libc::PROT_WRITE) }.then_some(WritableCode { pages, length })
+        unsafe { commit_pages(pages.start, pages.bytes()) }.then_some(WritableCode { pages, length })
     }
 
     /// Returns the bytes of the code.
     pub fn bytes(&mut self) -> &mut [u8] {
         // SAFETY: the pages are mapped, writable, at least `length` bytes long and initialized,
-        // because new pages and those that `madvise` freed are 0; `self` owns them.
+        // because new pages and those that were discarded are 0; `self` owns them.
         unsafe { core::slice::from_raw_parts_mut(self.pages.start.as_ptr(), self.length) }
     }
 
@@ -142,7 +131,7 @@ impl WritableCode {
     pub fn publish(self) -> Option<ExecutableCode> {
         // SAFETY: `self` is the only value with the address of the pages, so that there is no
         // reference to them, and reading stays allowed.
-        if !unsafe { self.pages.protect(libc::PROT_READ | libc::PROT_EXEC) } {
+        if !unsafe { make_pages_executable(self.pages.start, self.pages.bytes()) } {
             return None;
         }
         let code = ExecutableCode { pages: self.pages, length: self.length };
@@ -207,7 +196,7 @@ impl JITMemoryProvider for CodeSlot {
     fn allocate(&mut self, size: usize, align: u64, kind: JITMemoryKind) -> io::Result<*mut u8> {
         let mut state = self.0.lock();
         // A module has one function and no data. Pieces begin with a page.
-        if !matches!((&*state, kind), (SlotState::Empty, JITMemoryKind::Executable)) || align > page() as u64 {
+        if !matches!((&*state, kind), (SlotState::Empty, JITMemoryKind::Executable)) || align > page_size() as u64 {
             return Err(io::ErrorKind::Unsupported.into());
         }
         let mut code = WritableCode::new(size).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -243,22 +232,17 @@ fn reserve(pages: usize) -> Option<NonNull<u8>> {
     let (index, first) = match found {
         Some(found) => found,
         None => {
-            regions.push(map_region(pages.max(REGION / page()))?);
+            regions.push(map_region(pages.max(REGION / page_size()))?);
             (regions.len() - 1, 0)
         }
     };
     let region = &mut regions[index];
     region.used[first..first + pages].fill(true);
-    NonNull::new((region.base + first * page()) as *mut u8)
+    NonNull::new((region.start() + first * page_size()) as *mut u8)
 }
 
 fn map_region(pages: usize) -> Option<CodeRegion> {
-    // SAFETY: a new anonymous mapping without access.
-    let base = unsafe {
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        libc::mmap(std::ptr::null_mut(), pages * page(), libc::PROT_NONE, flags, -1, 0)
-    };
-    (base != libc::MAP_FAILED).then(|| CodeRegion { base: base as usize, pages, used: vec![false; pages] })
+    Some(CodeRegion { base: reserve_pages(pages * page_size())?, pages, used: vec![false; pages] })
 }
 
 #[cfg(test)]
@@ -284,8 +268,10 @@ mod tests {
     fn call(code: &ExecutableCode) -> u32 {
         coherence::observe();
         // SAFETY: the bytes are code of a function of this type, which `returns` makes.
-        let function: extern "C" fn() -> u32 = unsafe { core::mem::transmute(code.address()) };
-        function()
+        unsafe {
+            let function: base::code_type!(unsafe extern "code" fn() -> u32) = core::mem::transmute(code.address());
+            function()
+        }
     }
 
     #[test]
@@ -328,7 +314,7 @@ mod tests {
     #[test]
     fn memory_is_never_writable_and_executable() {
         let _written = WritableCode::new(1).expect("memory");
-        let _code = ExecutableCode::new(&vec![0x90; 3 * page()]).expect("memory");
+        let _code = ExecutableCode::new(&vec![0x90; 3 * page_size()]).expect("memory");
         let maps = std::fs::read_to_string("/proc/self/maps").expect("maps");
         assert!(!maps.lines().any(|line| line.contains("rwx")), "{maps}");
     }

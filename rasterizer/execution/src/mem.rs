@@ -58,10 +58,3 @@ impl AlignedBuf {
         }
     }
 }
-
-/// Returns the processor on which this thread runs, whose caches have what the thread has just
-/// written. The thread may move to another processor at any time.
-pub fn processor() -> usize {
-    // SAFETY: the function has no arguments and no requirements.
-    usize::try_from(unsafe { libc::sched_getcpu() }).unwrap_or(0)
-}

@@ -7,7 +7,6 @@
 
 #![forbid(unsafe_code)]
 
-use crate::mem::processor;
 use crate::work_sharing::{HelperPolicy, Items, WAKE_LATENCY, WorkSharingPool};
 use base::epoch::next_epoch;
 use parking_lot::Mutex;
@@ -201,7 +200,7 @@ impl<S: WorkerScratch> WorkerPool<S> {
     /// one, until there is one for each thread. (Memory that other processors have written takes
     /// longer to load than all other steps of a small piece of work.)
     fn take_worker(&self) -> (Worker, S) {
-        let here = processor();
+        let here = base::os::current_processor();
         let mut workers = self.workers.lock();
         let own = workers.iter().rposition(|(worker, _)| worker.processor == here);
         let any = || (workers.len() >= self.threads()).then_some(0);

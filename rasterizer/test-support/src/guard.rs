@@ -8,7 +8,9 @@
 use base::format::{Format, TABLE};
 use base::image::{ImageDesc, ImageLayout};
 use base::mem::{DeviceMemory, ImageMemory, MemoryRange};
+use base::os;
 use base::random::Rng;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 const PAGE: usize = 4096;
@@ -37,16 +39,13 @@ impl Guarded {
     /// Makes memory of `size` bytes, which are not initialised to anything in particular.
     pub fn new(size: usize, side: Side) -> Guarded {
         let pages = size.next_multiple_of(PAGE).max(PAGE);
-        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: the mapping is new; the pages between its first and last become accessible.
-        let map = unsafe {
-            let map = libc::mmap(core::ptr::null_mut(), pages + 2 * PAGE, libc::PROT_NONE, flags, -1, 0);
-            assert_ne!(map, libc::MAP_FAILED);
-            let map = map.cast::<u8>();
-            assert_eq!(libc::mprotect(map.add(PAGE).cast(), pages, libc::PROT_READ | libc::PROT_WRITE), 0);
+        let map = os::reserve_pages(pages + 2 * PAGE).expect("addresses");
+        // SAFETY: the reservation is new; the pages between its first and last become accessible.
+        unsafe {
+            assert!(os::commit_pages(map.add(PAGE), pages));
             map.add(PAGE).write_bytes(UNTOUCHED, pages);
-            map
-        };
+        }
+        let map = map.as_ptr();
         let slack = if side == Side::Behind { pages - size } else { 0 };
         Guarded { map, pages, base: map.wrapping_add(PAGE + slack), size }
     }
@@ -93,7 +92,7 @@ impl Drop for Guarded {
         let outside = pages[..first].iter().chain(&pages[first + self.size..]);
         let touched = outside.copied().any(|b| b != UNTOUCHED);
         // SAFETY: the range is the whole mapping, which is unmapped once.
-        unsafe { libc::munmap(self.map.cast(), self.pages + 2 * PAGE) };
+        unsafe { NonNull::new(self.map).map(|map| os::release_pages(map, self.pages + 2 * PAGE)) };
         assert!(!touched || std::thread::panicking(), "bytes around {} were written", self.size);
     }
 }
@@ -104,6 +103,7 @@ pub fn formats(wanted: impl Fn(&base::format::FormatInfo) -> bool) -> impl Itera
 }
 
 #[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
 

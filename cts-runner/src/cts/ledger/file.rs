@@ -5,7 +5,6 @@ use super::{Ledger, format};
 use crate::cts::error::{At, Error, Result};
 use std::fs::{File, OpenOptions};
 use std::io::Read;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Reads a ledger from a file.
@@ -60,9 +59,7 @@ fn lock(path: &Path) -> Result<File> {
         file.lock().at(path)?;
         // The previous owner of the lock may have replaced the file, so the path must still refer
         // to the locked file.
-        let there = std::fs::metadata(path).ok().map(|there| (there.dev(), there.ino()));
-        let here = file.metadata().at(path)?;
-        if there == Some((here.dev(), here.ino())) {
+        if crate::os::is_same_file(path, &file).at(path)? {
             return Ok(file);
         }
     }

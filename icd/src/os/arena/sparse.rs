@@ -13,21 +13,14 @@
 //! work for blending, depth and atomics, which load what they store, and would add work to every
 //! store of every buffer. Device addresses do better: a granule that is not bound is not live in
 //! the table, so shaders' pointers read 0 there and their writes are dropped.
-//!
-//! [`Backing::Memfd`]: crate::os::backing::Backing::Memfd
 
 use super::{AddressRequest, Arena, GRANULE, Piece, granules_of};
-use crate::os::backing::{Pages, memfd};
+use crate::os::backing::{Backing, Pages};
+use crate::os::pages::SINK_BYTES;
 use base::mem::{DeviceMemory, MemoryRange};
 use parking_lot::Mutex;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
-
-/// Size of the sink in bytes. The kernel merges mappings of the sink that follow each other in the
-/// file. A range has one mapping for each multiple of this size, and a process may have some 65,000
-/// mappings.
-const SINK_BYTES: usize = 64 << 20;
 
 /// Number of bytes that are copied at a time when pages are moved to a file.
 const COPY_BYTES: usize = 4096;
@@ -45,7 +38,7 @@ impl Arena {
     fn sink(&self) -> Option<Pages> {
         let mut pages = self.sink.lock();
         if pages.is_none() {
-            *pages = memfd(SINK_BYTES as u64).map(|file| Pages::File(Arc::new(file)));
+            *pages = Pages::new(Backing::Memfd, SINK_BYTES);
         }
         pages.clone()
     }
@@ -90,7 +83,7 @@ impl Piece {
             return Some(self.pages.clone());
         }
         let mut file_pages = self.file_pages.lock();
-        if file_pages.is_none() && matches!(self.pages, Pages::Anonymous) {
+        if file_pages.is_none() && self.pages.are_anonymous() {
             *file_pages = self.move_to_file();
         }
         file_pages.clone()
@@ -100,16 +93,15 @@ impl Piece {
     /// copied, so that memory that was never touched stays unused.
     fn move_to_file(&self) -> Option<Pages> {
         let size = self.granules * GRANULE;
-        let file = memfd(size as u64)?;
+        let pages = Pages::new(Backing::Memfd, size)?;
         // SAFETY: all granules of the piece are mapped as long as the piece exists.
         let memory = unsafe { DeviceMemory::new(MemoryRange { address: self.range.address, size: size as u64 }) };
         let mut page = [0; COPY_BYTES];
         for at in (0..size as u64).step_by(COPY_BYTES) {
-            if memory.read(at, &mut page) && page != [0; COPY_BYTES] {
-                file.write_all_at(&page, at).ok()?;
+            if memory.read(at, &mut page) && page != [0; COPY_BYTES] && !pages.write(at, &page) {
+                return None;
             }
         }
-        let pages = Pages::File(Arc::new(file));
         // SAFETY: the granules belong to this piece, and invalid use is the only cause of accesses
         // by other threads, which meet the old or the new pages.
         unsafe { pages.map(self.range.address, 0, size) }.ok()?;
@@ -177,7 +169,7 @@ impl SparsePiece {
         }
         let address = self.piece.range.address.wrapping_add(granules.start * GRANULE);
         // SAFETY: the addresses are whole granules of this piece.
-        unsafe { pages.map(address, offset, granules.len() * GRANULE) }.is_ok()
+        unsafe { pages.map_granules(address, offset, granules.len() * GRANULE) }.is_ok()
     }
 
     fn set_live(&self, granules: Range<usize>, live: u8) -> bool {
@@ -191,7 +183,6 @@ impl SparsePiece {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::os::backing::Backing;
 
     fn address_at(range: MemoryRange, offset: usize) -> *mut u8 {
         range.address.wrapping_add(offset)

@@ -10,6 +10,7 @@
 
 use super::library::{Argument, Interface, Library, Proxy, Queue, library};
 use crate::fallible;
+use crate::wsi::frame::{Rectangle, ShmBufferInfo};
 use parking_lot::Mutex;
 use std::ffi::{CStr, c_char, c_void};
 use std::fmt;
@@ -153,24 +154,6 @@ impl Drop for WaylandObject {
         }
     }
 }
-
-/// Pixels in a file: the arguments of `wl_shm_pool.create_buffer`.
-#[derive(Clone, Copy, Debug)]
-pub struct ShmBufferInfo {
-    /// Size of the file in bytes.
-    pub size: u64,
-    /// Offset of the first pixel in bytes.
-    pub offset: u64,
-    /// Number of bytes between rows.
-    pub stride: u64,
-    /// Width and height in pixels.
-    pub extent: [u32; 2],
-    /// `wl_shm.format`.
-    pub format: u32,
-}
-
-/// A rectangle of a picture: x, y, width, height.
-pub type Rectangle = [i32; 4];
 
 // The numbers of requests and events are those of `wayland.xml`.
 const DISPLAY_SYNC: u32 = 0;

@@ -2,10 +2,11 @@
 //! points and below them. They are skipped with a message if there is no libwayland-client.
 
 use super::compositor::{Client, Commit};
-use super::connection::{Event, ShmBufferInfo, WaylandConnection, WaylandTarget};
+use super::connection::{Event, WaylandConnection, WaylandTarget};
 use super::frame_queue::HIDDEN_FRAME_INTERVAL;
-use super::window::{Frame, Listener, Window};
+use super::window::Window;
 use crate::os::backing::{Backing, Pages};
+use crate::wsi::frame::{Frame, Listener, ShmBufferInfo};
 use crate::wsi::tests::{FOREVER, NONE, SurfaceFixture};
 use ash::vk;
 use parking_lot::Mutex;

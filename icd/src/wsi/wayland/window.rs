@@ -12,12 +12,11 @@
 
 #![forbid(unsafe_code)]
 
-use super::connection::{
-    Event, Rectangle, ShmBufferInfo, WaylandConnection, WaylandError, WaylandObject, WaylandTarget,
-};
+use super::connection::{Event, WaylandConnection, WaylandError, WaylandObject, WaylandTarget};
 use super::frame_queue::FrameQueue;
 use crate::fallible;
 use crate::os::descriptor::Wake;
+use crate::wsi::frame::{Frame, Listener, ShmBufferInfo};
 use crate::wsi::x11_stream::SERVER_TIMEOUT;
 use base::fork::OriginProcess;
 use base::thread::{JoinHandle, SMALL_STACK, spawn};
@@ -31,29 +30,6 @@ use std::time::{Duration, Instant};
 
 /// Largest number of unanswered callbacks; the compositor answers none for an invisible surface.
 const MAX_CALLBACKS: usize = 16;
-
-/// Receives the events of a swapchain's images.
-pub trait Listener: Send + Sync {
-    /// Reports that the compositor does not read the image any more.
-    fn image_released(&self, image: usize);
-    /// Reports that the frame with this number, and all before it, have been shown.
-    fn frame_shown(&self, id: u64);
-    /// Reports that the surface is lost.
-    fn surface_lost(&self);
-}
-
-/// A frame to show.
-#[derive(Debug)]
-pub struct Frame {
-    /// Number of the swapchain.
-    pub swapchain: u64,
-    /// Index of its image.
-    pub image: usize,
-    /// Rectangles that differ from the frame before; an empty list means anywhere.
-    pub damage: Vec<Rectangle>,
-    /// Number that is passed to the listener when the frame has been shown; 0 for none.
-    pub id: u64,
-}
 
 struct SwapchainBuffers {
     buffers: Vec<WaylandObject>,

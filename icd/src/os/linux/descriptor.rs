@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd};
 
 /// Duplicates a descriptor. Executed programs do not inherit the new one. Returns `None` if there
 /// is no such file, or no descriptor left.
@@ -19,6 +19,11 @@ pub fn close(fd: i32) {
     // SAFETY: the application transferred the descriptor and uses it no longer; closing an invalid
     // number does nothing.
     unsafe { libc::close(fd) };
+}
+
+/// Transfers a descriptor to the application.
+pub fn into_fd(file: File) -> i32 {
+    file.into_raw_fd()
 }
 
 /// Kind of a file system, and the block size of a file in it.

@@ -1,5 +1,15 @@
 //! Clocks.
 
+use ash::vk;
+
+/// Time domains of timestamps (`VkTimeDomainKHR`), each with its clock. The device's clock is one
+/// of the host's.
+pub const TIME_DOMAINS: [(vk::TimeDomainKHR, fn() -> u64); 3] = [
+    (vk::TimeDomainKHR::DEVICE, now),
+    (vk::TimeDomainKHR::CLOCK_MONOTONIC, now),
+    (vk::TimeDomainKHR::CLOCK_MONOTONIC_RAW, raw),
+];
+
 /// Returns a clock's time in nanoseconds.
 fn read(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -14,7 +24,7 @@ pub fn now() -> u64 {
 }
 
 /// Returns monotonic time in nanoseconds without adjustments.
-pub fn raw() -> u64 {
+fn raw() -> u64 {
     read(libc::CLOCK_MONOTONIC_RAW)
 }
 

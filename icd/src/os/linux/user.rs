@@ -1,10 +1,4 @@
-//! The user of the process, and random numbers.
-
-/// Returns the effective user.
-pub fn user() -> u32 {
-    // SAFETY: `geteuid` only returns a number.
-    unsafe { libc::geteuid() }
-}
+//! Rights of the user of the process, and random numbers.
 
 /// Returns true if the process runs with more rights than its user has (`AT_SECURE`).
 pub fn is_secure_execution() -> bool {

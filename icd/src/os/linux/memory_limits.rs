@@ -23,6 +23,13 @@ pub fn trim() {
     unsafe { libc::malloc_trim(0) };
 }
 
+/// Returns the number of bytes of memory that the machine has; `None` if it is unknown.
+pub fn physical_memory() -> Option<u64> {
+    // SAFETY: `sysconf` only returns a number.
+    let (pages, page) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    (pages > 0 && page > 0).then(|| pages as u64 * page as u64)
+}
+
 /// Returns the number of bytes that are available without swapping: `MemAvailable` of
 /// `/proc/meminfo`.
 pub fn memory_available() -> Option<u64> {

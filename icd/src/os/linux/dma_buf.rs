@@ -32,7 +32,7 @@ pub fn can_be_made() -> bool {
     *CAN_BE_MADE.get_or_init(|| device().is_some())
 }
 
-/// Exports the pages of a file that [`super::backing`] made, in whole pages, as a dma-buf. Returns
+/// Exports the pages of a file that [`super::pages`] made, in whole pages, as a dma-buf. Returns
 /// `None` if there is no such device, or if it refuses: it has a limit of its own, usually 64 MiB,
 /// and keeps the pages in memory.
 pub fn of_file(file: &File) -> Option<File> {

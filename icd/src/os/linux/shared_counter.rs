@@ -1,9 +1,9 @@
 //! A number that several processes see, with waits for its change: the payload of a semaphore or a
 //! fence that was exported as a file descriptor.
 //!
-//! The number lies in a file without a name ([`super::backing`]), so that one descriptor is all
+//! The number lies in a file without a name ([`super::pages`]), so that one descriptor is all
 //! that is exported, and lives as long as any process has it. A waiter sleeps in the kernel on a
-//! word of the file ([`super::condvar`]), so a change in one process wakes those of all other
+//! word of the file ([`super::futex`]), so a change in one process wakes those of all other
 //! processes.
 //!
 //! Other processes may end at any time. A process that is going to change the number first
@@ -13,8 +13,8 @@
 //! anything: nothing here is an address, a length or a lock. Processes of another PID namespace
 //! cannot be checked, so a wait for them has no bound.
 
-use super::backing::memfd;
 use super::descriptor;
+use super::pages::memfd;
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::ptr::NonNull;

@@ -102,16 +102,19 @@ mod tests {
 
     #[test]
     fn deep_recursion_runs_on_a_small_thread() {
-        let thread = std::thread::Builder::new().stack_size(128 << 10).spawn(|| {
-            let address = |_: ()| left();
-            assert!(address(()) < 128 << 10);
+        const STACK: usize = 128 << 10;
+        // The C library may give the thread the stack of one that has ended, if that has at most
+        // four times the size.
+        let is_small = || left() < 4 * STACK;
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn(move || {
+            assert!(is_small());
             for bytes in [1 << 20, 8 << 20, 2 << 20, 64 << 20] {
                 assert_eq!(with(2 * bytes, || deep(bytes)), Ok(bytes >> 10));
                 // The outer stack is large enough for a nested call.
                 let nested = with(4 * bytes, || with(2 * bytes, || (left(), deep(bytes))));
                 assert!(matches!(nested, Ok(Ok((left, _))) if left >= 3 * bytes && left < 5 * bytes));
             }
-            assert!(left() < 128 << 10, "the thread's own stack counts again");
+            assert!(is_small(), "the thread's own stack counts again");
         });
         thread.expect("a thread").join().expect("no panic");
     }

@@ -90,8 +90,9 @@ crate::code_fn! {
     /// Applies the operation for all `lanes` (one bit each), given the address and value of each
     /// (`HelperTable::combine_atomics`).
     ///
-    /// # Safety [`begin_atomics`] initialised `table`. For each lane in `lanes`, `addresses` has
-    /// the address of a live, aligned cell, and `values` a value, both of the table's width.
+    /// # Safety
+    /// [`begin_atomics`] initialised `table`. For each lane in `lanes`, `addresses` has the address
+    /// of a live, aligned cell, and `values` a value, both of the table's width.
     pub unsafe extern "code" fn combine_atomics(table: *mut c_void, addresses: *const u64, values: *const c_void, lanes: u32) {
         // SAFETY: `table` was initialised, and the lanes have live cells of the table's width
         // (`# Safety`).

@@ -154,8 +154,8 @@ fn vkcube(extra: &[&str]) {
 }
 
 /// Returns a folder in which the driver's library has the name of the Vulkan loader.
-fn library_as_loader(name: &str) -> PathBuf {
-    let folder = support::scratch(name);
+fn library_as_loader() -> PathBuf {
+    let folder = support::scratch("library-as-loader");
     let library = Manifest::read(&driver()).expect("a manifest").library.canonicalize().expect("a library");
     std::os::unix::fs::symlink(library, folder.join("libvulkan.so.1")).expect("a link");
     folder
@@ -172,7 +172,7 @@ fn programs_run_on_the_library_in_place_of_the_loader() {
         Ok(server) => server,
         Err(why) => return skip(&why),
     };
-    let folder = library_as_loader("library-as-loader");
+    let folder = library_as_loader();
     let client = |program: &str, arguments: &[&str]| {
         let mut command = command(program, Path::new("/no/manifest"));
         command.args(arguments).env("LD_LIBRARY_PATH", &folder).env("LD_BIND_NOW", "1");

@@ -57,15 +57,14 @@ pub fn tarball(contents: &Contents<'_>, folder: &str) -> Result<Tree> {
 /// Returns a message if a file of the repository is missing.
 pub fn debian(contents: &Contents<'_>) -> Result<Tree> {
     let mut tree = Tree::default();
-    let library = format!("usr/lib/{}/{}", contents.target.multiarch(), contents.target.library());
-    tree.file(format!("usr/share/grus/{MANIFEST}"), contents.release.manifest(&format!("/{library}"))?);
     let folder = format!("usr/lib/{}", contents.target.multiarch());
+    let library = format!("{folder}/{}", contents.target.library());
+    tree.file(format!("usr/share/grus/{MANIFEST}"), contents.release.manifest(&format!("/{library}"))?);
     tree.link(format!("{folder}/grus/{LOADER}"), format!("../{}", contents.target.library()));
     tree.file(library, &contents.binaries.library[..]);
     tree.program("usr/bin/cts-runner", &contents.binaries.runner[..]);
     tree.file("usr/share/grus/grus-env.sh", ENVIRONMENT);
-    let texts = TEXTS.map(|path| contents.release.text(path));
-    let [changes, apache, mit] = texts;
+    let [changes, apache, mit] = TEXTS.map(|path| contents.release.text(path));
     tree.file(format!("usr/share/doc/{DRIVER}/CHANGELOG.md"), changes?);
     let copyright = format!("{}\n{}\n{}", mit?, apache?, contents.licences);
     tree.file(format!("usr/share/doc/{DRIVER}/copyright"), copyright);

@@ -22,8 +22,9 @@ base::multiversion! {
 base::code_fn! {
     /// Implements `HelperTable::interpolate`.
     ///
-    /// # Safety The requirements of the helper hold: a batch as a fragment stage takes it, `count`
-    /// inputs that its primitives have, and memory for all rows.
+    /// # Safety
+    /// The requirements of the helper hold: a batch as a fragment stage takes it, `count` inputs
+    /// that its primitives have, and memory for all rows.
     pub unsafe extern "code" fn interpolate(batch: *const c_void, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
         // SAFETY: the level is the host's, and the `# Safety` section of this function requires the
         // same of the pointers.
@@ -82,8 +83,9 @@ fn inside<'a>(batch: &'a FragmentBatch, quad: &FragmentQuad) -> &'a QuadPosition
 base::code_fn! {
     /// Implements `HelperTable::centroids`.
     ///
-    /// # Safety The requirements of the helper hold: a batch as a fragment stage takes it, and
-    /// memory for all rows.
+    /// # Safety
+    /// The requirements of the helper hold: a batch as a fragment stage takes it, and memory for
+    /// all rows.
     pub unsafe extern "code" fn centroids(batch: *const c_void, quads: u32, rows: *mut f32) {
         // SAFETY: the batch has padded quads, and as many groups (`# Safety`).
         let (batch, quads, groups, positions) = unsafe {

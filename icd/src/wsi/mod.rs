@@ -10,7 +10,6 @@
 //!
 //! On Wayland ([`wayland`]) the compositor gets the images' own memory, and reports when it has
 //! released an image and when it is time for the next frame.
-
 //!
 //! Windows has neither X11 nor Wayland: the extensions are not advertised there, and the types of
 //! their windows have no values (`absent`).

@@ -291,8 +291,9 @@ mod avx512 {
 base::code_fn! {
     /// Samples many chunks (`HelperTable::sample_chunks`).
     ///
-    /// # Safety The requirements of the helper hold: view and sampler are valid, the arguments are
-    /// filled, and there are `chunks` chunks of coordinates and results.
+    /// # Safety
+    /// The requirements of the helper hold: view and sampler are valid, the arguments are filled,
+    /// and there are `chunks` chunks of coordinates and results.
     pub unsafe extern "code" fn sample_chunks(
         view: *const ImageView,
         sampler: *const Sampler,

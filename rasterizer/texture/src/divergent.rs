@@ -22,7 +22,8 @@ base::multiversion! {
 base::code_fn! {
     /// Executes an image operation with divergent descriptors (`HelperTable::image_divergent`).
     ///
-    /// # Safety The requirements of the helper hold. `views` (and `samplers`, unless null) have
+    /// # Safety
+    /// The requirements of the helper hold. `views` (and `samplers`, unless null) have
     /// [`MAX_LANES`] entries, valid for the lanes of `args.mask`. `args` is a filled argument block
     /// whose `kernel` is a kernel index.
     pub unsafe extern "code" fn image_divergent(

@@ -1,5 +1,6 @@
 //! File descriptors that come from and go to other processes and programs.
 
+use base::os::page_size;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd};
@@ -43,12 +44,6 @@ pub fn file_system(file: &File) -> Option<FileSystem> {
     known.then_some(FileSystem { magic: system.f_type as u64, block: system.f_bsize as u64 })
 }
 
-/// Returns the size of a page of the machine's memory in bytes.
-pub fn page_size() -> u64 {
-    // SAFETY: `sysconf` only reads.
-    u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
-}
-
 /// Returns the size of a file that can be mapped page by page and never loses a page, so that no
 /// access to such a mapping ends in a signal. Returns `None` for every other file.
 ///
@@ -58,7 +53,7 @@ pub fn page_size() -> u64 {
 /// its mappings up to huge pages. They would cover the memory behind them, and the pages need not
 /// exist.
 pub fn sealed_size(file: &File) -> Option<u64> {
-    let in_pages = |system: FileSystem| system.magic == libc::TMPFS_MAGIC as u64 && system.block == page_size();
+    let in_pages = |system: FileSystem| system.magic == libc::TMPFS_MAGIC as u64 && system.block == page_size() as u64;
     if !file_system(file).is_some_and(in_pages) {
         return None;
     }

@@ -1,6 +1,7 @@
 //! Linux's dma-bufs, memory that devices and their programs share. This module recognizes them, and
 //! makes them of the driver's own pages if the kernel has a device for it (`udmabuf`).
 
+use base::os::page_size;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::OnceLock;
@@ -51,7 +52,7 @@ pub fn of_file(file: &File) -> Option<File> {
 /// kind of dma-buf. Returns `None` for every other file.
 pub fn size(file: &File) -> Option<u64> {
     let system = super::descriptor::file_system(file)?;
-    if system.magic != FILE_SYSTEM || system.block != super::descriptor::page_size() {
+    if system.magic != FILE_SYSTEM || system.block != page_size() as u64 {
         return None;
     }
     // SAFETY: the end of such a file is its size, and its position is never used.

@@ -1,6 +1,7 @@
 //! Limits of memory and addresses of the process: resource limits and control groups. The module
 //! also returns free memory of the C library.
 
+use base::os::page_size;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -26,8 +27,8 @@ pub fn trim() {
 /// Returns the number of bytes of memory that the machine has; `None` if it is unknown.
 pub fn physical_memory() -> Option<u64> {
     // SAFETY: `sysconf` only returns a number.
-    let (pages, page) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    (pages > 0 && page > 0).then(|| pages as u64 * page as u64)
+    let pages = unsafe { libc::sysconf(libc::_SC_PHYS_PAGES) };
+    (pages > 0).then(|| pages as u64 * page_size() as u64)
 }
 
 /// Returns the number of bytes that are available without swapping: `MemAvailable` of
@@ -53,10 +54,9 @@ fn limit(resource: libc::__rlimit_resource_t) -> Option<u64> {
 /// Returns a limit minus the used amount, which a field of `/proc/self/statm` gives in pages.
 fn remaining(resource: libc::__rlimit_resource_t, field: usize) -> Option<u64> {
     let limit = limit(resource)?;
-    let page = super::descriptor::page_size();
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages: u64 = statm.split_whitespace().nth(field).and_then(|n| n.parse().ok()).unwrap_or(0);
-    Some(limit.saturating_sub(pages.saturating_mul(page)))
+    Some(limit.saturating_sub(pages.saturating_mul(page_size() as u64)))
 }
 
 /// Returns the lowest limit of the control groups that contain the process; `None` without one.

@@ -17,6 +17,7 @@
 use super::{descriptor, dma_buf, memory_limits};
 use crate::os::backing::{Backing, MapError, MemoryFdKind};
 use base::abi::ADDRESS_GRANULE_BITS;
+use base::os::page_size;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
@@ -64,7 +65,7 @@ impl Pages {
             MemoryFdKind::File => descriptor::sealed_size(&file).filter(|size| size.is_multiple_of(MEMORY_BLOCK)),
             MemoryFdKind::DmaBuf => dma_buf::size(&file).or_else(|| descriptor::sealed_size(&file)),
         };
-        let size = usize::try_from(size?).ok()?.checked_next_multiple_of(descriptor::page_size() as usize)?;
+        let size = usize::try_from(size?).ok()?.checked_next_multiple_of(page_size())?;
         (size >= bytes).then(|| Pages::Foreign(Arc::new(Foreign { file, kind, bytes: size })))
     }
 

@@ -49,27 +49,26 @@ pub struct DeferredAtomics {
 /// Size of the table in bytes.
 pub const DEFERRED_BYTES: usize = size_of::<DeferredAtomics>();
 
-crate::code_fn! {
-    /// Initialises a table (`HelperTable::begin_atomics`).
-    ///
-    /// # Safety
-    /// `table` has [`DEFERRED_BYTES`] writable bytes, aligned to 8. `op` is an integer operation
-    /// ([`AtomicOp`]) that [`combine_atomics`] knows, on cells of 4 or 8 bytes.
-    pub unsafe extern "code" fn begin_atomics(table: *mut c_void, op: u32, bytes: u32) {
-        let op = OPERATIONS.iter().copied().find(|&known| known as u32 == op).unwrap_or(AtomicOp::Add);
-        let entries = [TableEntry { address: 0, value: 0 }; TABLE_ENTRIES];
-        // SAFETY: `table` has [`DEFERRED_BYTES`] writable bytes, aligned to 8 (`# Safety`).
-        unsafe {
-            table.cast::<DeferredAtomics>().write(DeferredAtomics {
-                op,
-                bytes,
-                observed: 0,
-                hits: 0,
-                bypassed: 0,
-                _pad: 0,
-                entries,
-            });
-        }
+/// Initialises a table (`HelperTable::begin_atomics`).
+///
+/// # Safety
+/// `table` has [`DEFERRED_BYTES`] writable bytes, aligned to 8. `op` is an integer operation
+/// ([`AtomicOp`]) that [`combine_atomics`] knows, on cells of 4 or 8 bytes.
+#[crate::code_fn]
+pub unsafe extern "code" fn begin_atomics(table: *mut c_void, op: u32, bytes: u32) {
+    let op = OPERATIONS.iter().copied().find(|&known| known as u32 == op).unwrap_or(AtomicOp::Add);
+    let entries = [TableEntry { address: 0, value: 0 }; TABLE_ENTRIES];
+    // SAFETY: `table` has [`DEFERRED_BYTES`] writable bytes, aligned to 8 (`# Safety`).
+    unsafe {
+        table.cast::<DeferredAtomics>().write(DeferredAtomics {
+            op,
+            bytes,
+            observed: 0,
+            hits: 0,
+            bypassed: 0,
+            _pad: 0,
+            entries,
+        });
     }
 }
 
@@ -86,40 +85,43 @@ pub const OPERATIONS: [AtomicOp; 9] = [
     AtomicOp::Xor,
 ];
 
-crate::code_fn! {
-    /// Applies the operation for all `lanes` (one bit each), given the address and value of each
-    /// (`HelperTable::combine_atomics`).
-    ///
-    /// # Safety
-    /// [`begin_atomics`] initialised `table`. For each lane in `lanes`, `addresses` has the address
-    /// of a live, aligned cell, and `values` a value, both of the table's width.
-    pub unsafe extern "code" fn combine_atomics(table: *mut c_void, addresses: *const u64, values: *const c_void, lanes: u32) {
-        // SAFETY: `table` was initialised, and the lanes have live cells of the table's width
-        // (`# Safety`).
-        unsafe {
-            let table = &mut *table.cast::<DeferredAtomics>();
-            let lanes = LaneIterator { addresses, values, left: lanes };
-            match table.bytes {
-                8 => operate::<Long>(table, Some(lanes)),
-                _ => operate::<Word>(table, Some(lanes)),
-            }
+/// Applies the operation for all `lanes` (one bit each), given the address and value of each
+/// (`HelperTable::combine_atomics`).
+///
+/// # Safety
+/// [`begin_atomics`] initialised `table`. For each lane in `lanes`, `addresses` has the address
+/// of a live, aligned cell, and `values` a value, both of the table's width.
+#[crate::code_fn]
+pub unsafe extern "code" fn combine_atomics(
+    table: *mut c_void,
+    addresses: *const u64,
+    values: *const c_void,
+    lanes: u32,
+) {
+    // SAFETY: `table` was initialised, and the lanes have live cells of the table's width
+    // (`# Safety`).
+    unsafe {
+        let table = &mut *table.cast::<DeferredAtomics>();
+        let lanes = LaneIterator { addresses, values, left: lanes };
+        match table.bytes {
+            8 => operate::<Long>(table, Some(lanes)),
+            _ => operate::<Word>(table, Some(lanes)),
         }
     }
 }
 
-crate::code_fn! {
-    /// Executes the deferred operations (`HelperTable::end_atomics`).
-    ///
-    /// # Safety
-    /// [`begin_atomics`] initialised `table`; the cells that it was given are still alive.
-    pub unsafe extern "code" fn end_atomics(table: *mut c_void) {
-        // SAFETY: `table` was initialised, and its cells are alive (`# Safety`).
-        unsafe {
-            let table = &mut *table.cast::<DeferredAtomics>();
-            match table.bytes {
-                8 => operate::<Long>(table, None),
-                _ => operate::<Word>(table, None),
-            }
+/// Executes the deferred operations (`HelperTable::end_atomics`).
+///
+/// # Safety
+/// [`begin_atomics`] initialised `table`; the cells that it was given are still alive.
+#[crate::code_fn]
+pub unsafe extern "code" fn end_atomics(table: *mut c_void) {
+    // SAFETY: `table` was initialised, and its cells are alive (`# Safety`).
+    unsafe {
+        let table = &mut *table.cast::<DeferredAtomics>();
+        match table.bytes {
+            8 => operate::<Long>(table, None),
+            _ => operate::<Word>(table, None),
         }
     }
 }

@@ -349,18 +349,17 @@ macro_rules! multiversion_variant {
         $name:ident, $host:ident, [$(#[$features:meta])*],
         [$($abi:tt)*] [$($generics:tt)*] ($($arg:ident: $ty:ty),*) $body:block
     ) => {
-        $crate::code_fn! {
-            $(#[$features])*
-            #[inline(never)]
-            unsafe $($abi)* fn $name<$($generics)*>($($arg: $ty),*) {
-                #[allow(dead_code, reason = "not every function asks for its host")]
-                type H = $crate::host::$host;
-                // SAFETY: the host has the level, and the caller meets the requirements of the
-                // body, as [`multiversion!`] states.
-                #[allow(unused_unsafe, reason = "not every body asks for anything")]
-                unsafe {
-                    $body
-                }
+        $(#[$features])*
+        #[inline(never)]
+        #[$crate::code_fn]
+        unsafe $($abi)* fn $name<$($generics)*>($($arg: $ty),*) {
+            #[allow(dead_code, reason = "not every function asks for its host")]
+            type H = $crate::host::$host;
+            // SAFETY: the host has the level, and the caller meets the requirements of the
+            // body, as [`multiversion!`] states.
+            #[allow(unused_unsafe, reason = "not every body asks for anything")]
+            unsafe {
+                $body
             }
         }
     };

@@ -11,14 +11,14 @@
 //!   stages, and enumerations with Vulkan's numbers;
 //! - `cpu`, [`host`]: features and levels of the processor, and functions compiled for each level;
 //! - [`alloc`]: allocation failures as errors, which do not end the process;
-//! - [`deferred_atomics`]: atomics that are deferred;
+//! - [`deferred_atomics`], [`fma`]: atomics that are deferred, and fused multiply-adds;
 //! - [`round`], [`hash`], [`random`]: rounding, quick hashes, and random numbers for tests;
 //! - [`thread`], [`stack`], [`fp`], [`fork`]: properties of the current thread and process;
 //! - [`os`]: services of the operating system.
 //!
-//! Invariants: the crate depends on no other Grus crate, and has no Vulkan handle and no SPIR-V.
-//! Only `base::mem` turns device memory into bytes, because the application may write it while the
-//! driver reads.
+//! Invariants: the crate depends on no other Grus crate but that of its attribute
+//! [`code_fn`], and has no Vulkan handle and no SPIR-V. Only `base::mem` turns device memory
+//! into bytes, because the application may write it while the driver reads.
 
 pub mod abi;
 pub mod alloc;
@@ -27,6 +27,7 @@ pub mod cpu;
 pub mod deferred_atomics;
 pub mod epilogue;
 pub mod epoch;
+pub mod fma;
 pub mod fork;
 pub mod format;
 pub mod fp;
@@ -46,3 +47,5 @@ pub mod stack;
 pub mod swept_map;
 pub mod thread;
 mod vk_enum;
+
+pub use code_fn::code_fn;

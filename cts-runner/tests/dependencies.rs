@@ -22,8 +22,9 @@ struct Member {
 }
 
 /// All crates, with the allowed dependencies between them.
-const MEMBERS: [Member; 12] = [
-    Member { package: "grus-base", folder: "base", uses: &[], tests_use: &[] },
+const MEMBERS: [Member; 13] = [
+    Member { package: "grus-code-fn", folder: "base/code-fn", uses: &[], tests_use: &[] },
+    Member { package: "grus-base", folder: "base", uses: &["grus-code-fn"], tests_use: &[] },
     Member { package: "grus-jit", folder: "jit", uses: &["grus-base"], tests_use: &[] },
     Member {
         package: "grus-execution",
@@ -185,6 +186,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "format::lanes",
             "format::pack",
             "format::srgb_vectors",
+            "fma",
             "fp",
             "host",
             "host::avx2",

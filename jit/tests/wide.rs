@@ -104,19 +104,17 @@ fn take_large_frames(settings: Settings) {
 
 static SEEN: [AtomicU64; 8] = [const { AtomicU64::new(0) }; 8];
 
-base::code_fn! {
-    /// Records its arguments: six are in general registers, then two are on the stack.
-    unsafe extern "code" fn eight(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64, h: u64) {
-        [a, b, c, d, e, f, g, h].into_iter().zip(&SEEN).for_each(|(v, seen)| seen.store(v, Ordering::Relaxed));
-    }
+/// Records its arguments: six are in general registers, then two are on the stack.
+#[base::code_fn]
+unsafe extern "code" fn eight(a: u64, b: u64, c: u64, d: u64, e: u64, f: u64, g: u64, h: u64) {
+    [a, b, c, d, e, f, g, h].into_iter().zip(&SEEN).for_each(|(v, seen)| seen.store(v, Ordering::Relaxed));
 }
 
-base::code_fn! {
-    /// Records its arguments, of which the floats are in registers of their own kind.
-    unsafe extern "code" fn mixed(a: u64, b: f64, c: u64, d: f32, e: u64, f: u64, g: u64, h: u64) {
-        let bits = [a, b.to_bits(), c, d.to_bits().into(), e, f, g, h];
-        bits.into_iter().zip(&SEEN).for_each(|(v, seen)| seen.store(v, Ordering::Relaxed));
-    }
+/// Records its arguments, of which the floats are in registers of their own kind.
+#[base::code_fn]
+unsafe extern "code" fn mixed(a: u64, b: f64, c: u64, d: f32, e: u64, f: u64, g: u64, h: u64) {
+    let bits = [a, b.to_bits(), c, d.to_bits().into(), e, f, g, h];
+    bits.into_iter().zip(&SEEN).for_each(|(v, seen)| seen.store(v, Ordering::Relaxed));
 }
 
 #[test]
@@ -151,57 +149,56 @@ fn call(settings: Settings) {
     }
 }
 
-base::code_fn! {
-    /// Changes every register that a function may change.
-    unsafe extern "code" fn spoil(words: *mut u32) {
-        // SAFETY: `words` points to the memory of the test.
-        unsafe { words.write(words.read().wrapping_mul(3)) };
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: only registers that a function may change are changed. Registers of AVX-512 are
-        // changed only if the processor has them.
-        unsafe {
+/// Changes every register that a function may change.
+#[base::code_fn]
+unsafe extern "code" fn spoil(words: *mut u32) {
+    // SAFETY: `words` points to the memory of the test.
+    unsafe { words.write(words.read().wrapping_mul(3)) };
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: only registers that a function may change are changed. Registers of AVX-512 are
+    // changed only if the processor has them.
+    unsafe {
+        core::arch::asm!(
+            "vzeroall",
+            "mov rax, -1",
+            "mov rcx, -1",
+            "mov rdx, -1",
+            "mov rsi, -1",
+            "mov rdi, -1",
+            "mov r8, -1",
+            "mov r9, -1",
+            "mov r10, -1",
+            "mov r11, -1",
+            clobber_abi("sysv64")
+        );
+        if VectorLevel::for_host() == Some(VectorLevel::Avx512) {
             core::arch::asm!(
-                "vzeroall",
-                "mov rax, -1",
-                "mov rcx, -1",
-                "mov rdx, -1",
-                "mov rsi, -1",
-                "mov rdi, -1",
-                "mov r8, -1",
-                "mov r9, -1",
-                "mov r10, -1",
-                "mov r11, -1",
+                "kxorq k0, k0, k0",
+                "kxorq k1, k1, k1",
+                "kxorq k2, k2, k2",
+                "kxorq k3, k3, k3",
+                "kxorq k4, k4, k4",
+                "kxorq k5, k5, k5",
+                "kxorq k6, k6, k6",
+                "kxorq k7, k7, k7",
+                "vpxord zmm16, zmm16, zmm16",
+                "vpxord zmm17, zmm17, zmm17",
+                "vpxord zmm18, zmm18, zmm18",
+                "vpxord zmm19, zmm19, zmm19",
+                "vpxord zmm20, zmm20, zmm20",
+                "vpxord zmm21, zmm21, zmm21",
+                "vpxord zmm22, zmm22, zmm22",
+                "vpxord zmm23, zmm23, zmm23",
+                "vpxord zmm24, zmm24, zmm24",
+                "vpxord zmm25, zmm25, zmm25",
+                "vpxord zmm26, zmm26, zmm26",
+                "vpxord zmm27, zmm27, zmm27",
+                "vpxord zmm28, zmm28, zmm28",
+                "vpxord zmm29, zmm29, zmm29",
+                "vpxord zmm30, zmm30, zmm30",
+                "vpxord zmm31, zmm31, zmm31",
                 clobber_abi("sysv64")
             );
-            if VectorLevel::for_host() == Some(VectorLevel::Avx512) {
-                core::arch::asm!(
-                    "kxorq k0, k0, k0",
-                    "kxorq k1, k1, k1",
-                    "kxorq k2, k2, k2",
-                    "kxorq k3, k3, k3",
-                    "kxorq k4, k4, k4",
-                    "kxorq k5, k5, k5",
-                    "kxorq k6, k6, k6",
-                    "kxorq k7, k7, k7",
-                    "vpxord zmm16, zmm16, zmm16",
-                    "vpxord zmm17, zmm17, zmm17",
-                    "vpxord zmm18, zmm18, zmm18",
-                    "vpxord zmm19, zmm19, zmm19",
-                    "vpxord zmm20, zmm20, zmm20",
-                    "vpxord zmm21, zmm21, zmm21",
-                    "vpxord zmm22, zmm22, zmm22",
-                    "vpxord zmm23, zmm23, zmm23",
-                    "vpxord zmm24, zmm24, zmm24",
-                    "vpxord zmm25, zmm25, zmm25",
-                    "vpxord zmm26, zmm26, zmm26",
-                    "vpxord zmm27, zmm27, zmm27",
-                    "vpxord zmm28, zmm28, zmm28",
-                    "vpxord zmm29, zmm29, zmm29",
-                    "vpxord zmm30, zmm30, zmm30",
-                    "vpxord zmm31, zmm31, zmm31",
-                    clobber_abi("sysv64")
-                );
-            }
         }
     }
 }

@@ -19,17 +19,22 @@ base::multiversion! {
     }
 }
 
-base::code_fn! {
-    /// Implements `HelperTable::interpolate`.
-    ///
-    /// # Safety
-    /// The requirements of the helper hold: a batch as a fragment stage takes it, `count` inputs
-    /// that its primitives have, and memory for all rows.
-    pub unsafe extern "code" fn interpolate(batch: *const c_void, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
-        // SAFETY: the level is the host's, and the `# Safety` section of this function requires the
-        // same of the pointers.
-        unsafe { interpolate_of(SimdLevel::detect())(batch.cast(), quads, inputs, count, rows) }
-    }
+/// Implements `HelperTable::interpolate`.
+///
+/// # Safety
+/// The requirements of the helper hold: a batch as a fragment stage takes it, `count` inputs
+/// that its primitives have, and memory for all rows.
+#[base::code_fn]
+pub unsafe extern "code" fn interpolate(
+    batch: *const c_void,
+    quads: u32,
+    inputs: *const u32,
+    count: u32,
+    rows: *mut f32,
+) {
+    // SAFETY: the level is the host's, and the `# Safety` section of this function requires the
+    // same of the pointers.
+    unsafe { interpolate_of(SimdLevel::detect())(batch.cast(), quads, inputs, count, rows) }
 }
 
 /// Returns the quads of a batch, with those that pad its last chunk of `chunk` quads.
@@ -80,31 +85,30 @@ fn inside<'a>(batch: &'a FragmentBatch, quad: &FragmentQuad) -> &'a QuadPosition
     positions.get(usize::from(quad.sample)).unwrap_or(&positions[FragmentBatch::CENTRE as usize])
 }
 
-base::code_fn! {
-    /// Implements `HelperTable::centroids`.
-    ///
-    /// # Safety
-    /// The requirements of the helper hold: a batch as a fragment stage takes it, and memory for
-    /// all rows.
-    pub unsafe extern "code" fn centroids(batch: *const c_void, quads: u32, rows: *mut f32) {
-        // SAFETY: the batch has padded quads, and as many groups (`# Safety`).
-        let (batch, quads, groups, positions) = unsafe {
-            let batch = &*batch.cast::<FragmentBatch>();
-            let quads = padded(batch, quads);
-            (batch, quads, core::slice::from_raw_parts(batch.groups, quads.len()), &*batch.positions)
-        };
-        for (number, (quad, groups)) in quads.iter().zip(groups).enumerate() {
-            for pixel in 0..4 {
-                let of = |coverage: u16| u32::from(coverage >> (4 * pixel) & 0xf);
-                let mask = match batch.samples {
-                    0..=4 => of(quad.coverage),
-                    _ => (0..).zip(groups).fold(0, |mask, (group, &coverage)| mask | of(coverage) << (4 * group)),
-                };
-                let at = centroid(positions, mask, batch.samples);
-                for (axis, at) in at.into_iter().enumerate() {
-                    // SAFETY: there is memory for two rows of eight for each pair (`# Safety`).
-                    unsafe { rows.add((number / 2 * 2 + axis) * MAX_LANES + number % 2 * 4 + pixel).write(at) };
-                }
+/// Implements `HelperTable::centroids`.
+///
+/// # Safety
+/// The requirements of the helper hold: a batch as a fragment stage takes it, and memory for
+/// all rows.
+#[base::code_fn]
+pub unsafe extern "code" fn centroids(batch: *const c_void, quads: u32, rows: *mut f32) {
+    // SAFETY: the batch has padded quads, and as many groups (`# Safety`).
+    let (batch, quads, groups, positions) = unsafe {
+        let batch = &*batch.cast::<FragmentBatch>();
+        let quads = padded(batch, quads);
+        (batch, quads, core::slice::from_raw_parts(batch.groups, quads.len()), &*batch.positions)
+    };
+    for (number, (quad, groups)) in quads.iter().zip(groups).enumerate() {
+        for pixel in 0..4 {
+            let of = |coverage: u16| u32::from(coverage >> (4 * pixel) & 0xf);
+            let mask = match batch.samples {
+                0..=4 => of(quad.coverage),
+                _ => (0..).zip(groups).fold(0, |mask, (group, &coverage)| mask | of(coverage) << (4 * group)),
+            };
+            let at = centroid(positions, mask, batch.samples);
+            for (axis, at) in at.into_iter().enumerate() {
+                // SAFETY: there is memory for two rows of eight for each pair (`# Safety`).
+                unsafe { rows.add((number / 2 * 2 + axis) * MAX_LANES + number % 2 * 4 + pixel).write(at) };
             }
         }
     }

@@ -118,145 +118,138 @@ unsafe fn with_scene(context: *const c_void, f: impl FnOnce(&Scene<'_>)) {
 /// A query that has ended, which others are copied from.
 static ENDED: Traversal = Traversal::ENDED;
 
-base::code_fn! {
-    /// Initializes ray queries (`OpRayQueryInitializeKHR`). A ray that is traced in what is not a
-    /// live structure hits nothing.
-    pub unsafe extern "code" fn initialize(
-        context: *const c_void,
-        queries: *const u64,
-        arguments: *const RayArguments,
-        lanes: u32,
-    ) {
-        // SAFETY: generated code passes valid arguments and its own context and queries. Each query
-        // has `RAY_QUERY_BYTES` bytes, which a traversal fits into; those that are not written are
-        // entries of its stack, which may have any contents.
-        unsafe {
-            let a = &*arguments;
-            for lane in lanes_of(lanes) {
-                const WRITTEN: usize = size_of::<Traversal>() - Traversal::STACK_BYTES;
-                let ended = (&raw const ENDED).cast::<u8>().add(Traversal::STACK_BYTES);
-                (*queries.add(lane) as *mut u8).add(Traversal::STACK_BYTES).copy_from_nonoverlapping(ended, WRITTEN);
-            }
-            with_scene(context, |scene| {
-                let mut last = (0, TopLevel::NONE);
-                each(queries, lanes, |lane, query| {
-                    let structure = a.structure[lane];
-                    // The lanes of a call usually have one structure.
-                    if structure != last.0 {
-                        let found = scene.structures.find(structure);
-                        last = (structure, found.map_or(TopLevel::NONE, |found| TopLevel::open(found.memory)));
-                    }
-                    let component = |of: &[[f32; MAX_LANES]; 3]| [of[0][lane], of[1][lane], of[2][lane]];
-                    let ray = Ray {
-                        origin: component(&a.origin),
-                        t_min: a.t_min[lane],
-                        direction: component(&a.direction),
-                        t_max: a.t_max[lane],
-                    };
-                    query.begin(&last.1, a.flags[lane], a.cull_mask[lane], &ray);
-                });
-            });
-        }
-    }
-}
-
-base::code_fn! {
-    /// Copies ray queries, whose values `OpLoad` and `OpStore` move.
-    pub unsafe extern "code" fn copy(_: *const c_void, queries: *const u64, sources: *const u64, lanes: u32) {
+/// Initializes ray queries (`OpRayQueryInitializeKHR`). A ray that is traced in what is not a
+/// live structure hits nothing.
+#[base::code_fn]
+pub unsafe extern "code" fn initialize(
+    context: *const c_void,
+    queries: *const u64,
+    arguments: *const RayArguments,
+    lanes: u32,
+) {
+    // SAFETY: generated code passes valid arguments and its own context and queries. Each query
+    // has `RAY_QUERY_BYTES` bytes, which a traversal fits into; those that are not written are
+    // entries of its stack, which may have any contents.
+    unsafe {
+        let a = &*arguments;
         for lane in lanes_of(lanes) {
-            // SAFETY: generated code passes its own queries, of which the sources are initialized.
-            unsafe { (*sources.add(lane) as *const Traversal).copy_to(*queries.add(lane) as *mut Traversal, 1) };
+            const WRITTEN: usize = size_of::<Traversal>() - Traversal::STACK_BYTES;
+            let ended = (&raw const ENDED).cast::<u8>().add(Traversal::STACK_BYTES);
+            (*queries.add(lane) as *mut u8).add(Traversal::STACK_BYTES).copy_from_nonoverlapping(ended, WRITTEN);
         }
-    }
-}
-
-base::code_fn! {
-    /// Proceeds with ray queries (`OpRayQueryProceedKHR`).
-    pub unsafe extern "code" fn proceed(context: *const c_void, queries: *const u64, results: *mut u32, lanes: u32) {
-        // SAFETY: generated code passes results for MAX_LANES lanes, and its own context and
-        // queries.
-        unsafe {
-            results.write_bytes(0, MAX_LANES);
-            with_scene(context, |scene| {
-                let mut rays: [Option<&mut Traversal>; MAX_LANES] = [const { None }; MAX_LANES];
-                collect(&mut rays, queries, lanes);
-                let found = Traversal::proceed_all(&mut rays, scene);
-                (0..MAX_LANES).for_each(|lane| *results.add(lane) = found >> lane & 1);
-            });
-        }
-    }
-}
-
-base::code_fn! {
-    /// Commits candidate triangles (`OpRayQueryConfirmIntersectionKHR`).
-    pub unsafe extern "code" fn confirm(_: *const c_void, queries: *const u64, lanes: u32) {
-        // SAFETY: generated code passes its own queries.
-        unsafe { each(queries, lanes, |_, query| query.confirm_intersection()) };
-    }
-}
-
-base::code_fn! {
-    /// Commits intersections with candidate boxes (`OpRayQueryGenerateIntersectionKHR`).
-    pub unsafe extern "code" fn generate(_: *const c_void, queries: *const u64, t: *const f32, lanes: u32) {
-        // SAFETY: generated code passes its own queries, and distances for MAX_LANES lanes.
-        unsafe {
+        with_scene(context, |scene| {
+            let mut last = (0, TopLevel::NONE);
             each(queries, lanes, |lane, query| {
-                query.generate_intersection(*t.add(lane));
+                let structure = a.structure[lane];
+                // The lanes of a call usually have one structure.
+                if structure != last.0 {
+                    let found = scene.structures.find(structure);
+                    last = (structure, found.map_or(TopLevel::NONE, |found| TopLevel::open(found.memory)));
+                }
+                let component = |of: &[[f32; MAX_LANES]; 3]| [of[0][lane], of[1][lane], of[2][lane]];
+                let ray = Ray {
+                    origin: component(&a.origin),
+                    t_min: a.t_min[lane],
+                    direction: component(&a.direction),
+                    t_max: a.t_max[lane],
+                };
+                query.begin(&last.1, a.flags[lane], a.cull_mask[lane], &ray);
             });
-        }
+        });
     }
 }
 
-base::code_fn! {
-    /// Ends traversals (`OpRayQueryTerminateKHR`).
-    pub unsafe extern "code" fn terminate(_: *const c_void, queries: *const u64, lanes: u32) {
-        // SAFETY: generated code passes its own queries.
-        unsafe { each(queries, lanes, |_, query| query.terminate()) };
+/// Copies ray queries, whose values `OpLoad` and `OpStore` move.
+#[base::code_fn]
+pub unsafe extern "code" fn copy(_: *const c_void, queries: *const u64, sources: *const u64, lanes: u32) {
+    for lane in lanes_of(lanes) {
+        // SAFETY: generated code passes its own queries, of which the sources are initialized.
+        unsafe { (*sources.add(lane) as *const Traversal).copy_to(*queries.add(lane) as *mut Traversal, 1) };
     }
 }
 
-base::code_fn! {
-    /// Reads from ray queries (`OpRayQueryGet…KHR`).
-    pub unsafe extern "code" fn get(_: *const c_void, queries: *const u64, getter: u32, results: *mut u32, lanes: u32) {
-        use RayGetter as G;
-        let Some((getter, committed)) = RayGetter::from_word(getter) else { return };
-        // SAFETY: generated code passes its own queries, and results for all components of the
-        // getter and MAX_LANES lanes.
-        let results = unsafe {
-            results.write_bytes(0, getter.components().min(MAX_RAY_COMPONENTS) * MAX_LANES);
-            Results { queries, results, lanes, committed }
-        };
-        match getter {
-            G::IntersectionType => results.of_hit(|hit| [kind_word(hit.kind, committed)]),
-            G::RayTMin => results.of_query(|query| [query.ray().t_min.to_bits()]),
-            G::RayFlags => results.of_query(|query| [query.flags()]),
-            // Without a committed intersection it is the end of the ray's interval.
-            G::IntersectionT if committed => results.of_query(|query| [query.t_max().to_bits()]),
-            G::IntersectionT => results.of_hit(|hit| [hit.t.to_bits()]),
-            G::InstanceCustomIndex => results.of_hit(|hit| [hit.custom_index]),
-            G::InstanceId => results.of_hit(|hit| [hit.instance]),
-            G::InstanceShaderBindingTableRecordOffset => results.of_hit(|hit| [hit.sbt_offset]),
-            G::GeometryIndex => results.of_hit(|hit| [hit.geometry]),
-            G::PrimitiveIndex => results.of_hit(|hit| [hit.primitive]),
-            G::Barycentrics => results.of_hit(|hit| bits(hit.barycentrics)),
-            G::FrontFace => results.of_hit(|hit| [hit.front_facing]),
-            G::CandidateAabbOpaque => results.of_hit(|hit| [hit.opaque]),
-            G::ObjectRayDirection => results.of_both(|query, hit| bits(query.object_ray_direction(hit))),
-            G::ObjectRayOrigin => results.of_both(|query, hit| bits(query.object_ray_origin(hit))),
-            G::WorldRayDirection => results.of_query(|query| bits(query.ray().direction)),
-            G::WorldRayOrigin => results.of_query(|query| bits(query.ray().origin)),
-            G::ObjectToWorld => results.of_both(|query, hit| bits(matrix_columns(&query.object_to_world(hit)))),
-            G::WorldToObject => results.of_both(|query, hit| bits(matrix_columns(&query.world_to_object(hit)))),
-            G::TriangleVertexPositions => results.of_hit(|hit| primitive::<9>(hit, 0)),
-            G::IsSphere => results.of_hit(|hit| [u32::from(hit.kind == HitKind::Sphere)]),
-            G::IsLss => results.of_hit(|hit| [u32::from(hit.kind == HitKind::Lss)]),
-            G::SpherePosition => results.of_hit(|hit| primitive::<3>(hit, 0)),
-            G::SphereRadius => results.of_hit(|hit| primitive::<1>(hit, RADIUS_WORD as usize)),
-            G::LssPositions => results.of_hit(|hit| primitive::<6>(hit, 0)),
-            G::LssRadii => results.of_hit(|hit| primitive::<2>(hit, RADIUS_WORD as usize)),
-            G::LssHitValue => results.of_hit(|hit| bits([hit.barycentrics[0]])),
-            G::CullMask => results.of_query(|query| [query.cull_mask()]),
-        }
+/// Proceeds with ray queries (`OpRayQueryProceedKHR`).
+#[base::code_fn]
+pub unsafe extern "code" fn proceed(context: *const c_void, queries: *const u64, results: *mut u32, lanes: u32) {
+    // SAFETY: generated code passes results for MAX_LANES lanes, and its own context and
+    // queries.
+    unsafe {
+        results.write_bytes(0, MAX_LANES);
+        with_scene(context, |scene| {
+            let mut rays: [Option<&mut Traversal>; MAX_LANES] = [const { None }; MAX_LANES];
+            collect(&mut rays, queries, lanes);
+            let found = Traversal::proceed_all(&mut rays, scene);
+            (0..MAX_LANES).for_each(|lane| *results.add(lane) = found >> lane & 1);
+        });
+    }
+}
+
+/// Commits candidate triangles (`OpRayQueryConfirmIntersectionKHR`).
+#[base::code_fn]
+pub unsafe extern "code" fn confirm(_: *const c_void, queries: *const u64, lanes: u32) {
+    // SAFETY: generated code passes its own queries.
+    unsafe { each(queries, lanes, |_, query| query.confirm_intersection()) };
+}
+
+/// Commits intersections with candidate boxes (`OpRayQueryGenerateIntersectionKHR`).
+#[base::code_fn]
+pub unsafe extern "code" fn generate(_: *const c_void, queries: *const u64, t: *const f32, lanes: u32) {
+    // SAFETY: generated code passes its own queries, and distances for MAX_LANES lanes.
+    unsafe {
+        each(queries, lanes, |lane, query| {
+            query.generate_intersection(*t.add(lane));
+        });
+    }
+}
+
+/// Ends traversals (`OpRayQueryTerminateKHR`).
+#[base::code_fn]
+pub unsafe extern "code" fn terminate(_: *const c_void, queries: *const u64, lanes: u32) {
+    // SAFETY: generated code passes its own queries.
+    unsafe { each(queries, lanes, |_, query| query.terminate()) };
+}
+
+/// Reads from ray queries (`OpRayQueryGet…KHR`).
+#[base::code_fn]
+pub unsafe extern "code" fn get(_: *const c_void, queries: *const u64, getter: u32, results: *mut u32, lanes: u32) {
+    use RayGetter as G;
+    let Some((getter, committed)) = RayGetter::from_word(getter) else { return };
+    // SAFETY: generated code passes its own queries, and results for all components of the
+    // getter and MAX_LANES lanes.
+    let results = unsafe {
+        results.write_bytes(0, getter.components().min(MAX_RAY_COMPONENTS) * MAX_LANES);
+        Results { queries, results, lanes, committed }
+    };
+    match getter {
+        G::IntersectionType => results.of_hit(|hit| [kind_word(hit.kind, committed)]),
+        G::RayTMin => results.of_query(|query| [query.ray().t_min.to_bits()]),
+        G::RayFlags => results.of_query(|query| [query.flags()]),
+        // Without a committed intersection it is the end of the ray's interval.
+        G::IntersectionT if committed => results.of_query(|query| [query.t_max().to_bits()]),
+        G::IntersectionT => results.of_hit(|hit| [hit.t.to_bits()]),
+        G::InstanceCustomIndex => results.of_hit(|hit| [hit.custom_index]),
+        G::InstanceId => results.of_hit(|hit| [hit.instance]),
+        G::InstanceShaderBindingTableRecordOffset => results.of_hit(|hit| [hit.sbt_offset]),
+        G::GeometryIndex => results.of_hit(|hit| [hit.geometry]),
+        G::PrimitiveIndex => results.of_hit(|hit| [hit.primitive]),
+        G::Barycentrics => results.of_hit(|hit| bits(hit.barycentrics)),
+        G::FrontFace => results.of_hit(|hit| [hit.front_facing]),
+        G::CandidateAabbOpaque => results.of_hit(|hit| [hit.opaque]),
+        G::ObjectRayDirection => results.of_both(|query, hit| bits(query.object_ray_direction(hit))),
+        G::ObjectRayOrigin => results.of_both(|query, hit| bits(query.object_ray_origin(hit))),
+        G::WorldRayDirection => results.of_query(|query| bits(query.ray().direction)),
+        G::WorldRayOrigin => results.of_query(|query| bits(query.ray().origin)),
+        G::ObjectToWorld => results.of_both(|query, hit| bits(matrix_columns(&query.object_to_world(hit)))),
+        G::WorldToObject => results.of_both(|query, hit| bits(matrix_columns(&query.world_to_object(hit)))),
+        G::TriangleVertexPositions => results.of_hit(|hit| primitive::<9>(hit, 0)),
+        G::IsSphere => results.of_hit(|hit| [u32::from(hit.kind == HitKind::Sphere)]),
+        G::IsLss => results.of_hit(|hit| [u32::from(hit.kind == HitKind::Lss)]),
+        G::SpherePosition => results.of_hit(|hit| primitive::<3>(hit, 0)),
+        G::SphereRadius => results.of_hit(|hit| primitive::<1>(hit, RADIUS_WORD as usize)),
+        G::LssPositions => results.of_hit(|hit| primitive::<6>(hit, 0)),
+        G::LssRadii => results.of_hit(|hit| primitive::<2>(hit, RADIUS_WORD as usize)),
+        G::LssHitValue => results.of_hit(|hit| bits([hit.barycentrics[0]])),
+        G::CullMask => results.of_query(|query| [query.cull_mask()]),
     }
 }
 

@@ -48,10 +48,9 @@ mod tests {
 
     static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-    base::code_fn! {
-        unsafe extern "code" fn check_stack(_: *const ShaderContext, _: *mut BatchHeader) {
-            LEFT.store(base::stack::left(), Ordering::Relaxed);
-        }
+    #[base::code_fn]
+    unsafe extern "code" fn check_stack(_: *const ShaderContext, _: *mut BatchHeader) {
+        LEFT.store(base::stack::left(), Ordering::Relaxed);
     }
 
     #[test]

@@ -79,15 +79,14 @@ fn word(rng: &mut Rng) -> u32 {
     }
 }
 
-base::code_fn! {
-    /// Changes the word at `at` depending on the arguments. Programs call it.
-    ///
-    /// # Safety
-    /// The word at `at` must be readable and writable.
-    pub unsafe extern "code" fn helper(at: *mut u64, a: u32, b: u64) {
-        // SAFETY: the `# Safety` section requires that `at` is readable and writable.
-        unsafe { *at = (*at).rotate_left(7) ^ (u64::from(a) << 32 | u64::from(a)).wrapping_mul(b | 1) };
-    }
+/// Changes the word at `at` depending on the arguments. Programs call it.
+///
+/// # Safety
+/// The word at `at` must be readable and writable.
+#[base::code_fn]
+pub unsafe extern "code" fn helper(at: *mut u64, a: u32, b: u64) {
+    // SAFETY: the `# Safety` section requires that `at` is readable and writable.
+    unsafe { *at = (*at).rotate_left(7) ^ (u64::from(a) << 32 | u64::from(a)).wrapping_mul(b | 1) };
 }
 
 struct Generator {

@@ -592,40 +592,41 @@ fn demote_and_kill() {
     }
 }
 
-base::code_fn! {
-    /// A kernel that reports what it was asked: that of samples, or of texels.
-    unsafe extern "code" fn echo<const SAMPLE: bool>(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        // SAFETY: called by generated code with valid pointers.
-        let (view, args) = unsafe { (&*view, &mut *args) };
-        let class = if sampler.is_null() {
-            0
-        } else {
-            // SAFETY: not null.
-            unsafe { (*sampler).class }
-        };
-        for lane in 0..MAX_LANES {
-            if args.mask >> lane & 1 == 1 {
-                let (x, lod) = match SAMPLE {
-                    true => (args.coord[0][lane], args.lod[lane]),
-                    false => (args.icoord[0][lane] as f32, args.level[lane] as f32),
-                };
-                args.result[0][lane] = x.to_bits();
-                args.result[1][lane] = lod.to_bits();
-                args.result[2][lane] = (view.layers as f32 * 10.0 + class as f32).to_bits();
-                let offset = if SAMPLE { args.offset[1][lane] * 100 } else { 0 };
-                args.result[3][lane] = ((offset + args.mask.count_ones() as i32) as f32).to_bits();
-            }
+/// A kernel that reports what it was asked: that of samples, or of texels.
+#[base::code_fn]
+unsafe extern "code" fn echo<const SAMPLE: bool>(
+    view: *const ImageView,
+    sampler: *const Sampler,
+    args: *mut ImageArgs,
+) {
+    // SAFETY: called by generated code with valid pointers.
+    let (view, args) = unsafe { (&*view, &mut *args) };
+    let class = if sampler.is_null() {
+        0
+    } else {
+        // SAFETY: not null.
+        unsafe { (*sampler).class }
+    };
+    for lane in 0..MAX_LANES {
+        if args.mask >> lane & 1 == 1 {
+            let (x, lod) = match SAMPLE {
+                true => (args.coord[0][lane], args.lod[lane]),
+                false => (args.icoord[0][lane] as f32, args.level[lane] as f32),
+            };
+            args.result[0][lane] = x.to_bits();
+            args.result[1][lane] = lod.to_bits();
+            args.result[2][lane] = (view.layers as f32 * 10.0 + class as f32).to_bits();
+            let offset = if SAMPLE { args.offset[1][lane] * 100 } else { 0 };
+            args.result[3][lane] = ((offset + args.mask.count_ones() as i32) as f32).to_bits();
         }
     }
 }
 
-base::code_fn! {
-    unsafe extern "code" fn no_pair(_: *const [*const ImageView; 2], _: *const Sampler, _: *mut ImageArgs, _: *mut bool) {}
-}
+#[base::code_fn]
+unsafe extern "code" fn no_pair(_: *const [*const ImageView; 2], _: *const Sampler, _: *mut ImageArgs, _: *mut bool) {}
 
-base::code_fn! {
-    unsafe extern "code" fn no_taps(_: *const ImageView, _: *mut Taps, _: u32, _: u32) {}
-}
+#[base::code_fn]
+unsafe extern "code" fn no_taps(_: *const ImageView, _: *mut Taps, _: u32, _: u32) {}
 
 fn view(layers: u32) -> ImageView {
     ImageView {

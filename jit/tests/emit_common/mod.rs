@@ -105,59 +105,39 @@ pub fn try_compile_rows(
     Ok(CompiledStage { info: blob.info, code })
 }
 
-base::code_fn! {
-    unsafe extern "code" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32) {
-        for i in 0..n as usize {
-            // SAFETY: generated code passes arrays of `n` floats.
-            unsafe { *out.add(i) = (*a.add(i)).mul_add(*b.add(i), *c.add(i)) };
-        }
-    }
+/// Returns a counter in place of the time.
+#[base::code_fn]
+unsafe extern "code" fn clock(out: *mut u64) {
+    static TIME: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
+    // SAFETY: generated code passes a pointer to a writable word of 64 bits.
+    unsafe { *out = TIME.fetch_add(1, std::sync::atomic::Ordering::Relaxed) };
 }
 
-base::code_fn! {
-    unsafe extern "code" fn fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *mut f64, n: u32) {
-        for i in 0..n as usize {
-            // SAFETY: generated code passes arrays of `n` floats.
-            unsafe { *out.add(i) = (*a.add(i)).mul_add(*b.add(i), *c.add(i)) };
-        }
-    }
-}
-
-base::code_fn! {
-    /// Returns a counter in place of the time.
-    unsafe extern "code" fn clock(out: *mut u64) {
-        static TIME: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
-        // SAFETY: generated code passes a pointer to a writable word of 64 bits.
-        unsafe { *out = TIME.fetch_add(1, std::sync::atomic::Ordering::Relaxed) };
-    }
-}
-
-base::code_fn! {
-    unsafe extern "code" fn image_divergent(
-        views: *const *const ImageView,
-        samplers: *const *const Sampler,
-        args: *mut ImageArgs,
-    ) {
-        // SAFETY: generated code passes valid arguments, and a valid view and sampler for every
-        // active lane.
-        unsafe {
-            let all = (*args).mask;
-            let mut out = (*args).result;
-            for lane in 0..base::abi::MAX_LANES {
-                if all >> lane & 1 == 0 {
-                    continue;
-                }
-                (*args).mask = 1 << lane;
-                let view = *views.add(lane);
-                let sampler = if samplers.is_null() { core::ptr::null() } else { *samplers.add(lane) };
-                ((*view).kernels[(*args).kernel as usize])(view, sampler, args);
-                for (row, new) in out.iter_mut().zip(&(*args).result) {
-                    row[lane] = new[lane];
-                }
+#[base::code_fn]
+unsafe extern "code" fn image_divergent(
+    views: *const *const ImageView,
+    samplers: *const *const Sampler,
+    args: *mut ImageArgs,
+) {
+    // SAFETY: generated code passes valid arguments, and a valid view and sampler for every
+    // active lane.
+    unsafe {
+        let all = (*args).mask;
+        let mut out = (*args).result;
+        for lane in 0..base::abi::MAX_LANES {
+            if all >> lane & 1 == 0 {
+                continue;
             }
-            (*args).result = out;
-            (*args).mask = all;
+            (*args).mask = 1 << lane;
+            let view = *views.add(lane);
+            let sampler = if samplers.is_null() { core::ptr::null() } else { *samplers.add(lane) };
+            ((*view).kernels[(*args).kernel as usize])(view, sampler, args);
+            for (row, new) in out.iter_mut().zip(&(*args).result) {
+                row[lane] = new[lane];
+            }
         }
+        (*args).result = out;
+        (*args).mask = all;
     }
 }
 
@@ -178,42 +158,40 @@ unsafe fn input(quad: &FragmentQuad, at: &QuadPositions, lane: usize, slot: usiz
     w2.mul_add(a[2], w1.mul_add(a[1], a[0]))
 }
 
-base::code_fn! {
-    unsafe extern "code" fn interpolate(batch: *const c_void, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
-        // SAFETY: generated code passes its own batch, slots of its interface, and memory for the
-        // rows.
-        unsafe {
-            let batch = batch.cast::<FragmentBatch>();
-            assert_eq!(rows.align_offset(32), 0);
-            for lane in 0..4 * (*batch).count.next_multiple_of(quads) as usize {
-                let quad = &*(*batch).quads.add(lane / 4);
-                let at = &(*(*batch).positions)[usize::from(quad.sample)];
-                for i in 0..count as usize {
-                    let word = *inputs.add(i);
-                    let value = input(quad, at, lane % 4, word as usize / 2, word % 2 != 0);
-                    *rows.add((lane / 8 * count as usize + i) * 8 + lane % 8) = value;
-                }
+#[base::code_fn]
+unsafe extern "code" fn interpolate(batch: *const c_void, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
+    // SAFETY: generated code passes its own batch, slots of its interface, and memory for the
+    // rows.
+    unsafe {
+        let batch = batch.cast::<FragmentBatch>();
+        assert_eq!(rows.align_offset(32), 0);
+        for lane in 0..4 * (*batch).count.next_multiple_of(quads) as usize {
+            let quad = &*(*batch).quads.add(lane / 4);
+            let at = &(*(*batch).positions)[usize::from(quad.sample)];
+            for i in 0..count as usize {
+                let word = *inputs.add(i);
+                let value = input(quad, at, lane % 4, word as usize / 2, word % 2 != 0);
+                *rows.add((lane / 8 * count as usize + i) * 8 + lane % 8) = value;
             }
         }
     }
 }
 
-base::code_fn! {
-    unsafe extern "code" fn centroids(batch: *const c_void, quads: u32, rows: *mut f32) {
-        // SAFETY: generated code passes its own batch, and memory for the rows.
-        unsafe {
-            let batch = &*batch.cast::<FragmentBatch>();
-            assert_eq!(rows.align_offset(32), 0);
-            for lane in 0..4 * batch.count.next_multiple_of(quads) as usize {
-                let coverage = (*batch.quads.add(lane / 4)).coverage >> (4 * (lane % 4));
-                let covered: Vec<_> =
-                    (0..batch.samples as usize).filter(|s| coverage >> s & 1 != 0).map(|s| (*batch.positions)[s]).collect();
-                let centre = covered.is_empty() || covered.len() == batch.samples as usize;
-                let mean = |all: f32| if centre { 0.5 } else { all / covered.len() as f32 };
-                let [x, y] = [covered.iter().map(|p| p.x[0]).sum(), covered.iter().map(|p| p.y[0]).sum()].map(mean);
-                let row = lane / 8 * 16 + lane % 8;
-                (*rows.add(row), *rows.add(row + 8)) = (x, y);
-            }
+#[base::code_fn]
+unsafe extern "code" fn centroids(batch: *const c_void, quads: u32, rows: *mut f32) {
+    // SAFETY: generated code passes its own batch, and memory for the rows.
+    unsafe {
+        let batch = &*batch.cast::<FragmentBatch>();
+        assert_eq!(rows.align_offset(32), 0);
+        for lane in 0..4 * batch.count.next_multiple_of(quads) as usize {
+            let coverage = (*batch.quads.add(lane / 4)).coverage >> (4 * (lane % 4));
+            let covered: Vec<_> =
+                (0..batch.samples as usize).filter(|s| coverage >> s & 1 != 0).map(|s| (*batch.positions)[s]).collect();
+            let centre = covered.is_empty() || covered.len() == batch.samples as usize;
+            let mean = |all: f32| if centre { 0.5 } else { all / covered.len() as f32 };
+            let [x, y] = [covered.iter().map(|p| p.x[0]).sum(), covered.iter().map(|p| p.y[0]).sum()].map(mean);
+            let row = lane / 8 * 16 + lane % 8;
+            (*rows.add(row), *rows.add(row + 8)) = (x, y);
         }
     }
 }
@@ -223,13 +201,12 @@ thread_local! {
     pub static TABLES_BEGUN: Cell<usize> = const { Cell::new(0) };
 }
 
-base::code_fn! {
-    /// Counts its calls and forwards to the helper.
-    unsafe extern "code" fn begin_atomics(table: *mut c_void, op: u32, bytes: u32) {
-        TABLES_BEGUN.set(TABLES_BEGUN.get() + 1);
-        // SAFETY: generated code passes a valid table.
-        unsafe { base::deferred_atomics::begin_atomics(table, op, bytes) }
-    }
+/// Counts its calls and forwards to the helper.
+#[base::code_fn]
+unsafe extern "code" fn begin_atomics(table: *mut c_void, op: u32, bytes: u32) {
+    TABLES_BEGUN.set(TABLES_BEGUN.get() + 1);
+    // SAFETY: generated code passes a valid table.
+    unsafe { base::deferred_atomics::begin_atomics(table, op, bytes) }
 }
 
 thread_local! {
@@ -237,36 +214,35 @@ thread_local! {
     pub static CHUNKS_SAMPLED: Cell<usize> = const { Cell::new(0) };
 }
 
-base::code_fn! {
-    /// Samples chunks lane by lane, without a kernel of the view, and counts the chunks.
-    pub unsafe extern "code" fn sample_chunks(
-        view: *const ImageView,
-        sampler: *const Sampler,
-        args: *mut ImageArgs,
-        coords: *const f32,
-        results: *mut u32,
-        chunks: u32,
-    ) {
-        CHUNKS_SAMPLED.set(CHUNKS_SAMPLED.get() + chunks as usize);
-        // SAFETY: generated code passes rows of `chunks` chunks, and valid arguments of a kernel.
-        unsafe {
-            let row_lanes = (*args).row_lanes as usize;
-            let per = row_lanes / MAX_LANES;
-            assert!(matches!(per, 1 | 2) && coords.align_offset(32) == 0 && results.align_offset(32) == 0);
-            let place = |chunk: usize, rows: usize, c: usize, lane: usize| {
-                (chunk / per * rows + c) * row_lanes + chunk % per * MAX_LANES + lane
-            };
-            for chunk in 0..chunks as usize {
-                for lane in 0..MAX_LANES {
-                    for c in 0..2 {
-                        (*args).coord[c][lane] = *coords.add(place(chunk, 2, c, lane));
-                    }
+/// Samples chunks lane by lane, without a kernel of the view, and counts the chunks.
+#[base::code_fn]
+pub unsafe extern "code" fn sample_chunks(
+    view: *const ImageView,
+    sampler: *const Sampler,
+    args: *mut ImageArgs,
+    coords: *const f32,
+    results: *mut u32,
+    chunks: u32,
+) {
+    CHUNKS_SAMPLED.set(CHUNKS_SAMPLED.get() + chunks as usize);
+    // SAFETY: generated code passes rows of `chunks` chunks, and valid arguments of a kernel.
+    unsafe {
+        let row_lanes = (*args).row_lanes as usize;
+        let per = row_lanes / MAX_LANES;
+        assert!(matches!(per, 1 | 2) && coords.align_offset(32) == 0 && results.align_offset(32) == 0);
+        let place = |chunk: usize, rows: usize, c: usize, lane: usize| {
+            (chunk / per * rows + c) * row_lanes + chunk % per * MAX_LANES + lane
+        };
+        for chunk in 0..chunks as usize {
+            for lane in 0..MAX_LANES {
+                for c in 0..2 {
+                    (*args).coord[c][lane] = *coords.add(place(chunk, 2, c, lane));
                 }
-                ((*view).kernels[KERNEL_SAMPLE + (*sampler).class as usize])(view, sampler, args);
-                for lane in 0..MAX_LANES {
-                    for c in 0..4 {
-                        *results.add(place(chunk, 4, c, lane)) = (*args).result[c][lane];
-                    }
+            }
+            ((*view).kernels[KERNEL_SAMPLE + (*sampler).class as usize])(view, sampler, args);
+            for lane in 0..MAX_LANES {
+                for c in 0..4 {
+                    *results.add(place(chunk, 4, c, lane)) = (*args).result[c][lane];
                 }
             }
         }
@@ -276,8 +252,8 @@ base::code_fn! {
 /// Helpers with the interface of those of the rasterizer.
 pub static HELPERS: HelperTable = HelperTable {
     image_divergent,
-    fma_f32,
-    fma_f64,
+    fma_f32: base::fma::fma_f32,
+    fma_f64: base::fma::fma_f64,
     interpolate,
     centroids,
     sample_chunks,

@@ -34,102 +34,100 @@ unsafe fn each(queries: *const u64, lanes: u32, mut f: impl FnMut(usize, &mut Qu
     }
 }
 
-base::code_fn! {
-    /// Initializes queries with as many candidates as the low 3 bits of the mask say.
-    pub unsafe extern "code" fn initialize(_: *const c_void, queries: *const u64, arguments: *const RayArguments, lanes: u32) {
-        // SAFETY: generated code passes arguments and queries of the lanes.
-        unsafe {
-            let a = &*arguments;
-            each(queries, lanes, |lane, q| {
-                *q = Query {
-                    structure: a.structure[lane],
-                    flags: a.flags[lane],
-                    remaining: a.cull_mask[lane] & 7,
-                    t_min: a.t_min[lane],
-                    t_max: a.t_max[lane],
-                    origin: a.origin.map(|c| c[lane]),
-                    direction: a.direction.map(|c| c[lane]),
-                    committed: 0,
-                    t: a.t_max[lane],
+/// Initializes queries with as many candidates as the low 3 bits of the mask say.
+#[base::code_fn]
+pub unsafe extern "code" fn initialize(
+    _: *const c_void,
+    queries: *const u64,
+    arguments: *const RayArguments,
+    lanes: u32,
+) {
+    // SAFETY: generated code passes arguments and queries of the lanes.
+    unsafe {
+        let a = &*arguments;
+        each(queries, lanes, |lane, q| {
+            *q = Query {
+                structure: a.structure[lane],
+                flags: a.flags[lane],
+                remaining: a.cull_mask[lane] & 7,
+                t_min: a.t_min[lane],
+                t_max: a.t_max[lane],
+                origin: a.origin.map(|c| c[lane]),
+                direction: a.direction.map(|c| c[lane]),
+                committed: 0,
+                t: a.t_max[lane],
+            };
+        });
+    }
+}
+
+/// Copies queries.
+#[base::code_fn]
+pub unsafe extern "code" fn copy(_: *const c_void, queries: *const u64, sources: *const u64, lanes: u32) {
+    // SAFETY: generated code passes queries of the lanes.
+    unsafe {
+        each(queries, lanes, |lane, q| *q = (*sources.add(lane) as *const Query).read());
+    }
+}
+
+/// Consumes a candidate.
+#[base::code_fn]
+pub unsafe extern "code" fn proceed(_: *const c_void, queries: *const u64, results: *mut u32, lanes: u32) {
+    // SAFETY: generated code passes queries of the lanes and results of all lanes.
+    unsafe {
+        results.write_bytes(0, MAX_LANES);
+        each(queries, lanes, |lane, q| {
+            *results.add(lane) = u32::from(q.remaining > 0);
+            q.remaining = q.remaining.saturating_sub(1);
+        });
+    }
+}
+
+/// Commits a triangle.
+#[base::code_fn]
+pub unsafe extern "code" fn confirm(_: *const c_void, queries: *const u64, lanes: u32) {
+    // SAFETY: generated code passes queries of the lanes.
+    unsafe { each(queries, lanes, |_, q| q.committed = 1) };
+}
+
+/// Commits a generated intersection.
+#[base::code_fn]
+pub unsafe extern "code" fn generate(_: *const c_void, queries: *const u64, t: *const f32, lanes: u32) {
+    // SAFETY: generated code passes queries of the lanes and distances of all lanes.
+    unsafe { each(queries, lanes, |lane, q| (q.committed, q.t) = (2, *t.add(lane))) };
+}
+
+/// Drops the remaining candidates.
+#[base::code_fn]
+pub unsafe extern "code" fn terminate(_: *const c_void, queries: *const u64, lanes: u32) {
+    // SAFETY: generated code passes queries of the lanes.
+    unsafe { each(queries, lanes, |_, q| q.remaining = 0) };
+}
+
+/// Reads the arguments, or numbers that tell getters and components apart.
+#[base::code_fn]
+pub unsafe extern "code" fn get(_: *const c_void, queries: *const u64, word: u32, results: *mut u32, lanes: u32) {
+    let (getter, committed) = RayGetter::from_word(word).expect("a getter's word");
+    assert_eq!(word & RAY_COMMITTED != 0, committed);
+    // SAFETY: generated code passes queries of the lanes and results of all components and
+    // lanes.
+    unsafe {
+        results.write_bytes(0, getter.components() * MAX_LANES);
+        each(queries, lanes, |lane, q| {
+            for component in 0..getter.components() {
+                let value = match getter {
+                    RayGetter::IntersectionType if committed => q.committed,
+                    RayGetter::RayTMin => q.t_min.to_bits(),
+                    RayGetter::RayFlags => q.flags,
+                    RayGetter::IntersectionT if committed => q.t.to_bits(),
+                    RayGetter::IntersectionT => q.t_max.to_bits(),
+                    RayGetter::WorldRayOrigin => q.origin[component].to_bits(),
+                    RayGetter::WorldRayDirection => q.direction[component].to_bits(),
+                    RayGetter::FrontFace | RayGetter::CandidateAabbOpaque => q.structure as u32 & 1,
+                    _ => (word << 8 | component as u32) ^ q.structure as u32,
                 };
-            });
-        }
-    }
-}
-
-base::code_fn! {
-    /// Copies queries.
-    pub unsafe extern "code" fn copy(_: *const c_void, queries: *const u64, sources: *const u64, lanes: u32) {
-        // SAFETY: generated code passes queries of the lanes.
-        unsafe {
-            each(queries, lanes, |lane, q| *q = (*sources.add(lane) as *const Query).read());
-        }
-    }
-}
-
-base::code_fn! {
-    /// Consumes a candidate.
-    pub unsafe extern "code" fn proceed(_: *const c_void, queries: *const u64, results: *mut u32, lanes: u32) {
-        // SAFETY: generated code passes queries of the lanes and results of all lanes.
-        unsafe {
-            results.write_bytes(0, MAX_LANES);
-            each(queries, lanes, |lane, q| {
-                *results.add(lane) = u32::from(q.remaining > 0);
-                q.remaining = q.remaining.saturating_sub(1);
-            });
-        }
-    }
-}
-
-base::code_fn! {
-    /// Commits a triangle.
-    pub unsafe extern "code" fn confirm(_: *const c_void, queries: *const u64, lanes: u32) {
-        // SAFETY: generated code passes queries of the lanes.
-        unsafe { each(queries, lanes, |_, q| q.committed = 1) };
-    }
-}
-
-base::code_fn! {
-    /// Commits a generated intersection.
-    pub unsafe extern "code" fn generate(_: *const c_void, queries: *const u64, t: *const f32, lanes: u32) {
-        // SAFETY: generated code passes queries of the lanes and distances of all lanes.
-        unsafe { each(queries, lanes, |lane, q| (q.committed, q.t) = (2, *t.add(lane))) };
-    }
-}
-
-base::code_fn! {
-    /// Drops the remaining candidates.
-    pub unsafe extern "code" fn terminate(_: *const c_void, queries: *const u64, lanes: u32) {
-        // SAFETY: generated code passes queries of the lanes.
-        unsafe { each(queries, lanes, |_, q| q.remaining = 0) };
-    }
-}
-
-base::code_fn! {
-    /// Reads the arguments, or numbers that tell getters and components apart.
-    pub unsafe extern "code" fn get(_: *const c_void, queries: *const u64, word: u32, results: *mut u32, lanes: u32) {
-        let (getter, committed) = RayGetter::from_word(word).expect("a getter's word");
-        assert_eq!(word & RAY_COMMITTED != 0, committed);
-        // SAFETY: generated code passes queries of the lanes and results of all components and
-        // lanes.
-        unsafe {
-            results.write_bytes(0, getter.components() * MAX_LANES);
-            each(queries, lanes, |lane, q| {
-                for component in 0..getter.components() {
-                    let value = match getter {
-                        RayGetter::IntersectionType if committed => q.committed,
-                        RayGetter::RayTMin => q.t_min.to_bits(),
-                        RayGetter::RayFlags => q.flags,
-                        RayGetter::IntersectionT if committed => q.t.to_bits(),
-                        RayGetter::IntersectionT => q.t_max.to_bits(),
-                        RayGetter::WorldRayOrigin => q.origin[component].to_bits(),
-                        RayGetter::WorldRayDirection => q.direction[component].to_bits(),
-                        RayGetter::FrontFace | RayGetter::CandidateAabbOpaque => q.structure as u32 & 1,
-                        _ => (word << 8 | component as u32) ^ q.structure as u32,
-                    };
-                    *results.add(component * MAX_LANES + lane) = value;
-                }
-            });
-        }
+                *results.add(component * MAX_LANES + lane) = value;
+            }
+        });
     }
 }

@@ -4,15 +4,14 @@
 use super::*;
 use std::time::Instant;
 
-base::code_fn! {
-    /// Fragment stage of almost no cost.
-    unsafe extern "code" fn fs_constant(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
-        unsafe {
-            let b = &mut *batch.cast::<FragmentBatch>();
-            let words = (b.count as usize * 4).next_multiple_of(8) * 4;
-            core::slice::from_raw_parts_mut(b.outputs, words).fill(0.5f32.to_bits());
-        }
+/// Fragment stage of almost no cost.
+#[base::code_fn]
+unsafe extern "code" fn fs_constant(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
+    unsafe {
+        let b = &mut *batch.cast::<FragmentBatch>();
+        let words = (b.count as usize * 4).next_multiple_of(8) * 4;
+        core::slice::from_raw_parts_mut(b.outputs, words).fill(0.5f32.to_bits());
     }
 }
 

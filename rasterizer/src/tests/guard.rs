@@ -6,13 +6,12 @@ use base::format::features;
 use base::mem::ImageMemory;
 use test_support::guard::{Guarded, SIDES, formats};
 
-base::code_fn! {
-    unsafe extern "code" fn copy_eight(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the stage is called with a `VertexBatch` of 12 slots in and out, and 8 lanes.
-        unsafe {
-            let b = &*batch.cast::<VertexBatch>();
-            core::ptr::copy_nonoverlapping(b.inputs, b.outputs, b.count.next_multiple_of(8) as usize * 12);
-        }
+#[base::code_fn]
+unsafe extern "code" fn copy_eight(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the stage is called with a `VertexBatch` of 12 slots in and out, and 8 lanes.
+    unsafe {
+        let b = &*batch.cast::<VertexBatch>();
+        core::ptr::copy_nonoverlapping(b.inputs, b.outputs, b.count.next_multiple_of(8) as usize * 12);
     }
 }
 

@@ -129,14 +129,13 @@ pub fn user(location: u32, component: u8) -> SlotKind {
     SlotKind::User { location, component, index: 0 }
 }
 
-base::code_fn! {
-    unsafe extern "code" fn copy_vertices(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the stage is called with a `VertexBatch` of 12 slots in and out, and 4 lanes.
-        unsafe {
-            let b = &*batch.cast::<VertexBatch>();
-            let words = b.count.next_multiple_of(4) as usize * 12;
-            core::ptr::copy_nonoverlapping(b.inputs, b.outputs, words);
-        }
+#[base::code_fn]
+unsafe extern "code" fn copy_vertices(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the stage is called with a `VertexBatch` of 12 slots in and out, and 4 lanes.
+    unsafe {
+        let b = &*batch.cast::<VertexBatch>();
+        let words = b.count.next_multiple_of(4) as usize * 12;
+        core::ptr::copy_nonoverlapping(b.inputs, b.outputs, words);
     }
 }
 
@@ -205,73 +204,66 @@ unsafe fn fragments<const N: usize>(
     }
 }
 
-base::code_fn! {
-    pub unsafe extern "code" fn fs_color(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
-        unsafe { fragments(batch, |_, _, c| Some(c)) };
+#[base::code_fn]
+pub unsafe extern "code" fn fs_color(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
+    unsafe { fragments(batch, |_, _, c| Some(c)) };
+}
+/// Writes the colour of the first vertex.
+#[base::code_fn]
+pub unsafe extern "code" fn fs_flat(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 input and 4 output slots and 8
+    // lanes.
+    unsafe {
+        fragments(batch, |q, _, _| {
+            let of = |c| interpolate(&*q.primitive, c, 0.0, 0.0, Interpolation::Flat);
+            Some::<[u32; 4]>(core::array::from_fn(of))
+        });
     }
 }
-base::code_fn! {
-    /// Writes the colour of the first vertex.
-    pub unsafe extern "code" fn fs_flat(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the stage is called with a `FragmentBatch` of 4 input and 4 output slots and 8
-        // lanes.
-        unsafe {
-            fragments(batch, |q, _, _| {
-                let of = |c| interpolate(&*q.primitive, c, 0.0, 0.0, Interpolation::Flat);
-                Some::<[u32; 4]>(core::array::from_fn(of))
-            });
-        }
+/// Kills pixels with an odd x.
+#[base::code_fn]
+pub unsafe extern "code" fn fs_kill(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
+    unsafe { fragments(batch, |_, p, c| (p % 2 == 0).then_some(c)) };
+}
+/// Writes the colour, and the colour's red as depth.
+#[base::code_fn]
+pub unsafe extern "code" fn fs_depth(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the stage is called with a `FragmentBatch` of 5 output slots and 8 lanes.
+    unsafe { fragments(batch, |_, _, c| Some([c[0], c[1], c[2], c[3], c[0]])) };
+}
+/// Writes the sample number to red.
+#[base::code_fn]
+pub unsafe extern "code" fn fs_sample(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
+    unsafe { fragments(batch, |q, _, _| Some([f32::from(q.sample).to_bits(), 0, 0, 0])) };
+}
+/// Writes the number of the pixel's samples that the stage covers to red.
+#[base::code_fn]
+pub unsafe extern "code" fn fs_samples(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
+    unsafe {
+        let (samples, quads, groups) = {
+            let b = &*batch.cast::<FragmentBatch>();
+            (b.samples, b.quads, b.groups)
+        };
+        fragments(batch, |q, p, _| {
+            let many = *groups.offset((&raw const *q).offset_from(quads));
+            let groups = if samples > 4 { many } else { [q.coverage, 0, 0, 0] };
+            let count: u32 = groups.iter().map(|group| (group >> (4 * p) & 0xf).count_ones()).sum();
+            Some([(count as f32).to_bits(), 0, 0, 0])
+        });
     }
 }
-base::code_fn! {
-    /// Kills pixels with an odd x.
-    pub unsafe extern "code" fn fs_kill(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
-        unsafe { fragments(batch, |_, p, c| (p % 2 == 0).then_some(c)) };
-    }
-}
-base::code_fn! {
-    /// Writes the colour, and the colour's red as depth.
-    pub unsafe extern "code" fn fs_depth(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the stage is called with a `FragmentBatch` of 5 output slots and 8 lanes.
-        unsafe { fragments(batch, |_, _, c| Some([c[0], c[1], c[2], c[3], c[0]])) };
-    }
-}
-base::code_fn! {
-    /// Writes the sample number to red.
-    pub unsafe extern "code" fn fs_sample(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
-        unsafe { fragments(batch, |q, _, _| Some([f32::from(q.sample).to_bits(), 0, 0, 0])) };
-    }
-}
-base::code_fn! {
-    /// Writes the number of the pixel's samples that the stage covers to red.
-    pub unsafe extern "code" fn fs_samples(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes.
-        unsafe {
-            let (samples, quads, groups) = {
-                let b = &*batch.cast::<FragmentBatch>();
-                (b.samples, b.quads, b.groups)
-            };
-            fragments(batch, |q, p, _| {
-                let many = *groups.offset((&raw const *q).offset_from(quads));
-                let groups = if samples > 4 { many } else { [q.coverage, 0, 0, 0] };
-                let count: u32 = groups.iter().map(|group| (group >> (4 * p) & 0xf).count_ones()).sum();
-                Some([(count as f32).to_bits(), 0, 0, 0])
-            });
-        }
-    }
-}
-base::code_fn! {
-    /// Writes the first byte of descriptor set 0 to red.
-    pub unsafe extern "code" fn fs_byte(context: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes, and a
-        // context of `context_with_set`.
-        unsafe {
-            let byte = *(*context).sets[0];
-            fragments(batch, |_, _, _| Some([f32::from(byte).to_bits(), 0, 0, 0]));
-        }
+/// Writes the first byte of descriptor set 0 to red.
+#[base::code_fn]
+pub unsafe extern "code" fn fs_byte(context: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the stage is called with a `FragmentBatch` of 4 output slots and 8 lanes, and a
+    // context of `context_with_set`.
+    unsafe {
+        let byte = *(*context).sets[0];
+        fragments(batch, |_, _, _| Some([f32::from(byte).to_bits(), 0, 0, 0]));
     }
 }
 

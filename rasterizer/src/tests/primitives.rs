@@ -46,30 +46,28 @@ unsafe fn make(batch: *mut BatchHeader, count: usize, f: impl Fn([f32; 2], u32, 
     }
 }
 
-base::code_fn! {
-    /// Makes two consecutive lines, of one strip or of two.
-    unsafe extern "code" fn corners(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the rasterizer calls the stage with a `PrimitiveBatch`.
-        unsafe { make(batch, 3, |[x, y], _, k| ([x + 0.1 * k as f32, y + if k == 2 { 0.05 } else { 0.0 }], 0)) };
-    }
+/// Makes two consecutive lines, of one strip or of two.
+#[base::code_fn]
+unsafe extern "code" fn corners(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the rasterizer calls the stage with a `PrimitiveBatch`.
+    unsafe { make(batch, 3, |[x, y], _, k| ([x + 0.1 * k as f32, y + if k == 2 { 0.05 } else { 0.0 }], 0)) };
 }
 
-base::code_fn! {
-    /// Makes a triangle of stream 0, among whose vertices there are some of other streams; then one
-    /// that is cut off.
-    unsafe extern "code" fn streams(_: *const ShaderContext, batch: *mut BatchHeader) {
-        const MARKS: [u32; 10] = [0, 1, 0, 1, 1, 0, 3, BEGINS, 1 | BEGINS, 0];
-        // SAFETY: the rasterizer calls the stage with a `PrimitiveBatch`.
-        unsafe {
-            make(batch, MARKS.len(), |_, invocation, k| {
-                let rasterized = |mark: u32| VertexMark(mark).stream() == 0;
-                let of = MARKS[..k].iter().filter(|&&mark| rasterized(mark)).count();
-                let corner = [[-1.0, -1.0], [3.0, -1.0], [-1.0, 3.0], [-1.0, -1.0], [3.0, 3.0]][of];
-                // The position of a vertex of another stream has no effect.
-                (if invocation == 0 && rasterized(MARKS[k]) { corner } else { [0.0, 0.0] }, MARKS[k])
-            });
-        };
-    }
+/// Makes a triangle of stream 0, among whose vertices there are some of other streams; then one
+/// that is cut off.
+#[base::code_fn]
+unsafe extern "code" fn streams(_: *const ShaderContext, batch: *mut BatchHeader) {
+    const MARKS: [u32; 10] = [0, 1, 0, 1, 1, 0, 3, BEGINS, 1 | BEGINS, 0];
+    // SAFETY: the rasterizer calls the stage with a `PrimitiveBatch`.
+    unsafe {
+        make(batch, MARKS.len(), |_, invocation, k| {
+            let rasterized = |mark: u32| VertexMark(mark).stream() == 0;
+            let of = MARKS[..k].iter().filter(|&&mark| rasterized(mark)).count();
+            let corner = [[-1.0, -1.0], [3.0, -1.0], [-1.0, 3.0], [-1.0, -1.0], [3.0, 3.0]][of];
+            // The position of a vertex of another stream has no effect.
+            (if invocation == 0 && rasterized(MARKS[k]) { corner } else { [0.0, 0.0] }, MARKS[k])
+        });
+    };
 }
 
 fn geometry_stage(entry: StageFn, info: GeometryInfo) -> CompiledStage {

@@ -11,13 +11,12 @@ const SIDE: u32 = 64;
 static QUADS: AtomicU64 = AtomicU64::new(0);
 static COUNTING: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
-base::code_fn! {
-    unsafe extern "code" fn fs_counted(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: called with a `FragmentBatch`.
-        unsafe {
-            QUADS.fetch_add(u64::from((*batch.cast::<FragmentBatch>()).count), Ordering::Relaxed);
-            fragments(batch, |_, _, c| Some(c));
-        }
+#[base::code_fn]
+unsafe extern "code" fn fs_counted(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: called with a `FragmentBatch`.
+    unsafe {
+        QUADS.fetch_add(u64::from((*batch.cast::<FragmentBatch>()).count), Ordering::Relaxed);
+        fragments(batch, |_, _, c| Some(c));
     }
 }
 

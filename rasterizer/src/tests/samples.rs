@@ -24,12 +24,11 @@ enum Kind {
 
 const MASK: u32 = 0b1001_0110_1101_1011;
 
-base::code_fn! {
-    /// Writes the colour, and [`MASK`].
-    unsafe extern "code" fn fs_mask(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the rasterizer calls the stage with a `FragmentBatch`.
-        unsafe { fragments(batch, |_, _, c| Some([c[0], c[1], c[2], c[3], MASK])) };
-    }
+/// Writes the colour, and [`MASK`].
+#[base::code_fn]
+unsafe extern "code" fn fs_mask(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the rasterizer calls the stage with a `FragmentBatch`.
+    unsafe { fragments(batch, |_, _, c| Some([c[0], c[1], c[2], c[3], MASK])) };
 }
 
 impl Kind {

@@ -322,14 +322,13 @@ fn blending_with_the_second_source_alone() {
 #[test]
 fn every_attachment_blends_with_two_sources() {
     const SLOTS: usize = 8 * base::limits::MAX_COLOR_ATTACHMENTS;
-    base::code_fn! {
-        /// Writes n / 64 to slot n.
-        unsafe extern "code" fn numbers(_: *const ShaderContext, batch: *mut BatchHeader) {
-            // SAFETY: the rasterizer calls the stage with a `FragmentBatch`.
-            unsafe {
-                fragments(batch, |_, _, _| Some(core::array::from_fn::<_, SLOTS, _>(|n| (n as f32 / 64.0).to_bits())))
-            };
-        }
+    /// Writes n / 64 to slot n.
+    #[base::code_fn]
+    unsafe extern "code" fn numbers(_: *const ShaderContext, batch: *mut BatchHeader) {
+        // SAFETY: the rasterizer calls the stage with a `FragmentBatch`.
+        unsafe {
+            fragments(batch, |_, _, _| Some(core::array::from_fn::<_, SLOTS, _>(|n| (n as f32 / 64.0).to_bits())))
+        };
     }
     let images: Vec<Image> =
         (0..base::limits::MAX_COLOR_ATTACHMENTS).map(|i| Image::new([RGBA32F, RGBA8][i % 2], 8, 8, 1, 1)).collect();

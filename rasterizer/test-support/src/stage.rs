@@ -27,11 +27,10 @@ static NEVER: AtomicU32 = AtomicU32::new(0);
 /// Defines helpers that end the process: stages written in Rust call none.
 macro_rules! uncalled {
     ($($name:ident $([$generic:ident])? ($($argument:ty),*);)*) => {
-        base::code_fn! {
-            $(unsafe extern "code" fn $name$(<$generic>)?($(_: $argument),*) {
-                unreachable!("stages written in Rust call no helper")
-            })*
-        }
+        $(#[base::code_fn]
+        unsafe extern "code" fn $name$(<$generic>)?($(_: $argument),*) {
+            unreachable!("stages written in Rust call no helper")
+        })*
     };
 }
 

@@ -288,23 +288,22 @@ mod avx512 {
     }
 }
 
-base::code_fn! {
-    /// Samples many chunks (`HelperTable::sample_chunks`).
-    ///
-    /// # Safety
-    /// The requirements of the helper hold: view and sampler are valid, the arguments are filled,
-    /// and there are `chunks` chunks of coordinates and results.
-    pub unsafe extern "code" fn sample_chunks(
-        view: *const ImageView,
-        sampler: *const Sampler,
-        args: *mut ImageArgs,
-        coords: *const f32,
-        results: *mut u32,
-        chunks: u32,
-    ) {
-        // SAFETY: the requirements of the helper hold (`# Safety`).
-        unsafe { ((*view).chunks)(view, sampler, args, coords, results, chunks) }
-    }
+/// Samples many chunks (`HelperTable::sample_chunks`).
+///
+/// # Safety
+/// The requirements of the helper hold: view and sampler are valid, the arguments are filled,
+/// and there are `chunks` chunks of coordinates and results.
+#[base::code_fn]
+pub unsafe extern "code" fn sample_chunks(
+    view: *const ImageView,
+    sampler: *const Sampler,
+    args: *mut ImageArgs,
+    coords: *const f32,
+    results: *mut u32,
+    chunks: u32,
+) {
+    // SAFETY: the requirements of the helper hold (`# Safety`).
+    unsafe { ((*view).chunks)(view, sampler, args, coords, results, chunks) }
 }
 
 /// Returns the view's kernel for the sampler's class.

@@ -19,22 +19,21 @@ base::multiversion! {
     }
 }
 
-base::code_fn! {
-    /// Executes an image operation with divergent descriptors (`HelperTable::image_divergent`).
-    ///
-    /// # Safety
-    /// The requirements of the helper hold. `views` (and `samplers`, unless null) have
-    /// [`MAX_LANES`] entries, valid for the lanes of `args.mask`. `args` is a filled argument block
-    /// whose `kernel` is a kernel index.
-    pub unsafe extern "code" fn image_divergent(
-        views: *const *const ImageView,
-        samplers: *const *const Sampler,
-        args: *mut ImageArgs,
-    ) {
-        // SAFETY: the requirements of the helper hold (`# Safety`), and the level is the host's
-        // own.
-        unsafe { divergent(SimdLevel::detect())(views, samplers, args) }
-    }
+/// Executes an image operation with divergent descriptors (`HelperTable::image_divergent`).
+///
+/// # Safety
+/// The requirements of the helper hold. `views` (and `samplers`, unless null) have
+/// [`MAX_LANES`] entries, valid for the lanes of `args.mask`. `args` is a filled argument block
+/// whose `kernel` is a kernel index.
+#[base::code_fn]
+pub unsafe extern "code" fn image_divergent(
+    views: *const *const ImageView,
+    samplers: *const *const Sampler,
+    args: *mut ImageArgs,
+) {
+    // SAFETY: the requirements of the helper hold (`# Safety`), and the level is the host's
+    // own.
+    unsafe { divergent(SimdLevel::detect())(views, samplers, args) }
 }
 
 /// Returns the lanes whose pointer is `one`.

@@ -217,32 +217,29 @@ const fn is_rare<T: Texels>() -> bool {
     matches!(T::FOUR, Some(FilterTexel::Narrow(few)) if few.bits % 8 != 0)
 }
 
-base::code_fn! {
-    /// Accesses one texel per lane of images with cells.
-    unsafe extern "code" fn sparse_kernel<const KERNEL: usize>(
-        view: *const ImageView,
-        _: *const Sampler,
-        args: *mut ImageArgs,
-    ) {
-        // SAFETY: a kernel is called with a valid view and a filled argument block.
-        unsafe { sparse::access::<KERNEL>(&*view, &mut *args) }
-    }
+/// Accesses one texel per lane of images with cells.
+#[base::code_fn]
+unsafe extern "code" fn sparse_kernel<const KERNEL: usize>(
+    view: *const ImageView,
+    _: *const Sampler,
+    args: *mut ImageArgs,
+) {
+    // SAFETY: a kernel is called with a valid view and a filled argument block.
+    unsafe { sparse::access::<KERNEL>(&*view, &mut *args) }
 }
 
-base::code_fn! {
-    /// Reports all texels as resident, for views that have all of their memory.
-    unsafe extern "code" fn all_resident(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-        // SAFETY: a kernel is called with a filled argument block.
-        unsafe { (*args).result[0] = [1; MAX_LANES] };
-    }
+/// Reports all texels as resident, for views that have all of their memory.
+#[base::code_fn]
+unsafe extern "code" fn all_resident(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: a kernel is called with a filled argument block.
+    unsafe { (*args).result[0] = [1; MAX_LANES] };
 }
 
-base::code_fn! {
-    /// Reports the residency of texels of sparse resources.
-    pub unsafe extern "code" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        // SAFETY: a kernel is called with a valid view and a filled argument block.
-        unsafe { sparse::resident(&*view, sampler.as_ref(), &mut *args) }
-    }
+/// Reports the residency of texels of sparse resources.
+#[base::code_fn]
+pub unsafe extern "code" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: a kernel is called with a valid view and a filled argument block.
+    unsafe { sparse::resident(&*view, sampler.as_ref(), &mut *args) }
 }
 
 /// Returns the kernels of views of images with cells.
@@ -259,110 +256,106 @@ pub fn sparse_kernels(format: Format, level: SimdLevel) -> Kernels {
     set
 }
 
-base::code_fn! {
-    unsafe extern "code" fn atomic(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-        // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
-        // chosen only for aligned 32-bit views.
-        unsafe { fetch_store::atomic::<Portable>(&*view, &mut *args) }
-    }
+#[base::code_fn]
+unsafe extern "code" fn atomic(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
+    // chosen only for aligned 32-bit views.
+    unsafe { fetch_store::atomic::<Portable>(&*view, &mut *args) }
 }
 
-base::code_fn! {
-    unsafe extern "code" fn atomic_long(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-        // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
-        // chosen only for aligned 64-bit views.
-        unsafe { fetch_store::atomic_long::<Portable>(&*view, &mut *args) }
-    }
+#[base::code_fn]
+unsafe extern "code" fn atomic_long(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
+    // chosen only for aligned 64-bit views.
+    unsafe { fetch_store::atomic_long::<Portable>(&*view, &mut *args) }
 }
 
-base::code_fn! {
-    unsafe extern "code" fn fetch_long<const N: usize, const BYTES: usize>(
-        view: *const ImageView,
-        _: *const Sampler,
-        args: *mut ImageArgs,
-    ) {
-        // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
-        // chosen only for views of `N` 64-bit integers.
-        unsafe { fetch_store::fetch_long::<Portable, N, BYTES>(&*view, &mut *args) }
-    }
+#[base::code_fn]
+unsafe extern "code" fn fetch_long<const N: usize, const BYTES: usize>(
+    view: *const ImageView,
+    _: *const Sampler,
+    args: *mut ImageArgs,
+) {
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
+    // chosen only for views of `N` 64-bit integers.
+    unsafe { fetch_store::fetch_long::<Portable, N, BYTES>(&*view, &mut *args) }
 }
 
-base::code_fn! {
-    unsafe extern "code" fn store_long<const N: usize, const BYTES: usize>(
-        view: *const ImageView,
-        _: *const Sampler,
-        args: *mut ImageArgs,
-    ) {
-        // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
-        // chosen only for views of `N` 64-bit integers.
-        unsafe { fetch_store::store_long::<Portable, N, BYTES>(&*view, &*args) }
-    }
+#[base::code_fn]
+unsafe extern "code" fn store_long<const N: usize, const BYTES: usize>(
+    view: *const ImageView,
+    _: *const Sampler,
+    args: *mut ImageArgs,
+) {
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
+    // chosen only for views of `N` 64-bit integers.
+    unsafe { fetch_store::store_long::<Portable, N, BYTES>(&*view, &*args) }
 }
 
-base::code_fn! {
-    unsafe extern "code" fn atomic_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-        // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
-        // chosen only for aligned views of two halves.
-        unsafe { fetch_store::atomic_halves::<Portable>(&*view, &mut *args) }
-    }
+#[base::code_fn]
+unsafe extern "code" fn atomic_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
+    // chosen only for aligned views of two halves.
+    unsafe { fetch_store::atomic_halves::<Portable>(&*view, &mut *args) }
 }
 
-base::code_fn! {
-    unsafe extern "code" fn atomic_four_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-        // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
-        // chosen only for aligned views of four halves.
-        unsafe { fetch_store::atomic_four_halves::<Portable>(&*view, &mut *args) }
-    }
+#[base::code_fn]
+unsafe extern "code" fn atomic_four_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
+    // chosen only for aligned views of four halves.
+    unsafe { fetch_store::atomic_four_halves::<Portable>(&*view, &mut *args) }
 }
 
-base::code_fn! {
-    /// Returns zeros, for null views and for operations that a view does not support.
-    pub unsafe extern "code" fn nothing(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-        // SAFETY: a kernel is called with a filled argument block.
-        unsafe { ((*args).result, (*args).result_high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]) };
-    }
+/// Returns zeros, for null views and for operations that a view does not support.
+#[base::code_fn]
+pub unsafe extern "code" fn nothing(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: a kernel is called with a filled argument block.
+    unsafe { ((*args).result, (*args).result_high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]) };
 }
 
-base::code_fn! {
-    /// The [`PairKernel`] of views that are not sampled in pairs; it does nothing.
-    pub unsafe extern "code" fn no_pair(_: *const [*const ImageView; 2], _: *const Sampler, _: *mut ImageArgs, _: *mut bool) {}
+/// The [`PairKernel`] of views that are not sampled in pairs; it does nothing.
+#[base::code_fn]
+pub unsafe extern "code" fn no_pair(
+    _: *const [*const ImageView; 2],
+    _: *const Sampler,
+    _: *mut ImageArgs,
+    _: *mut bool,
+) {
 }
 
-base::code_fn! {
-    /// The [`ChunksKernel`] of views without another one, which samples chunk by chunk.
-    pub unsafe extern "code" fn one_by_one(
-        view: *const ImageView,
-        sampler: *const Sampler,
-        args: *mut ImageArgs,
-        coords: *const f32,
-        results: *mut u32,
-        chunks: u32,
-    ) {
-        // SAFETY: a kernel is called with a valid view and sampler, a filled argument block and
-        // `chunks` chunks of rows.
-        unsafe {
-            ChunkRows::new(coords, results, chunks, (*args).row_lanes).one_by_one(
-                view,
-                sampler,
-                args,
-                kernel_of(view, sampler),
-            )
-        }
+/// The [`ChunksKernel`] of views without another one, which samples chunk by chunk.
+#[base::code_fn]
+pub unsafe extern "code" fn one_by_one(
+    view: *const ImageView,
+    sampler: *const Sampler,
+    args: *mut ImageArgs,
+    coords: *const f32,
+    results: *mut u32,
+    chunks: u32,
+) {
+    // SAFETY: a kernel is called with a valid view and sampler, a filled argument block and
+    // `chunks` chunks of rows.
+    unsafe {
+        ChunkRows::new(coords, results, chunks, (*args).row_lanes).one_by_one(
+            view,
+            sampler,
+            args,
+            kernel_of(view, sampler),
+        )
     }
 }
 
 type Kernels = [ImageKernel; KERNEL_COUNT];
 
-base::code_fn! {
-    /// The [`TapsKernel`] of views without texels, or without such kernels; it returns zeros.
-    pub unsafe extern "code" fn no_taps(_: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
-        for i in first as usize..(first + count) as usize {
-            // SAFETY: a kernel is called with a writable `Taps`.
-            unsafe { (&raw mut (*taps).texels[i % TAPS]).write([[0; MAX_LANES]; 4]) };
-        }
+/// The [`TapsKernel`] of views without texels, or without such kernels; it returns zeros.
+#[base::code_fn]
+pub unsafe extern "code" fn no_taps(_: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
+    for i in first as usize..(first + count) as usize {
         // SAFETY: a kernel is called with a writable `Taps`.
-        unsafe { (*taps).varying = 0 };
+        unsafe { (&raw mut (*taps).texels[i % TAPS]).write([[0; MAX_LANES]; 4]) };
     }
+    // SAFETY: a kernel is called with a writable `Taps`.
+    unsafe { (*taps).varying = 0 };
 }
 
 /// Returns the kernels of class `T`, and the one that reads its texels.

@@ -238,25 +238,24 @@ base::multiversion! {
     }
 }
 
-base::code_fn! {
-    /// Reports the residency of views of sparse images (`KERNEL_RESIDENT`); a sample accesses all
-    /// parts.
-    unsafe extern "code" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        // SAFETY: a kernel is called with a valid view and a filled argument block; this view has a
-        // conversion.
-        unsafe {
-            let (parts, args) = (&*(*view).conversion.cast::<ConversionState>(), &mut *args);
-            let (place, mut all) = (args.coord, [1; MAX_LANES]);
-            for (i, source) in parts.sources.iter().enumerate() {
-                for ((to, from), offset) in args.coord.iter_mut().zip(place).zip(source.offset) {
-                    *to = from.map(|coord| coord + offset);
-                }
-                let sampler = if i == 0 { sampler } else { &raw const parts.sampler };
-                (source.view.kernels[KERNEL_RESIDENT])(&raw const source.view, sampler, args);
-                all.iter_mut().zip(args.result[0]).for_each(|(all, one)| *all &= one);
+/// Reports the residency of views of sparse images (`KERNEL_RESIDENT`); a sample accesses all
+/// parts.
+#[base::code_fn]
+unsafe extern "code" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: a kernel is called with a valid view and a filled argument block; this view has a
+    // conversion.
+    unsafe {
+        let (parts, args) = (&*(*view).conversion.cast::<ConversionState>(), &mut *args);
+        let (place, mut all) = (args.coord, [1; MAX_LANES]);
+        for (i, source) in parts.sources.iter().enumerate() {
+            for ((to, from), offset) in args.coord.iter_mut().zip(place).zip(source.offset) {
+                *to = from.map(|coord| coord + offset);
             }
-            (args.coord, args.result[0]) = (place, all);
+            let sampler = if i == 0 { sampler } else { &raw const parts.sampler };
+            (source.view.kernels[KERNEL_RESIDENT])(&raw const source.view, sampler, args);
+            all.iter_mut().zip(args.result[0]).for_each(|(all, one)| *all &= one);
         }
+        (args.coord, args.result[0]) = (place, all);
     }
 }
 

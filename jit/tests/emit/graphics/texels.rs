@@ -84,47 +84,45 @@ fn each_lane(view: &ImageView, args: &mut ImageArgs, mut f: impl FnMut(&mut Imag
     }
 }
 
-base::code_fn! {
-    unsafe extern "code" fn fetch(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-        // SAFETY: generated code calls this kernel with valid pointers to the view and the
-        // arguments.
-        let (view, args) = unsafe { (&*view, &mut *args) };
-        let words = |p: *mut u32, n: usize| -> [u32; 4] {
-            // SAFETY: `p` points to a texel inside the image, which has at least `n` words.
-            std::array::from_fn(|i| if i < n { unsafe { p.add(i).read() } } else { 0 })
-        };
-        each_lane(view, args, |args, lane, texel| {
-            let texel = texel.map_or([0; 4], |p| match view.format {
-                1 => words(p, 1)[0].to_le_bytes().map(|byte| (f32::from(byte) / 255.0).to_bits()),
-                2 => [words(p, 1)[0], 0, 0, 1f32.to_bits()],
-                3 => [words(p, 1)[0], 0, 0, 1],
-                _ => words(p, 4),
-            });
-            (0..4).for_each(|c| args.result[c][lane] = texel[c]);
+#[base::code_fn]
+unsafe extern "code" fn fetch(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: generated code calls this kernel with valid pointers to the view and the
+    // arguments.
+    let (view, args) = unsafe { (&*view, &mut *args) };
+    let words = |p: *mut u32, n: usize| -> [u32; 4] {
+        // SAFETY: `p` points to a texel inside the image, which has at least `n` words.
+        std::array::from_fn(|i| if i < n { unsafe { p.add(i).read() } } else { 0 })
+    };
+    each_lane(view, args, |args, lane, texel| {
+        let texel = texel.map_or([0; 4], |p| match view.format {
+            1 => words(p, 1)[0].to_le_bytes().map(|byte| (f32::from(byte) / 255.0).to_bits()),
+            2 => [words(p, 1)[0], 0, 0, 1f32.to_bits()],
+            3 => [words(p, 1)[0], 0, 0, 1],
+            _ => words(p, 4),
         });
-    }
+        (0..4).for_each(|c| args.result[c][lane] = texel[c]);
+    });
 }
 
-base::code_fn! {
-    unsafe extern "code" fn store(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-        // SAFETY: generated code calls this kernel with valid pointers to the view and the
-        // arguments.
-        let (view, args) = unsafe { (&*view, &mut *args) };
-        each_lane(view, args, |args, lane, texel| {
-            let Some(p) = texel else { return };
-            let words = [0, 1, 2, 3].map(|c: usize| args.texel[c][lane]);
-            // A NaN becomes 0.
-            let unorm = |bits: u32| (f32::from_bits(bits).clamp(0.0, 1.0) * 255.0).round_ties_even() as u32;
-            // SAFETY: `p` points to a texel inside the image, whose format has this many words.
-            unsafe {
-                match view.format {
-                    1 => p.write(words.iter().rev().fold(0, |all, &c| all << 8 | unorm(c))),
-                    2 | 3 => p.write(words[0]),
-                    _ => p.cast::<[u32; 4]>().write(words),
-                }
+#[base::code_fn]
+unsafe extern "code" fn store(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
+    // SAFETY: generated code calls this kernel with valid pointers to the view and the
+    // arguments.
+    let (view, args) = unsafe { (&*view, &mut *args) };
+    each_lane(view, args, |args, lane, texel| {
+        let Some(p) = texel else { return };
+        let words = [0, 1, 2, 3].map(|c: usize| args.texel[c][lane]);
+        // A NaN becomes 0.
+        let unorm = |bits: u32| (f32::from_bits(bits).clamp(0.0, 1.0) * 255.0).round_ties_even() as u32;
+        // SAFETY: `p` points to a texel inside the image, whose format has this many words.
+        unsafe {
+            match view.format {
+                1 => p.write(words.iter().rev().fold(0, |all, &c| all << 8 | unorm(c))),
+                2 | 3 => p.write(words[0]),
+                _ => p.cast::<[u32; 4]>().write(words),
             }
-        });
-    }
+        }
+    });
 }
 
 /// Returns the layout of two images behind four buffers.

@@ -9,26 +9,25 @@ use test_support::stage::{context, context_with, stage};
 
 static SUM: AtomicU64 = AtomicU64::new(0);
 
-base::code_fn! {
-    /// Counts the positions of a batch, and writes workgroup memory.
-    unsafe extern "code" fn positions(_: *const ShaderContext, batch: *mut BatchHeader) {
-        // SAFETY: the stage is called with a `ComputeBatch`, and 16 bytes of shared and of scratch
-        // memory.
-        unsafe {
-            let b = &mut *batch.cast::<ComputeBatch>();
-            let (scratch, shared) = (b.header.scratch.cast::<u32>(), b.shared.cast::<u32>());
-            assert!(b.count >= 1 && b.count <= 64);
-            let [mut x, mut y, mut z] = b.first;
-            for _ in 0..b.count {
-                let id: [u32; 3] = core::array::from_fn(|i| b.base[i] + [x, y, z][i]);
-                let [idx, idy, idz] = id.map(u64::from);
-                SUM.fetch_add(idx + 100 * idy + 10_000 * idz, Ordering::Relaxed);
-                x += 1;
-                (x, y) = if x == b.groups[0] { (0, y + 1) } else { (x, y) };
-                (y, z) = if y == b.groups[1] { (0, z + 1) } else { (y, z) };
-            }
-            (*scratch, *shared) = (77, 77);
+/// Counts the positions of a batch, and writes workgroup memory.
+#[base::code_fn]
+unsafe extern "code" fn positions(_: *const ShaderContext, batch: *mut BatchHeader) {
+    // SAFETY: the stage is called with a `ComputeBatch`, and 16 bytes of shared and of scratch
+    // memory.
+    unsafe {
+        let b = &mut *batch.cast::<ComputeBatch>();
+        let (scratch, shared) = (b.header.scratch.cast::<u32>(), b.shared.cast::<u32>());
+        assert!(b.count >= 1 && b.count <= 64);
+        let [mut x, mut y, mut z] = b.first;
+        for _ in 0..b.count {
+            let id: [u32; 3] = core::array::from_fn(|i| b.base[i] + [x, y, z][i]);
+            let [idx, idy, idz] = id.map(u64::from);
+            SUM.fetch_add(idx + 100 * idy + 10_000 * idz, Ordering::Relaxed);
+            x += 1;
+            (x, y) = if x == b.groups[0] { (0, y + 1) } else { (x, y) };
+            (y, z) = if y == b.groups[1] { (0, z + 1) } else { (y, z) };
         }
+        (*scratch, *shared) = (77, 77);
     }
 }
 
@@ -70,10 +69,9 @@ fn every_workgroup_runs_once() {
     }
 }
 
-base::code_fn! {
-    unsafe extern "code" fn slow(_: *const ShaderContext, _: *mut BatchHeader) {
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
+#[base::code_fn]
+unsafe extern "code" fn slow(_: *const ShaderContext, _: *mut BatchHeader) {
+    std::thread::sleep(std::time::Duration::from_millis(1));
 }
 
 #[test]

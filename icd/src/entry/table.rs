@@ -67,8 +67,10 @@ const FREE_SLOT: NameSlot = NameSlot { text: 0, length: 0, table: 0, row: 0, num
 /// instance needs before its first device. Texts are duplicated here, because those of the rows are
 /// spread over the constants: a program's first query for a command would wait for further pages.
 /// The parts that an instance's queries read, all slots and the first texts, never cross a border
-/// between two of the pieces (16 pages of 4 KiB) in which the system reads the file.
-#[repr(align(0x4000))]
+/// between two of the pieces (16 pages of 4 KiB) in which the system reads the file. Sections of
+/// Windows's object files are aligned to 8 KiB at most, so that some may cross one there.
+#[cfg_attr(not(windows), repr(align(0x4000)))]
+#[cfg_attr(windows, repr(align(0x2000)))]
 struct Index {
     slots: [NameSlot; SLOTS],
     text: [u8; TEXT],

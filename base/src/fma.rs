@@ -1,6 +1,8 @@
 //! Fused multiply-adds with one rounding, which generated code calls on processors without the
 //! instruction.
 
+use crate::fused::FusedMulAdd;
+
 /// Computes `a * b + c` for arrays of `n` elements.
 ///
 /// # Safety
@@ -19,7 +21,7 @@ unsafe fn fused_multiply_add<F: Copy>([a, b, c]: [*const F; 3], out: *mut F, n: 
 #[crate::code_fn]
 pub unsafe extern "code" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32) {
     // SAFETY: the requirements are the same.
-    unsafe { fused_multiply_add([a, b, c], out, n, f32::mul_add) };
+    unsafe { fused_multiply_add([a, b, c], out, n, f32::fused_mul_add) };
 }
 
 /// Implements `HelperTable::fma_f64`.
@@ -29,7 +31,7 @@ pub unsafe extern "code" fn fma_f32(a: *const f32, b: *const f32, c: *const f32,
 #[crate::code_fn]
 pub unsafe extern "code" fn fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *mut f64, n: u32) {
     // SAFETY: the requirements are the same.
-    unsafe { fused_multiply_add([a, b, c], out, n, f64::mul_add) };
+    unsafe { fused_multiply_add([a, b, c], out, n, f64::fused_mul_add) };
 }
 
 #[cfg(test)]

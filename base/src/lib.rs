@@ -12,7 +12,8 @@
 //! - `cpu`, [`host`]: features and levels of the processor, and functions compiled for each level;
 //! - [`alloc`]: allocation failures as errors, which do not end the process;
 //! - [`deferred_atomics`], [`fma`]: atomics that are deferred, and fused multiply-adds;
-//! - [`round`], [`hash`], [`random`]: rounding, quick hashes, and random numbers for tests;
+//! - [`round`], [`fused`], [`hash`], [`random`]: rounding, multiplications and additions with one
+//!   rounding, quick hashes, and random numbers for tests;
 //! - [`thread`], [`stack`], [`fp`], [`fork`]: properties of the current thread and process;
 //! - [`os`]: services of the operating system.
 //!
@@ -31,6 +32,7 @@ pub mod fma;
 pub mod fork;
 pub mod format;
 pub mod fp;
+pub mod fused;
 pub mod hash;
 pub mod host;
 pub mod image;

@@ -34,7 +34,8 @@ cts-runner: runs a Vulkan driver from outside
                                      start a command on Grus, if the driver has what FILE names;
                                      `cts-runner run --help` explains
   cts-runner install [--prefix DIR]  put library and manifest where the loader looks
-                                     (/usr/local for root, else ~/.local)
+                                     (/usr/local for root, else ~/.local; Windows: %ProgramFiles%\\Grus and
+                                     the registry, which needs an administrator)
   cts-runner uninstall [--prefix DIR]
 ";
 

@@ -5,6 +5,9 @@
 //! redirects the windows of a private Xvfb into pixmaps (the Composite extension). It keeps the
 //! pixmap of vkcube's window, which outlives the window. vkcube turns by a fixed angle per frame,
 //! so after `--c N` the pixmap holds frame N, regardless of the driver's speed.
+//!
+//! Linux only: the programs are those of Linux.
+#![cfg(unix)]
 
 mod support;
 

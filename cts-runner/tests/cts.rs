@@ -1,4 +1,7 @@
 //! Tests `cts-runner cts` from outside, with a deqp that misbehaves on purpose.
+//!
+//! Linux only: the mock of deqp is a shell script.
+#![cfg(unix)]
 
 mod cts_ledger;
 mod cts_mock;

@@ -26,6 +26,7 @@ fn file(folder: &Path, name: &str, text: &str) -> PathBuf {
 }
 
 #[test]
+#[cfg(unix)] // The commands and the signal are those of a shell of Unix.
 fn the_command_sees_the_manifest_and_its_exit_code_is_kept() {
     let output = run(&["--", "sh", "-c", "echo $VK_DRIVER_FILES; echo $VK_ICD_FILENAMES; exit 7"]);
     assert_eq!(output.status.code(), Some(7), "{}", errors(&output));
@@ -119,6 +120,7 @@ fn missing_requirements_are_listed_and_the_command_does_not_start() {
 
 /// A tarball has the program, the manifest and the library in one folder.
 #[test]
+#[cfg(unix)] // A link stands for the library.
 fn the_manifest_beside_the_program_is_found() {
     let folder = scratch("run-beside");
     let program = folder.join("cts-runner");

@@ -28,6 +28,7 @@ use common::info::{Triangles, area};
 use common::{Context, Image, spirv};
 use generated::{Functions, Sequences, Token, Type};
 use pipeline::{GENERAL, RGBA8, Set, compute, module, record_dispatch, render, render_context};
+#[cfg(unix)]
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -328,6 +329,7 @@ fn sparse_binds_reach_only_their_memory() {
 }
 
 #[test]
+#[cfg(unix)] // Windows has no file descriptors.
 fn imports_of_any_file_take_no_others_memory() {
     const EXTENSIONS: [&std::ffi::CStr; 2] = [c"VK_KHR_external_memory_fd", c"VK_EXT_external_memory_dma_buf"];
     let guarded = Guarded::new(Context::new(&[], &EXTENSIONS), 1, &[]);

@@ -1,5 +1,8 @@
 //! Tests of device creations of clients that other drivers accept: each has a list of extensions
 //! and features, and the queries before it.
+//!
+//! Linux only: the clients use file descriptors.
+#![cfg(unix)]
 
 mod common;
 use ash::vk;

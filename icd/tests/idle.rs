@@ -1,5 +1,8 @@
 //! Test that a device without work uses no CPU time. It is alone in its binary, because it measures
 //! the whole process.
+//!
+//! Linux only: the test reads the times of the process in /proc.
+#![cfg(unix)]
 
 mod common;
 use common::Context;

@@ -1,5 +1,8 @@
 //! Tests of limits of the system: address space, data, workgroup memory. Each test that limits the
 //! process runs in a process of its own.
+//!
+//! Linux only: limits of a process are those of setrlimit.
+#![cfg(unix)]
 
 mod common;
 #[path = "common/pipeline.rs"]

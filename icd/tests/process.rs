@@ -1,5 +1,8 @@
 //! Tests of processes: children that an application forks, processes that may not make executable
 //! memory, processes that are stopped. Everything here happens in child processes.
+//!
+//! Linux only: Windows neither forks nor stops processes, and has no file descriptors.
+#![cfg(unix)]
 
 mod common;
 #[path = "common/pipeline.rs"]

@@ -1,6 +1,9 @@
 //! Tests that a lack of threads gives an error at the right place, or that the available threads do
 //! the work, and that nothing hangs. It is alone in its binary, whose own `pthread_create` stands
 //! between the driver and the system's.
+//!
+//! Linux only: the system of Windows has no function that a program replaces for a library.
+#![cfg(unix)]
 
 mod common;
 #[path = "common/pipeline.rs"]

@@ -1,5 +1,8 @@
 //! Tests that memory which the C library keeps after many compiles returns to the system when they
 //! have ended. The test is alone in its program because it measures the memory of the process.
+//!
+//! Linux only: the C library with such arenas is that of Linux.
+#![cfg(unix)]
 
 mod common;
 #[path = "common/pipeline.rs"]

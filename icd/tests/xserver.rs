@@ -1,6 +1,9 @@
 //! Test of an X server that dies under a program whose SIGPIPE has its default disposition, as in
 //! any C program (Rust's ignore it). The calls return VK_ERROR_SURFACE_LOST_KHR and the process
 //! lives. Skipped with a message if there is no Xvfb.
+//!
+//! Linux only: Windows has no X server.
+#![cfg(unix)]
 
 mod common;
 use ash::vk;

@@ -5,6 +5,7 @@
 
 use super::vector::{Floats, Ints};
 use crate::abi::MAX_LANES;
+use crate::fused::FusedMulAdd;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 
 /// A vector of integers.
@@ -198,7 +199,7 @@ impl Floats for F32x8 {
     }
     #[inline(always)]
     fn mul_add(self, by: Self, and: Self) -> Self {
-        lanes!(F32x8, (a = self, b = by, c = and) a.mul_add(b, c))
+        lanes!(F32x8, (a = self, b = by, c = and) a.fused_mul_add(b, c))
     }
     #[inline(always)]
     fn sqrt(self) -> Self {

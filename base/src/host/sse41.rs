@@ -5,6 +5,7 @@
 
 use super::vector::{Floats, Ints};
 use crate::abi::MAX_LANES;
+use crate::fused::FusedMulAdd;
 use core::arch::x86_64::*;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Div, Mul, Sub};
 
@@ -179,7 +180,7 @@ impl Floats for F32x8 {
 fn mul_add(a: [u32; MAX_LANES], b: [u32; MAX_LANES], c: [u32; MAX_LANES]) -> [u32; MAX_LANES] {
     let mut out = a;
     for ((out, b), c) in out.iter_mut().zip(b).zip(c) {
-        *out = f32::from_bits(*out).mul_add(f32::from_bits(b), f32::from_bits(c)).to_bits();
+        *out = f32::from_bits(*out).fused_mul_add(f32::from_bits(b), f32::from_bits(c)).to_bits();
     }
     out
 }

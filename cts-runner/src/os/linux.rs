@@ -6,16 +6,43 @@ use std::io::{Error, Result};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 /// File name of the driver's library.
 pub const LIBRARY: &str = "libvulkan_grus.so";
 
-/// Returns true if the user of this process is root.
-pub fn is_root() -> bool {
-    std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0)
+/// File name of the Vulkan loader.
+pub const LOADER: &str = "libvulkan.so.1";
+/// Folder of the library in an installation, relative to its prefix.
+pub const LIBRARY_FOLDER: &str = "lib";
+/// Folder of the manifest in an installation, relative to its prefix.
+pub const MANIFEST_FOLDER: &str = "share/vulkan/icd.d";
+
+/// Returns the prefix of installations, `/usr/local` for root and `~/.local` for other users.
+/// Returns `None` if `HOME` is not set.
+pub fn default_prefix() -> Option<PathBuf> {
+    if std::fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0) {
+        return Some("/usr/local".into());
+    }
+    std::env::var_os("HOME").map(|home| Path::new(&home).join(".local"))
+}
+
+/// Makes a manifest known to the loader, which finds it by its folder here.
+///
+/// # Errors
+/// There are none.
+pub fn register_manifest(_manifest: &Path) -> Result<()> {
+    Ok(())
+}
+
+/// Reverts [`register_manifest`].
+///
+/// # Errors
+/// There are none.
+pub fn unregister_manifest(_manifest: &Path) -> Result<()> {
+    Ok(())
 }
 
 /// Returns true if the path leads to the open file.

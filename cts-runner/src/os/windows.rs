@@ -1,17 +1,55 @@
 //! Services of Windows.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 /// File name of the driver's library.
 pub const LIBRARY: &str = "vulkan_grus.dll";
 
-/// Returns true if the user of this process is root, which does not exist here.
-pub fn is_root() -> bool {
-    false
+/// File name of the Vulkan loader.
+pub const LOADER: &str = "vulkan-1.dll";
+/// Folder of the library in an installation, relative to its prefix.
+pub const LIBRARY_FOLDER: &str = "";
+/// Folder of the manifest in an installation, relative to its prefix.
+pub const MANIFEST_FOLDER: &str = "";
+
+/// Key of the registry whose values are the paths of manifests. The loader reads drivers that
+/// belong to no device from this key only ("Driver Discovery on Windows" of the loader's
+/// documentation), so that their installation needs an administrator.
+const DRIVERS: &str = r"HKLM\SOFTWARE\Khronos\Vulkan\Drivers";
+
+/// Returns the prefix of installations, `%ProgramFiles%\Grus`; `None` if the variable is not set.
+pub fn default_prefix() -> Option<PathBuf> {
+    std::env::var_os("ProgramFiles").map(|programs| Path::new(&programs).join("Grus"))
+}
+
+/// Makes a manifest known to the loader: its path is a value of the registry, whose number is 0.
+///
+/// # Errors
+/// The user is no administrator.
+pub fn register_manifest(manifest: &Path) -> Result<()> {
+    let arguments = [OsStr::new("/t"), OsStr::new("REG_DWORD"), OsStr::new("/d"), OsStr::new("0")];
+    if edit_registry("add", manifest, &arguments)? { Ok(()) } else { Err(ErrorKind::PermissionDenied.into()) }
+}
+
+/// Reverts [`register_manifest`], if the registry has the path.
+///
+/// # Errors
+/// The system's program for the registry is missing.
+pub fn unregister_manifest(manifest: &Path) -> Result<()> {
+    edit_registry("delete", manifest, &[]).map(|_| ())
+}
+
+/// Runs the system's program for the registry on a value of [`DRIVERS`]. Returns false if it fails.
+fn edit_registry(command: &str, value: &Path, arguments: &[&OsStr]) -> Result<bool> {
+    let root = std::env::var_os("SystemRoot").ok_or(ErrorKind::NotFound)?;
+    let mut reg = Command::new(Path::new(&root).join(r"System32\reg.exe"));
+    reg.args([command, DRIVERS, "/f", "/reg:64", "/v"]).arg(value).args(arguments);
+    Ok(reg.stdout(Stdio::null()).stderr(Stdio::null()).status()?.success())
 }
 
 /// Returns true if the path leads to the open file. A file that is open is not replaced here.

@@ -17,12 +17,23 @@ pub(super) fn manifest() -> Result<Manifest> {
     if let Some(found) = beside(folder) {
         return Ok(found);
     }
-    let checkout = driver::workspace();
-    if !checkout.as_os_str().is_empty() && checkout.join("Cargo.toml").exists() {
+    if is_checkout() {
         return driver::grus();
     }
     let places: Vec<String> = FOLDERS.iter().map(|f| folder.join(f).join(MANIFEST).display().to_string()).collect();
     Err(Error::Missing(format!("a manifest of Grus at {}; use --icd", places.join(", "))))
+}
+
+/// Returns the manifest of the library that an installation copies: this checkout's, which is built
+/// in release, or that of the package to which the program belongs.
+pub fn installable() -> Result<Manifest> {
+    if is_checkout() { driver::grus_up_to_date(true) } else { manifest() }
+}
+
+/// Returns true if the checkout from which this program was built exists.
+fn is_checkout() -> bool {
+    let checkout = driver::workspace();
+    !checkout.as_os_str().is_empty() && checkout.join("Cargo.toml").exists()
 }
 
 /// Returns the first manifest in [`FOLDERS`] that names a library that exists. One that was written

@@ -2,6 +2,8 @@
 
 mod locate;
 
+pub use locate::installable;
+
 use crate::driver::MANIFEST_VARIABLES;
 use crate::requirements::{Requirements, check};
 use crate::vk::{Api, DeviceReport, Error, Manifest};

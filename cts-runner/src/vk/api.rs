@@ -76,7 +76,7 @@ impl Api {
     /// Opens the Vulkan loader. `VK_DRIVER_FILES` and the loader's own search path decide which
     /// drivers it finds.
     pub fn open_loader() -> Result<Self> {
-        let path = PathBuf::from("libvulkan.so.1");
+        let path = PathBuf::from(crate::os::LOADER);
         let library = open_library(&path)?;
         let get = find_get_instance_proc_addr(&library, c"vkGetInstanceProcAddr", &path)?;
         std::mem::forget(library);

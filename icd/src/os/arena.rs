@@ -599,6 +599,7 @@ mod tests {
     /// Checks that a forked child shares a file's bytes with its parent and has a copy of other
     /// memory, and that it takes nothing away when it frees pieces.
     #[test]
+    #[cfg(unix)] // Windows does not fork processes.
     fn children_share_files() {
         let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
         let [private, shared] = [Backing::Anonymous, Backing::Memfd]
@@ -639,6 +640,7 @@ mod tests {
     /// Checks that files which cannot be mapped, or which the kernel would map beyond the piece,
     /// are refused. Neither the pieces around them nor the reservation change.
     #[test]
+    #[cfg(unix)] // Windows has no file descriptors.
     fn refused_imports_do_not_change_the_arena() {
         let arena = Arc::new(Arena::reserve(1 << 30, false).expect("addresses"));
         let allocate = |bytes| arena.allocate(bytes, Backing::Anonymous, AddressRequest::Any).expect("memory");

@@ -327,16 +327,19 @@ struct Imported {
 }
 
 const PAGES: usize = 2 << 12;
+const LAYOUT: std::alloc::Layout = match std::alloc::Layout::from_size_align(PAGES, 1 << 12) {
+    Ok(layout) => layout,
+    Err(_) => panic!("a valid layout"),
+};
 
 impl Imported {
     fn new(c: &Context) -> Imported {
         let host = vk::ExternalMemoryHandleTypeFlags::HOST_ALLOCATION_EXT;
-        // SAFETY: the usage is valid, and this test owns the mapping.
+        // SAFETY: the usage is valid, and this test owns the pages.
         unsafe {
-            let (access, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-            let place = libc::mmap(std::ptr::null_mut(), PAGES, access, flags, -1, 0);
-            assert_ne!(place, libc::MAP_FAILED);
-            let mut import = vk::ImportMemoryHostPointerInfoEXT::default().handle_type(host).host_pointer(place);
+            let place = std::alloc::alloc_zeroed(LAYOUT);
+            assert!(!place.is_null());
+            let mut import = vk::ImportMemoryHostPointerInfoEXT::default().handle_type(host).host_pointer(place.cast());
             let info = vk::MemoryAllocateInfo::default().allocation_size(PAGES as u64).push_next(&mut import);
             let memory = c.device.allocate_memory(&info, None).expect("memory");
             let mut external = vk::ExternalMemoryBufferCreateInfo::default().handle_types(host);
@@ -344,7 +347,7 @@ impl Imported {
             let info = vk::BufferCreateInfo::default().size(PAGES as u64).usage(usage).push_next(&mut external);
             let buffer = c.device.create_buffer(&info, None).expect("buffer");
             c.device.bind_buffer_memory(buffer, memory, 0).expect("bind");
-            Imported { place: place.cast(), memory, buffer }
+            Imported { place, memory, buffer }
         }
     }
 
@@ -358,7 +361,7 @@ impl Imported {
         unsafe {
             c.device.destroy_buffer(self.buffer, None);
             c.device.free_memory(self.memory, None);
-            libc::munmap(self.place.cast(), PAGES);
+            std::alloc::dealloc(self.place, LAYOUT);
         }
     }
 }

@@ -55,6 +55,7 @@ mod long_texels;
 mod maintenance;
 mod memory_release;
 mod micromaps;
+#[cfg(unix)] // Modifiers are those of dma-bufs.
 mod modifiers;
 mod module_identifiers;
 mod motion_blur;

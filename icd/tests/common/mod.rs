@@ -30,7 +30,14 @@ pub fn entry() -> ash::Entry {
     unsafe { ash::Entry::from_static_fn(ash::StaticFn { get_instance_proc_addr }) }
 }
 
+/// Layers are tested on Linux only.
+#[cfg(windows)]
+fn loader() -> vk::PFN_vkGetInstanceProcAddr {
+    panic!("GRUS_TEST_LOADER is not supported on this system")
+}
+
 /// Returns `vkGetInstanceProcAddr` of the Vulkan loader, which stays loaded.
+#[cfg(unix)]
 fn loader() -> vk::PFN_vkGetInstanceProcAddr {
     // SAFETY: both names end in 0, and the symbol of the loader is a function of this type.
     unsafe {

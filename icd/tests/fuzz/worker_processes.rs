@@ -5,9 +5,8 @@
 use super::ResultCounts;
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Seek, Write};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
@@ -36,8 +35,9 @@ impl Journal {
 
     /// Notes that the mutant of this seed comes next.
     pub fn record(&self, seed: u64) {
-        if let Some(file) = &self.0 {
-            file.write_all_at(&seed.to_le_bytes(), 0).expect("the journal is written");
+        if let Some(mut file) = self.0.as_ref() {
+            let written = file.rewind().and_then(|()| file.write_all(&seed.to_le_bytes()));
+            written.expect("the journal is written");
         }
     }
 }

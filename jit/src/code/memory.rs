@@ -312,6 +312,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(unix)] // The list of mappings is a file of Linux.
     fn memory_is_never_writable_and_executable() {
         let _written = WritableCode::new(1).expect("memory");
         let _code = ExecutableCode::new(&vec![0x90; 3 * page_size()]).expect("memory");

@@ -8,6 +8,7 @@
 //! >= 2*11 + 2); its fma uses binary64.
 
 use super::{Binary, Cmp, Convert, InstData, Meaning, Op, Shader, Ty, Unary};
+use base::fused::FusedMulAdd;
 
 /// Evaluates an instruction on constants. Returns `None` if it is not
 /// [`Meaning::Exact`](super::Meaning), or computes under flags that change results.
@@ -314,9 +315,9 @@ fn float_binary(op: Binary, ty: Ty, a: u64, b: u64) -> Option<u64> {
 
 fn fma(ty: Ty, args: &[u64]) -> u64 {
     match ty {
-        Ty::F64 => f64::from_bits(args[0]).mul_add(f64::from_bits(args[1]), f64::from_bits(args[2])).to_bits(),
-        Ty::F16 => from_f64(ty, to_f64(ty, args[0]).mul_add(to_f64(ty, args[1]), to_f64(ty, args[2]))),
-        _ => u64::from(f32_of(args[0]).mul_add(f32_of(args[1]), f32_of(args[2])).to_bits()),
+        Ty::F64 => f64::from_bits(args[0]).fused_mul_add(f64::from_bits(args[1]), f64::from_bits(args[2])).to_bits(),
+        Ty::F16 => from_f64(ty, to_f64(ty, args[0]).fused_mul_add(to_f64(ty, args[1]), to_f64(ty, args[2]))),
+        _ => u64::from(f32_of(args[0]).fused_mul_add(f32_of(args[1]), f32_of(args[2])).to_bits()),
     }
 }
 

@@ -146,7 +146,7 @@ mod tests {
         let mut differ = 0;
         for c in some {
             let [first, rest] = reciprocal(c).expect("an ordinary number");
-            let by = |x: f32| x.mul_add(first, x * rest);
+            let by = |x: f32| base::fused::FusedMulAdd::fused_mul_add(x, first, x * rest);
             for n in 0..2000 {
                 let x = if n % 2 == 0 { n as f32 * c } else { f32::from_bits(rng.next()) };
                 // Denormal results are rounded twice.

@@ -7,6 +7,7 @@ mod texels;
 
 use crate::emit_common::*;
 use base::abi::*;
+use base::fused::FusedMulAdd;
 use base::shader::{
     BindingLayout, DescriptorKind, GeometryInfo, InputPrimitive, Interpolation, OutputPrimitive, PipelineLayoutInfo,
     Slot, SlotKind, SlotType, Stage, StageSpecificInfo,
@@ -359,7 +360,7 @@ fn run_stage(
 fn reference(p: &FragmentPrimitive, pixel: [u16; 2], inside: [f32; 2], a: [f32; 3], kind: Interpolation) -> f32 {
     let x = (i32::from(pixel[0]) - p.origin[0]) as f32 + inside[0];
     let y = (i32::from(pixel[1]) - p.origin[1]) as f32 + inside[1];
-    let plane = |q: [f32; 3]| q[0].mul_add(x, q[1].mul_add(y, q[2]));
+    let plane = |q: [f32; 3]| q[0].fused_mul_add(x, q[1].fused_mul_add(y, q[2]));
     let (l1, l2) = (plane(p.b1), plane(p.b2));
     let (w1, w2) = match kind {
         Interpolation::Smooth => {
@@ -368,7 +369,7 @@ fn reference(p: &FragmentPrimitive, pixel: [u16; 2], inside: [f32; 2], a: [f32; 
         }
         _ => (l1, l2),
     };
-    w2.mul_add(a[2], w1.mul_add(a[1], a[0]))
+    w2.fused_mul_add(a[2], w1.fused_mul_add(a[1], a[0]))
 }
 
 fn centroid(coverage: u16, pixel: usize, samples: u32) -> [f32; 2] {
@@ -511,7 +512,7 @@ fn fragment_builtins() {
                 let (x, y) = (f32::from(q.x + lane % 2) + inside[0], f32::from(q.y + lane / 2) + inside[1]);
                 let (rx, ry) = (x - p.origin[0] as f32, y - p.origin[1] as f32);
                 let z = p.z[0] * rx + (p.z[1] * ry + p.z[2]);
-                let inv_w = p.inv_w[0].mul_add(rx, p.inv_w[1].mul_add(ry, p.inv_w[2]));
+                let inv_w = p.inv_w[0].fused_mul_add(rx, p.inv_w[1].fused_mul_add(ry, p.inv_w[2]));
                 let bits = u32::from(q.coverage >> (4 * lane) & 15);
                 let expected = [
                     x.to_bits(),

@@ -4,6 +4,7 @@
 mod ray_query;
 
 use base::abi::*;
+use base::fused::FusedMulAdd;
 use base::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use base::shader::*;
 use core::cell::Cell;
@@ -149,13 +150,13 @@ unsafe fn input(quad: &FragmentQuad, at: &QuadPositions, lane: usize, slot: usiz
     let (p, a) = unsafe { (&*quad.primitive, (*(*quad.primitive).attributes.add(slot)).map(f32::from_bits)) };
     let x = (i32::from(quad.x) - p.origin[0]) as f32 + at.x[lane];
     let y = (i32::from(quad.y) - p.origin[1]) as f32 + at.y[lane];
-    let plane = |q: [f32; 3]| q[0].mul_add(x, q[1].mul_add(y, q[2]));
+    let plane = |q: [f32; 3]| q[0].fused_mul_add(x, q[1].fused_mul_add(y, q[2]));
     let (mut w1, mut w2) = (plane(p.b1), plane(p.b2));
     if perspective {
         let w = 1.0 / plane(p.inv_w);
         (w1, w2) = ((w1 * p.inv_w1) * w, (w2 * p.inv_w2) * w);
     }
-    w2.mul_add(a[2], w1.mul_add(a[1], a[0]))
+    w2.fused_mul_add(a[2], w1.fused_mul_add(a[1], a[0]))
 }
 
 #[base::code_fn]

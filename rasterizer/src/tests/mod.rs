@@ -24,6 +24,7 @@ use crate::Engine;
 use crate::api::*;
 use base::abi::*;
 use base::format::{Aspect, Format};
+use base::fused::FusedMulAdd;
 use base::image::{ImageDesc, ImageLayout};
 use base::limits::MAX_COLOR_ATTACHMENTS;
 use base::mem::{ImageMemory, MemoryRange};
@@ -160,7 +161,7 @@ pub fn vertex_stage() -> CompiledStage {
 /// Returns the interpolated value of input `slot` at (fx, fy) in the framebuffer.
 pub unsafe fn interpolate(p: &FragmentPrimitive, slot: usize, fx: f32, fy: f32, mode: Interpolation) -> u32 {
     let (x, y) = (fx - p.origin[0] as f32, fy - p.origin[1] as f32);
-    let plane = |b: [f32; 3]| b[0].mul_add(x, b[1].mul_add(y, b[2]));
+    let plane = |b: [f32; 3]| b[0].fused_mul_add(x, b[1].fused_mul_add(y, b[2]));
     // SAFETY: all callers name an input slot of the stage.
     let [a0, d1, d2] = unsafe { *p.attributes.add(slot) };
     if mode == Interpolation::Flat {
@@ -172,7 +173,7 @@ pub unsafe fn interpolate(p: &FragmentPrimitive, slot: usize, fx: f32, fy: f32, 
         (p1, p2) = (p1 * p.inv_w1 * w, p2 * p.inv_w2 * w);
     }
     let f = f32::from_bits;
-    p2.mul_add(f(d2), p1.mul_add(f(d1), f(a0))).to_bits()
+    p2.fused_mul_add(f(d2), p1.fused_mul_add(f(d1), f(a0))).to_bits()
 }
 
 /// Runs `f(quad, pixel, colour) -> outputs` over the lanes of a fragment batch; `None` kills.

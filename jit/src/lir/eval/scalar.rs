@@ -99,7 +99,7 @@ macro_rules! float_op {
             Op::Fsub => $a - $b,
             Op::Fmul => $a * $b,
             Op::Fdiv => $a / $b,
-            Op::Fma => $a.mul_add($b, $c),
+            Op::Fma => base::fused::FusedMulAdd::fused_mul_add($a, $b, $c),
             Op::Sqrt => $a.sqrt(),
             Op::Floor => $a.floor(),
             Op::Ceil => $a.ceil(),

@@ -125,7 +125,7 @@ impl Arith for Eval {
         a / b
     }
     fn fma(&mut self, a: f32, b: f32, c: f32) -> f32 {
-        a.mul_add(b, c)
+        base::fused::FusedMulAdd::fused_mul_add(a, b, c)
     }
     fn min(&mut self, a: f32, b: f32) -> f32 {
         // Equal to `ir::Binary::FMin`; `f32::min` leaves the sign of a zero open.

@@ -1,5 +1,9 @@
 //! Meshes and bodies of the demo, which are computed by formulas.
+//!
+//! Invariant: sines, logarithms and powers are those of the crate libm, whose bits are the same on
+//! every system. The methods of the standard library call the system's C library.
 
+use libm::{cosf, logf, powf, sincosf, sinf};
 use std::f32::consts::{PI, TAU};
 
 /// Number of floats per vertex: position, normal, texture coordinate.
@@ -102,7 +106,7 @@ impl Meshes {
     pub fn sphere(&mut self, columns: u32, rows: u32, radius: impl Fn(Vec3) -> f32) -> Mesh {
         self.surface(columns, rows, [2.0, 1.0], |u, v| {
             let (theta, phi) = (u * TAU, v * PI);
-            let d = [phi.sin() * theta.cos(), phi.cos(), phi.sin() * theta.sin()];
+            let d = [sinf(phi) * cosf(theta), cosf(phi), sinf(phi) * sinf(theta)];
             d.map(|x| x * radius(d))
         })
     }
@@ -111,8 +115,8 @@ impl Meshes {
     pub fn torus(&mut self, columns: u32, rows: u32, tube: f32) -> Mesh {
         self.surface(columns, rows, [6.0, 1.0], |u, v| {
             let (theta, phi) = (u * TAU, -v * TAU);
-            let r = 1.0 + tube * phi.cos();
-            [r * theta.cos(), tube * phi.sin(), r * theta.sin()]
+            let r = 1.0 + tube * cosf(phi);
+            [r * cosf(theta), tube * sinf(phi), r * sinf(theta)]
         })
     }
 
@@ -121,10 +125,10 @@ impl Meshes {
         self.surface(columns, rows, [2.0, 4.0], |u, v| {
             let end = (v - 0.5).abs() * 2.0;
             let flare = 1.0 + 0.55 * (end - 0.86).max(0.0) / 0.14;
-            let flute = 1.0 - 0.05 * (u * TAU * 12.0).cos().max(0.0);
+            let flute = 1.0 - 0.05 * cosf(u * TAU * 12.0).max(0.0);
             let close = if end > 0.995 { 0.02 } else { 1.0 };
             let r = 0.16 * flare * flute * close;
-            [r * (u * TAU).cos(), 1.0 - v, r * (u * TAU).sin()]
+            [r * cosf(u * TAU), 1.0 - v, r * sinf(u * TAU)]
         })
     }
 
@@ -141,7 +145,7 @@ impl Meshes {
 pub fn height(x: f32, z: f32) -> f32 {
     let r = (x * x + z * z).sqrt();
     let away = ((r - 9.0) / 26.0).clamp(0.0, 1.0);
-    let waves = (x * 0.31).sin() * (z * 0.27 + 0.6).cos() + 0.45 * (x * 0.83 + z * 0.47).sin() * (z * 0.71).cos();
+    let waves = sinf(x * 0.31) * cosf(z * 0.27 + 0.6) + 0.45 * sinf(x * 0.83 + z * 0.47) * cosf(z * 0.71);
     -1.6 + away * away * (4.0 + 3.4 * waves) + 0.05 * waves
 }
 
@@ -153,8 +157,7 @@ pub fn grass(count: usize) -> Vec<f32> {
     let mut roots = Vec::with_capacity(4 * count);
     while roots.len() < 4 * count {
         let [x, z] = [random.unit(), random.unit()].map(|at| (at * 2.0 - 1.0) * REACH);
-        let patch =
-            (x * 0.55 + z * 0.21).sin() * (z * 0.47 - x * 0.16).sin() + 0.35 * (x * 1.7).sin() * (z * 1.5).sin();
+        let patch = sinf(x * 0.55 + z * 0.21) * sinf(z * 0.47 - x * 0.16) + 0.35 * sinf(x * 1.7) * sinf(z * 1.5);
         let (far, thin) = (x * x + z * z, random.unit());
         if (4.0..REACH * REACH).contains(&far) && thin < patch * 1.6 {
             roots.extend([x, height(x, z) - 0.05, z, random.unit()]);
@@ -174,13 +177,13 @@ pub fn galaxy(count: usize) -> (Vec<f32>, Vec<f32>) {
             let r = 0.15 + 1.9 * random.unit() * random.unit();
             (r, random.unit() * TAU, 0.45 / (0.6 + r), 0.75 + 0.25 * random.unit())
         } else if kind < 0.9 {
-            let r = 1.0 + 8.5 * random.unit().powf(0.8);
+            let r = 1.0 + 8.5 * powf(random.unit(), 0.8);
             let arm = (random.bits() & 1) as f32 * PI;
-            (r, arm - 2.1 * r.ln() + 0.24 * random.normal(), 0.10, 0.25 * random.unit())
+            (r, arm - 2.1 * logf(r) + 0.24 * random.normal(), 0.10, 0.25 * random.unit())
         } else {
             (1.0 + 10.0 * random.unit(), random.unit() * TAU, 0.16, 0.4 + 0.3 * random.unit())
         };
-        let (sin, cos) = theta.sin_cos();
+        let (sin, cos) = sincosf(theta);
         let enclosed = TOTAL_MASS * (r / 9.5).min(1.0);
         let speed = (9.0 * r * r / (r * r + 0.6) + enclosed / r).sqrt();
         positions.extend([r * cos, thickness * random.normal(), r * sin, TOTAL_MASS / count as f32]);

@@ -11,6 +11,7 @@ use crate::vk::{
     StructureDesc,
 };
 use ash::vk;
+use libm::{cosf, sincosf};
 use std::time::{Duration, Instant};
 
 macro_rules! spirv {
@@ -78,7 +79,7 @@ impl Contents {
         let ground = all.meshes.terrain(128, 90.0);
         all.add(ground, [0.24, 0.33, 0.11, 0.0], Pattern::Grass, &[place(UPRIGHT, 1.0, [0.0; 3])]);
         let disc = all.meshes.surface(96, 3, [1.0, 1.0], |u, v| {
-            let (sin, cos) = (u * std::f32::consts::TAU).sin_cos();
+            let (sin, cos) = sincosf(u * std::f32::consts::TAU);
             let [radius, height] = if v < 0.34 { [v * 18.0, 0.0] } else { [6.0, (0.34 - v) * 0.6] };
             [radius * cos, height - 1.3, radius * sin]
         });
@@ -113,8 +114,8 @@ impl Contents {
             place([-0.6, 0.8], 1.1, [-10.5, -1.4, 5.0]),
         ];
         let trunk = self.meshes.surface(24, 16, [1.0, 1.0], |u, v| {
-            let (sin, cos) = (u * std::f32::consts::TAU).sin_cos();
-            let radius = 0.28 - 0.2 * (1.0 - v) + 0.015 * (u * std::f32::consts::TAU * 7.0).cos();
+            let (sin, cos) = sincosf(u * std::f32::consts::TAU);
+            let radius = 0.28 - 0.2 * (1.0 - v) + 0.015 * cosf(u * std::f32::consts::TAU * 7.0);
             [radius * cos, 4.0 * (1.0 - v) - 0.4, radius * sin]
         });
         self.add(trunk, [0.28, 0.19, 0.12, 0.0], Pattern::Plain, &places);

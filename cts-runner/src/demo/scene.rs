@@ -7,6 +7,7 @@ use crate::vk::{
     Binding, Buffer, Error, Gpu, GraphicsDesc, Image, ImageDesc, Resource, Result, ShaderStage, memory_barrier,
 };
 use ash::vk;
+use libm::{cosf, sinf};
 use std::time::{Duration, Instant};
 
 /// Number of bodies of the simulation.
@@ -441,13 +442,13 @@ fn contents() -> (Meshes, Vec<f32>, Vec<Draw>) {
     let ball = meshes.sphere(32, 18, |_| 1.0);
     let torus = meshes.torus(40, 16, 0.28);
     let boulder = meshes.sphere(32, 16, |d| {
-        0.8 + 0.16 * (d[0] * 5.0 + 1.0).sin() * (d[1] * 4.0).cos() + 0.10 * (d[2] * 9.0).sin() * (d[0] * 7.0).cos()
+        0.8 + 0.16 * sinf(d[0] * 5.0 + 1.0) * cosf(d[1] * 4.0) + 0.10 * sinf(d[2] * 9.0) * cosf(d[0] * 7.0)
     });
     let mut placed = vec![0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0];
     const COLUMNS: u32 = 26;
     for i in 0..COLUMNS {
         let angle = std::f32::consts::TAU * (i as f32 + 0.5) / COLUMNS as f32;
-        let (x, z) = (14.0 * angle.cos(), 14.0 * angle.sin());
+        let (x, z) = (14.0 * cosf(angle), 14.0 * sinf(angle));
         placed.extend([x, height(x, z) - 0.1, z, angle]);
     }
     let placed_draw = |pipe, material, mesh, first, count, push| Draw {
@@ -498,7 +499,7 @@ fn frame_uniforms(time: f32, extent: &[u32; 3]) -> [f32; 32] {
     let aspect = extent[0] as f32 / extent[1] as f32;
     let (tan_half, near, far) = (0.46f32, 0.1f32, 200.0f32);
     let angle = 0.9 + time * 0.35;
-    let eye = [18.6 * angle.cos(), 6.4, 18.6 * angle.sin()];
+    let eye = [18.6 * cosf(angle), 6.4, 18.6 * sinf(angle)];
     let target = [0.0, 4.1, 0.0];
     let forward = unit([target[0] - eye[0], target[1] - eye[1], target[2] - eye[2]]);
     let right = unit([-forward[2], 0.0, forward[0]]);

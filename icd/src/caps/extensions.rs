@@ -151,6 +151,8 @@ macro_rules! registry_facts {
 const YES: Support = Support::Yes;
 /// Support of extensions whose objects are those of Unix: file descriptors, X11, Wayland.
 const UNIX: Support = if cfg!(unix) { Support::Yes } else { Support::No("the system has no such objects") };
+/// Support of extensions whose objects are those of Windows: handles and windows.
+const WINDOWS: Support = if cfg!(windows) { Support::Yes } else { Support::No("the system has no such objects") };
 
 // `cargo xtask generate` looks up the rest of each row in the registry of Vulkan.
 extensions! {
@@ -160,6 +162,7 @@ extensions! {
     VK_KHR_xcb_surface, UNIX;
     VK_KHR_xlib_surface, UNIX;
     VK_KHR_wayland_surface, UNIX;
+    VK_KHR_win32_surface, WINDOWS;
     VK_EXT_swapchain_colorspace, YES;
     VK_KHR_surface_maintenance1, YES;
     VK_EXT_surface_maintenance1, YES;
@@ -178,6 +181,9 @@ extensions! {
     VK_KHR_external_memory_fd, UNIX;
     VK_KHR_external_semaphore_fd, UNIX;
     VK_KHR_external_fence_fd, UNIX;
+    VK_KHR_external_memory_win32, WINDOWS;
+    VK_KHR_external_semaphore_win32, WINDOWS;
+    VK_KHR_external_fence_win32, WINDOWS;
     VK_EXT_external_memory_dma_buf, UNIX;
     VK_EXT_image_drm_format_modifier, UNIX;
     VK_EXT_external_memory_acquire_unmodified, YES;

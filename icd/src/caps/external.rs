@@ -25,10 +25,17 @@ struct MemoryHandleRow {
     addressable: bool,
 }
 
-static MEMORY_HANDLES: [MemoryHandleRow; 3] = [
+static MEMORY_HANDLES: [MemoryHandleRow; 4] = [
     MemoryHandleRow {
         ty: MemoryType::OPAQUE_FD,
         extension: Extension::VK_KHR_external_memory_fd,
+        can_export_new: || true,
+        can_export_imported: true,
+        addressable: true,
+    },
+    MemoryHandleRow {
+        ty: MemoryType::OPAQUE_WIN32,
+        extension: Extension::VK_KHR_external_memory_win32,
         can_export_new: || true,
         can_export_imported: true,
         addressable: true,
@@ -96,6 +103,8 @@ pub fn exportable_memory_types() -> MemoryType {
 pub const SEMAPHORE_TYPES: &[vk::ExternalSemaphoreHandleTypeFlags] =
     if Extension::VK_KHR_external_semaphore_fd.row().implemented.is_yes() {
         &[vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_FD, vk::ExternalSemaphoreHandleTypeFlags::SYNC_FD]
+    } else if Extension::VK_KHR_external_semaphore_win32.row().implemented.is_yes() {
+        &[vk::ExternalSemaphoreHandleTypeFlags::OPAQUE_WIN32]
     } else {
         &[]
     };
@@ -103,9 +112,21 @@ pub const SEMAPHORE_TYPES: &[vk::ExternalSemaphoreHandleTypeFlags] =
 pub const FENCE_TYPES: &[vk::ExternalFenceHandleTypeFlags] =
     if Extension::VK_KHR_external_fence_fd.row().implemented.is_yes() {
         &[vk::ExternalFenceHandleTypeFlags::OPAQUE_FD, vk::ExternalFenceHandleTypeFlags::SYNC_FD]
+    } else if Extension::VK_KHR_external_fence_win32.row().implemented.is_yes() {
+        &[vk::ExternalFenceHandleTypeFlags::OPAQUE_WIN32]
     } else {
         &[]
     };
+
+/// Returns all kinds of semaphore handles.
+pub fn semaphore_types() -> vk::ExternalSemaphoreHandleTypeFlags {
+    SEMAPHORE_TYPES.iter().fold(vk::ExternalSemaphoreHandleTypeFlags::empty(), |all, ty| all | *ty)
+}
+
+/// Returns all kinds of fence handles.
+pub fn fence_types() -> vk::ExternalFenceHandleTypeFlags {
+    FENCE_TYPES.iter().fold(vk::ExternalFenceHandleTypeFlags::empty(), |all, ty| all | *ty)
+}
 
 /// Fills in the answer of vkGetPhysicalDeviceExternalSemaphoreProperties, for a type of semaphores.
 /// Every imported payload has a state that can be copied; only one that was imported as itself can
@@ -117,12 +138,12 @@ pub fn semaphore_properties(
 ) {
     use vk::ExternalSemaphoreHandleTypeFlags as Type;
     let both = vk::ExternalSemaphoreFeatureFlags::EXPORTABLE | vk::ExternalSemaphoreFeatureFlags::IMPORTABLE;
-    let known = SEMAPHORE_TYPES.contains(&ty) && !(timeline && ty == Type::SYNC_FD);
-    let all = if timeline { Type::OPAQUE_FD } else { Type::OPAQUE_FD | Type::SYNC_FD };
+    let all = if timeline { semaphore_types() & !Type::SYNC_FD } else { semaphore_types() };
+    let known = SEMAPHORE_TYPES.contains(&ty) && all.contains(ty);
     out.export_from_imported_handle_types = match ty {
         _ if !known => Type::empty(),
-        Type::OPAQUE_FD => all,
-        other => other,
+        Type::SYNC_FD => ty,
+        _ => all,
     };
     out.compatible_handle_types = if known { all } else { Type::empty() };
     out.external_semaphore_features = if known { both } else { vk::ExternalSemaphoreFeatureFlags::empty() };
@@ -133,13 +154,12 @@ pub fn semaphore_properties(
 pub fn fence_properties(ty: vk::ExternalFenceHandleTypeFlags, out: &mut vk::ExternalFenceProperties<'_>) {
     use vk::ExternalFenceHandleTypeFlags as Type;
     let known = FENCE_TYPES.contains(&ty);
-    let all = Type::OPAQUE_FD | Type::SYNC_FD;
     out.export_from_imported_handle_types = match ty {
         _ if !known => Type::empty(),
-        Type::OPAQUE_FD => all,
-        other => other,
+        Type::SYNC_FD => ty,
+        _ => fence_types(),
     };
-    out.compatible_handle_types = if known { all } else { Type::empty() };
+    out.compatible_handle_types = if known { fence_types() } else { Type::empty() };
     out.external_fence_features = if known {
         vk::ExternalFenceFeatureFlags::EXPORTABLE | vk::ExternalFenceFeatureFlags::IMPORTABLE
     } else {

@@ -13,11 +13,11 @@ const LOST: vk::Result = vk::Result::ERROR_DEVICE_LOST;
 const DONE: vk::Result = vk::Result::SUCCESS;
 
 fn fence() -> Fence {
-    Fence::new(false, false).expect("no file is asked for")
+    Fence::new(false, None).expect("no file is asked for")
 }
 
 fn semaphore(timeline: bool) -> Semaphore {
-    Semaphore::new(timeline, 0, false).expect("no file is asked for")
+    Semaphore::new(timeline, 0, None).expect("no file is asked for")
 }
 
 /// A device that is destroyed as vkDestroyDevice does it.

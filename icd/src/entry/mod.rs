@@ -23,6 +23,11 @@ pub mod device;
 pub mod device_fault;
 mod display;
 mod external;
+#[cfg(unix)]
+mod external_fd;
+mod external_handle;
+#[cfg(windows)]
+mod external_win32;
 pub mod generated_commands;
 pub mod host_image_copy;
 pub mod instance;

@@ -1,6 +1,6 @@
 //! Fences, semaphores, events, submission.
 
-use super::external::exported_types;
+use super::external::export_attributes;
 use super::memory_of;
 use crate::command::CommandBuffer;
 use crate::command::execute::Executor;
@@ -148,8 +148,8 @@ shims! {
     }
 
     fn create_fence(device: vk::Device, info: *const vk::FenceCreateInfo<'_>, allocator: Allocator<'_>, fence: *mut vk::Fence) -> VkResult {
-        let shared = exported_types(dispatchable::<Device>(device), "vkCreateFence", (*info).p_next)?.are_shared();
-        *fence = handle::create(Arc::new(Fence::new((*info).flags.contains(vk::FenceCreateFlags::SIGNALED), shared)?), memory_of(device, allocator))?;
+        let shared = export_attributes(dispatchable::<Device>(device), "vkCreateFence", (*info).p_next)?;
+        *fence = handle::create(Arc::new(Fence::new((*info).flags.contains(vk::FenceCreateFlags::SIGNALED), shared.as_ref())?), memory_of(device, allocator))?;
         Ok(())
     }
 
@@ -190,11 +190,11 @@ shims! {
         allocator: Allocator<'_>,
         semaphore: *mut vk::Semaphore,
     ) -> VkResult {
-        let shared = exported_types(dispatchable::<Device>(device), "vkCreateSemaphore", (*info).p_next)?.are_shared();
+        let shared = export_attributes(dispatchable::<Device>(device), "vkCreateSemaphore", (*info).p_next)?;
         let kind = find::<vk::SemaphoreTypeCreateInfo<'_>>((*info).p_next);
         let timeline = kind.is_some_and(|k| k.semaphore_type == vk::SemaphoreType::TIMELINE);
         let initial = if timeline { kind.map_or(0, |k| k.initial_value) } else { 0 };
-        *semaphore = handle::create(Arc::new(Semaphore::new(timeline, initial, shared)?), memory_of(device, allocator))?;
+        *semaphore = handle::create(Arc::new(Semaphore::new(timeline, initial, shared.as_ref())?), memory_of(device, allocator))?;
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Requirement};
 
 /// Tables of all families.
-pub static TABLES: [&[CommandRow]; 34] = [
+pub static TABLES: [&[CommandRow]; 36] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -39,9 +39,18 @@ pub static TABLES: [&[CommandRow]; 34] = [
     generated_commands::COMMANDS,
     calibration::COMMANDS,
     external::COMMANDS,
+    HANDLES,
     host_image_copy::COMMANDS,
     WSI,
+    crate::wsi::WINDOW_COMMANDS,
 ];
+
+/// Rows of commands for the system's handles.
+#[cfg(unix)]
+const HANDLES: &[CommandRow] = external_fd::COMMANDS;
+/// Rows of commands for the system's handles.
+#[cfg(windows)]
+const HANDLES: &[CommandRow] = external_win32::COMMANDS;
 
 /// Rows of window system commands.
 const WSI: &[CommandRow] = crate::wsi::COMMANDS;

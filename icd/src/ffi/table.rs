@@ -88,7 +88,7 @@ macro_rules! row {
 pub(crate) use row;
 
 /// Exports a name if the Vulkan loader exports it too: those of core versions, and those of the
-/// surfaces of Linux and of swapchains. A program without layers can therefore use the library in
+/// system's surfaces and of swapchains. A program without layers can therefore use the library in
 /// place of the loader (`libvulkan.so.1`).
 macro_rules! export {
     ($shim:path, $name:ident, V1_0) => {
@@ -119,6 +119,9 @@ macro_rules! export {
         $crate::ffi::table::symbol!($shim, $name);
     };
     ($shim:path, $name:ident, ext("VK_KHR_wayland_surface")) => {
+        $crate::ffi::table::symbol!($shim, $name);
+    };
+    ($shim:path, $name:ident, ext("VK_KHR_win32_surface")) => {
         $crate::ffi::table::symbol!($shim, $name);
     };
     ($shim:path, $name:ident, ext("VK_KHR_xcb_surface")) => {

@@ -4,6 +4,7 @@
 use crate::os::condvar::{Condvar, MAX_EXTERNAL_FUTEXES, POLL_INTERVAL};
 use crate::os::shared_counter::{OWNER_CHECK_PERIOD, SharedCounter};
 use parking_lot::MutexGuard;
+use std::cell::Cell;
 use std::time::Instant;
 
 /// External synchronization objects that a wait has to check beside its device's own changes.
@@ -13,6 +14,8 @@ pub struct ExternalSync<'a> {
     pub shared: Vec<&'a SharedCounter>,
     /// True if there are sync files, which wake no thread.
     pub files: bool,
+    /// Time of the last check of the processes that are waited for, since the first sleep.
+    pub checked: Cell<Option<Instant>>,
 }
 
 impl ExternalSync<'_> {
@@ -47,8 +50,13 @@ impl ExternalSync<'_> {
         let time = deadline.map_or(pause, |deadline| pause.min(deadline.saturating_duration_since(began)));
         let words: Vec<(&SharedCounter, u32)> = self.shared.iter().copied().zip(seen.iter().copied()).collect();
         changed.wait_any(guard, &words, time);
-        if began.elapsed() >= OWNER_CHECK_PERIOD {
+        // (A sleep may be as short as the poll interval.)
+        let checked = self.checked.get().unwrap_or(began);
+        if checked.elapsed() >= OWNER_CHECK_PERIOD {
             self.shared.iter().for_each(|shared| shared.check_promise_owner());
+            self.checked.set(Some(Instant::now()));
+        } else {
+            self.checked.set(Some(checked));
         }
     }
 }

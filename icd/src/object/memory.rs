@@ -17,11 +17,11 @@ use super::host_memory::HostMemory;
 use super::sparse_range::SparseRange;
 use crate::fallible;
 use crate::os::arena::{AddressRequest, Arena, Piece};
-use crate::os::backing::{Backing, MemoryFdKind};
+use crate::os::backing::Backing;
+use crate::os::descriptor::{ExportAttributes, MemoryHandleKind, OwnedHandle, RawHandle};
 use ash::vk;
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
-use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -77,18 +77,30 @@ impl Memory {
         })
     }
 
+    /// Allocates `size` bytes of zeros that can be exported. Fails as [`Memory::allocate`] does.
+    pub fn allocate_for_export(
+        heap: &Arc<Heap>,
+        size: u64,
+        attributes: &ExportAttributes,
+        addresses: AddressRequest,
+    ) -> Result<Memory, vk::Result> {
+        Memory::allocate_with(heap, size, |arena, bytes| {
+            arena.allocate_for_export(bytes, attributes, addresses).ok_or(addresses.failure())
+        })
+    }
+
     /// Imports `size` bytes that [`Memory::export`] of this process or another one exported, or
-    /// that another driver exported. The descriptor is duplicated. Fails with
+    /// that another driver exported. The handle is duplicated. Fails with
     /// VK_ERROR_INVALID_EXTERNAL_HANDLE if it does not have this number of bytes.
     pub fn import(
         heap: &Arc<Heap>,
         size: u64,
-        fd: i32,
-        kind: MemoryFdKind,
+        handle: RawHandle,
+        kind: MemoryHandleKind,
         addresses: AddressRequest,
     ) -> Result<Memory, vk::Result> {
         let invalid = vk::Result::ERROR_INVALID_EXTERNAL_HANDLE;
-        Memory::allocate_with(heap, size, |arena, bytes| arena.import(fd, kind, bytes, addresses).ok_or(invalid))
+        Memory::allocate_with(heap, size, |arena, bytes| arena.import(handle, kind, bytes, addresses).ok_or(invalid))
     }
 
     fn at(storage: MemoryStorage) -> Memory {
@@ -124,15 +136,15 @@ impl Memory {
         Memory::at(MemoryStorage::Host(HostMemory::new(&heap.host_ranges, range)))
     }
 
-    /// Returns a descriptor of the memory, which was allocated for export. Fails with
-    /// VK_ERROR_TOO_MANY_OBJECTS if the process may have no more descriptors, or if the memory is
-    /// not of that kind.
-    pub fn export(&self, kind: MemoryFdKind) -> Result<File, vk::Result> {
-        let file = match &self.storage {
+    /// Returns a handle of the memory, which was allocated for export. Fails with
+    /// VK_ERROR_TOO_MANY_OBJECTS if the process may have no more handles, or if the memory is not
+    /// of that kind.
+    pub fn export(&self, kind: MemoryHandleKind) -> Result<OwnedHandle, vk::Result> {
+        let handle = match &self.storage {
             MemoryStorage::Arena(allocation) => allocation.piece.export(kind),
             MemoryStorage::Host(_) | MemoryStorage::Released => None,
         };
-        file.ok_or(vk::Result::ERROR_TOO_MANY_OBJECTS)
+        handle.ok_or(vk::Result::ERROR_TOO_MANY_OBJECTS)
     }
 
     /// Returns true if `memoryTypeBits` of sparse resources has the type of the memory.
@@ -265,6 +277,6 @@ mod tests {
         let bound = [(0, 256), (64, 192), (0, 257), (256, 1), (0, u64::MAX), (u64::MAX, 64)]
             .map(|(offset, size)| Binding::new(memory(), offset, size).is_ok());
         assert_eq!(bound, [true, true, false, false, false, false]);
-        assert_eq!(memory().export(MemoryFdKind::File).err(), Some(vk::Result::ERROR_TOO_MANY_OBJECTS));
+        assert_eq!(memory().export(MemoryHandleKind::Opaque).err(), Some(vk::Result::ERROR_TOO_MANY_OBJECTS));
     }
 }

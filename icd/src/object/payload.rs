@@ -7,10 +7,9 @@
 
 use super::external_sync::ExternalSync;
 use super::sync::Sync;
-use crate::os::descriptor;
+use crate::os::descriptor::{self, ExportAttributes, OwnedHandle, RawHandle};
 use crate::os::shared_counter::SharedCounter;
 use ash::vk;
-use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -29,7 +28,7 @@ enum PayloadState {
     Local(AtomicU64),
     Shared(SharedCounter),
     /// A sync file, which is signaled or not yet; this process does not signal it.
-    SyncFile(File),
+    SyncFile(OwnedHandle),
 }
 
 /// State of a fence or a semaphore.
@@ -46,28 +45,28 @@ impl Payload {
     }
 
     /// Creates a number that can be exported; `None` if the kernel refuses.
-    pub fn shared(kind: PayloadKind, value: u64) -> Option<Payload> {
-        Some(Payload { kind, state: PayloadState::Shared(SharedCounter::new(kind as u32, value)?) })
+    pub fn shared(kind: PayloadKind, value: u64, attributes: &ExportAttributes) -> Option<Payload> {
+        Some(Payload { kind, state: PayloadState::Shared(SharedCounter::new(kind as u32, value, attributes)?) })
     }
 
-    /// Imports what another [`Payload::shared`] of the kind exported; `None` if the descriptor is
+    /// Imports what another [`Payload::shared`] of the kind exported; `None` if the handle is
     /// something else.
-    pub fn import(kind: PayloadKind, fd: i32) -> Option<Payload> {
-        Some(Payload { kind, state: PayloadState::Shared(SharedCounter::import(fd, kind as u32)?) })
+    pub fn import(kind: PayloadKind, handle: RawHandle) -> Option<Payload> {
+        Some(Payload { kind, state: PayloadState::Shared(SharedCounter::import(handle, kind as u32)?) })
     }
 
-    /// Imports a sync file, or for -1 a signaled state; `None` if there is no such descriptor. The
-    /// descriptor is duplicated.
-    pub fn from_sync_file(kind: PayloadKind, fd: i32) -> Option<Payload> {
-        if fd == -1 {
+    /// Imports a sync file, or for [`descriptor::SIGNALED`] a signaled state; `None` if there is no
+    /// such handle. The handle is duplicated.
+    pub fn from_sync_file(kind: PayloadKind, handle: RawHandle) -> Option<Payload> {
+        if handle == descriptor::SIGNALED {
             return Some(Payload::new(kind, 1));
         }
-        Some(Payload { kind, state: PayloadState::SyncFile(descriptor::duplicate(fd)?) })
+        Some(Payload { kind, state: PayloadState::SyncFile(descriptor::duplicate(handle)?) })
     }
 
-    /// Returns a descriptor of the payload itself; `None` if it cannot be exported, or the process
-    /// may have no more descriptors.
-    pub fn export(&self) -> Option<File> {
+    /// Returns a handle of the payload itself; `None` if it cannot be exported, or the process may
+    /// have no more handles.
+    pub fn export(&self) -> Option<OwnedHandle> {
         if let PayloadState::Shared(shared) = &self.state { shared.export() } else { None }
     }
 
@@ -164,5 +163,5 @@ pub fn wait_for(sync: &Sync, timeout: u64, payloads: &[&Payload], ready: impl Fn
         _ => None,
     });
     let files = payloads.iter().any(|payload| matches!(payload.state, PayloadState::SyncFile(_)));
-    sync.wait_with(timeout, &ExternalSync { shared: shared.collect(), files }, ready)
+    sync.wait_with(timeout, &ExternalSync { shared: shared.collect(), files, ..Default::default() }, ready)
 }

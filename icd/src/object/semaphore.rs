@@ -3,10 +3,9 @@
 
 use super::payload::{Payload, PayloadKind, Signal, Wait, wait_for};
 use super::sync::Sync;
-use crate::os::descriptor;
+use crate::os::descriptor::{ExportAttributes, OwnedHandle, RawHandle};
 use ash::vk;
 use parking_lot::Mutex;
-use std::fs::File;
 use std::sync::Arc;
 
 /// The payloads of an object.
@@ -21,7 +20,7 @@ struct Payloads {
 pub enum SyncHandleType {
     /// The payload itself.
     Opaque,
-    /// A copy of its state, where -1 stands for signaled.
+    /// A copy of its state.
     SyncFile,
 }
 
@@ -30,10 +29,13 @@ pub enum SyncHandleType {
 struct PayloadSlot(Mutex<Payloads>);
 
 impl PayloadSlot {
-    /// Creates a payload of `kind`, which can be exported if it is shared. Fails with
-    /// VK_ERROR_OUT_OF_HOST_MEMORY if the kernel refuses a file.
-    fn new(kind: PayloadKind, value: u64, shared: bool) -> Result<PayloadSlot, vk::Result> {
-        let permanent = if shared { Payload::shared(kind, value) } else { Some(Payload::new(kind, value)) };
+    /// Creates a payload of `kind`, which can be exported if it has attributes for that. Fails with
+    /// VK_ERROR_OUT_OF_HOST_MEMORY if the system refuses shared memory.
+    fn new(kind: PayloadKind, value: u64, shared: Option<&ExportAttributes>) -> Result<PayloadSlot, vk::Result> {
+        let permanent = match shared {
+            Some(attributes) => Payload::shared(kind, value, attributes),
+            None => Some(Payload::new(kind, value)),
+        };
         let permanent = Arc::new(permanent.ok_or(vk::Result::ERROR_OUT_OF_HOST_MEMORY)?);
         Ok(PayloadSlot(Mutex::new(Payloads { permanent, temporary: None })))
     }
@@ -49,13 +51,13 @@ impl PayloadSlot {
         payloads.temporary.take().unwrap_or_else(|| payloads.permanent.clone())
     }
 
-    /// Imports the payload behind `fd`, which is closed if that succeeds. Fails with
+    /// Imports the payload behind `handle`, which is duplicated. Fails with
     /// VK_ERROR_INVALID_EXTERNAL_HANDLE if it is not of this kind.
-    fn import(&self, fd: i32, handle: SyncHandleType, temporary: bool) -> Result<(), vk::Result> {
+    fn import(&self, handle: RawHandle, ty: SyncHandleType, temporary: bool) -> Result<(), vk::Result> {
         let kind = self.current().kind;
-        let payload = match handle {
-            SyncHandleType::Opaque => Payload::import(kind, fd),
-            SyncHandleType::SyncFile => Payload::from_sync_file(kind, fd),
+        let payload = match ty {
+            SyncHandleType::Opaque => Payload::import(kind, handle),
+            SyncHandleType::SyncFile => Payload::from_sync_file(kind, handle),
         };
         let payload = Arc::new(payload.ok_or(vk::Result::ERROR_INVALID_EXTERNAL_HANDLE)?);
         let mut payloads = self.0.lock();
@@ -64,16 +66,13 @@ impl PayloadSlot {
         } else {
             *payloads = Payloads { permanent: payload, temporary: None };
         }
-        if fd >= 0 {
-            descriptor::close(fd);
-        }
         Ok(())
     }
 }
 
-/// Exports a descriptor of a payload. Fails with VK_ERROR_TOO_MANY_OBJECTS if the process may have
+/// Exports a handle of a payload. Fails with VK_ERROR_TOO_MANY_OBJECTS if the process may have
 /// no more, and with VK_ERROR_OUT_OF_HOST_MEMORY if it cannot be exported.
-fn export(payload: &Payload) -> Result<File, vk::Result> {
+fn export(payload: &Payload) -> Result<OwnedHandle, vk::Result> {
     let none =
         if payload.is_shared() { vk::Result::ERROR_TOO_MANY_OBJECTS } else { vk::Result::ERROR_OUT_OF_HOST_MEMORY };
     payload.export().ok_or(none)
@@ -84,8 +83,8 @@ pub struct Fence(PayloadSlot);
 
 impl Fence {
     /// Creates a fence; `shared` makes its payload exportable. Fails with
-    /// VK_ERROR_OUT_OF_HOST_MEMORY if the kernel refuses that.
-    pub fn new(signaled: bool, shared: bool) -> Result<Fence, vk::Result> {
+    /// VK_ERROR_OUT_OF_HOST_MEMORY if the system refuses that.
+    pub fn new(signaled: bool, shared: Option<&ExportAttributes>) -> Result<Fence, vk::Result> {
         Ok(Fence(PayloadSlot::new(PayloadKind::Fence, signaled.into(), shared)?))
     }
 
@@ -112,17 +111,17 @@ impl Fence {
     }
 
     /// Imports a payload as [`PayloadSlot::import`] does.
-    pub fn import(&self, fd: i32, handle: SyncHandleType, temporary: bool) -> Result<(), vk::Result> {
-        self.0.import(fd, handle, temporary)
+    pub fn import(&self, handle: RawHandle, ty: SyncHandleType, temporary: bool) -> Result<(), vk::Result> {
+        self.0.import(handle, ty, temporary)
     }
 
-    /// Exports a descriptor of the payload as [`export`] does.
-    pub fn export(&self) -> Result<File, vk::Result> {
+    /// Exports a handle of the payload as [`export`] does.
+    pub fn export(&self) -> Result<OwnedHandle, vk::Result> {
         export(&self.payload())
     }
 
     /// Waits until the fence is signaled, and resets it. A copy of its state is then "signaled",
-    /// which needs no descriptor (-1). On a lost device the copy is signaled too.
+    /// which needs no handle. On a lost device the copy is signaled too.
     pub fn export_state(&self, sync: &Sync) {
         let payload = self.payload();
         let _ = wait_for(sync, u64::MAX, &[&payload], || payload.value() != 0);
@@ -135,7 +134,7 @@ pub struct Semaphore(PayloadSlot);
 
 impl Semaphore {
     /// Creates a semaphore as [`Fence::new`] does; `initial` is 0 for binary ones.
-    pub fn new(timeline: bool, initial: u64, shared: bool) -> Result<Semaphore, vk::Result> {
+    pub fn new(timeline: bool, initial: u64, shared: Option<&ExportAttributes>) -> Result<Semaphore, vk::Result> {
         Ok(Semaphore(PayloadSlot::new(
             if timeline { PayloadKind::Timeline } else { PayloadKind::Binary },
             initial,
@@ -165,12 +164,12 @@ impl Semaphore {
     }
 
     /// Imports a payload as [`PayloadSlot::import`] does.
-    pub fn import(&self, fd: i32, handle: SyncHandleType, temporary: bool) -> Result<(), vk::Result> {
-        self.0.import(fd, handle, temporary)
+    pub fn import(&self, handle: RawHandle, ty: SyncHandleType, temporary: bool) -> Result<(), vk::Result> {
+        self.0.import(handle, ty, temporary)
     }
 
-    /// Exports a descriptor of the payload as [`export`] does.
-    pub fn export(&self) -> Result<File, vk::Result> {
+    /// Exports a handle of the payload as [`export`] does.
+    pub fn export(&self) -> Result<OwnedHandle, vk::Result> {
         export(&self.0.current())
     }
 

@@ -21,14 +21,14 @@ mod sparse;
 
 pub use sparse::SparsePiece;
 
-use super::backing::{Backing, MapError, MemoryFdKind, Pages};
+use super::backing::{Backing, MapError, Pages};
+use super::descriptor::{ExportAttributes, MemoryHandleKind, OwnedHandle, RawHandle};
 use super::reservation;
 use ash::vk;
 use base::abi::{ADDRESS_GRANULE_BITS, ADDRESS_TAIL, AddressSpace};
 use base::mem::MemoryRange;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
@@ -170,9 +170,9 @@ impl Piece {
         self.range
     }
 
-    /// Returns a descriptor of the pages, which shows them from their beginning on, as
+    /// Returns a handle of the pages, which shows them from their beginning on, as
     /// [`Pages::export`] does.
-    pub fn export(&self, kind: MemoryFdKind) -> Option<File> {
+    pub fn export(&self, kind: MemoryHandleKind) -> Option<OwnedHandle> {
         self.pages.export(kind)
     }
 }
@@ -326,17 +326,28 @@ impl Arena {
         self.map_pages(&pages, bytes, addresses)
     }
 
-    /// Maps a descriptor that [`Piece::export`] returned, in this process or another one, or a
-    /// foreign dma-buf, as a piece of `bytes` bytes. Returns `None` if the descriptor does not have
+    /// Allocates zeroed memory of `bytes` bytes that can be exported.
+    pub fn allocate_for_export(
+        self: &Arc<Self>,
+        bytes: usize,
+        attributes: &ExportAttributes,
+        addresses: AddressRequest,
+    ) -> Option<Piece> {
+        let pages = Pages::for_export(granules_of(bytes)? * GRANULE, attributes)?;
+        self.map_pages(&pages, bytes, addresses)
+    }
+
+    /// Maps what a handle shows that [`Piece::export`] returned, in this process or another one, or
+    /// a foreign dma-buf, as a piece of `bytes` bytes. Returns `None` if the handle does not have
     /// this number of bytes.
     pub fn import(
         self: &Arc<Self>,
-        fd: i32,
-        kind: MemoryFdKind,
+        handle: RawHandle,
+        kind: MemoryHandleKind,
         bytes: usize,
         addresses: AddressRequest,
     ) -> Option<Piece> {
-        self.map_pages(&Pages::import(fd, kind, bytes)?, bytes, addresses)
+        self.map_pages(&Pages::import(handle, kind, bytes)?, bytes, addresses)
     }
 
     /// Maps pages at addresses that are taken for them.
@@ -661,9 +672,11 @@ mod tests {
                 }
                 assert_eq!(libc::ftruncate(fd, 8 << 20), 0);
                 assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, seals | libc::F_SEAL_SHRINK), 0);
-                for (kind, bytes) in
-                    [(MemoryFdKind::File, 3 << 20), (MemoryFdKind::DmaBuf, 3 << 20), (MemoryFdKind::File, GRANULE)]
-                {
+                for (kind, bytes) in [
+                    (MemoryHandleKind::Opaque, 3 << 20),
+                    (MemoryHandleKind::DmaBuf, 3 << 20),
+                    (MemoryHandleKind::Opaque, GRANULE),
+                ] {
                     assert!(
                         arena.import(fd, kind, bytes, AddressRequest::Any).is_none(),
                         "{flags:#x} {seals:#x} {bytes}"

@@ -36,12 +36,3 @@ pub enum MapError {
     /// The addresses may be unmapped, or hold a mapping of another part of the process.
     Lost,
 }
-
-/// Kind of exported or imported descriptor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MemoryFdKind {
-    /// A file of the driver.
-    File,
-    /// A dma-buf, which other drivers and devices know too.
-    DmaBuf,
-}

@@ -9,18 +9,22 @@ pub mod adaptive_spin;
 pub mod arena;
 pub mod backing;
 pub mod condvar;
+pub mod counter_page;
 pub mod environment;
 pub mod heap_trim;
 #[cfg(unix)]
 mod linux;
+pub mod shared_counter;
 #[cfg(windows)]
 mod windows;
 
 #[cfg(unix)]
 pub use linux::{
-    clock, descriptor, dma_buf, futex, library, memory_limits, pages, private_file, reservation, shared_counter, user,
+    clock, descriptor, dma_buf, futex, library, memory_limits, pages, private_file, process, reservation, shared_page,
+    user,
 };
 #[cfg(windows)]
 pub use windows::{
-    clock, descriptor, dma_buf, futex, library, memory_limits, pages, private_file, reservation, shared_counter, user,
+    clock, descriptor, dma_buf, futex, library, memory_limits, pages, private_file, process, reservation, shared_page,
+    user,
 };

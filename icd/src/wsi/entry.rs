@@ -1,11 +1,9 @@
 //! Surface and swapchain entry points.
 
-use super::client;
 use super::frame::Rectangle;
 use super::scaling::{SUPPORTED_GRAVITY, SUPPORTED_SCALING};
 use super::surface::{MAX_EXTENT, MIN_EXTENT, Surface};
 use super::swapchain::{KNOWN_FLAGS, PresentRequest, Swapchain};
-use super::wayland::connection::WaylandTarget;
 use crate::caps::extensions::Extension;
 use crate::caps::formats::EffectiveFlags;
 use crate::caps::newer;
@@ -31,33 +29,7 @@ pub const COMMANDS: &[CommandRow] = &[
         create_headless_surface as vk::PFN_vkCreateHeadlessSurfaceEXT,
         vkCreateHeadlessSurfaceEXT: ext("VK_EXT_headless_surface")
     ),
-    row!(Instance, create_xcb_surface as vk::PFN_vkCreateXcbSurfaceKHR, vkCreateXcbSurfaceKHR: ext("VK_KHR_xcb_surface")),
-    row!(
-        Instance,
-        create_xlib_surface as vk::PFN_vkCreateXlibSurfaceKHR,
-        vkCreateXlibSurfaceKHR: ext("VK_KHR_xlib_surface")
-    ),
-    row!(
-        Instance,
-        create_wayland_surface as vk::PFN_vkCreateWaylandSurfaceKHR,
-        vkCreateWaylandSurfaceKHR: ext("VK_KHR_wayland_surface")
-    ),
     row!(Instance, destroy_surface as vk::PFN_vkDestroySurfaceKHR, vkDestroySurfaceKHR: SURFACE),
-    row!(
-        PhysicalDevice,
-        get_physical_device_xcb_presentation_support as vk::PFN_vkGetPhysicalDeviceXcbPresentationSupportKHR,
-        vkGetPhysicalDeviceXcbPresentationSupportKHR: ext("VK_KHR_xcb_surface")
-    ),
-    row!(
-        PhysicalDevice,
-        get_physical_device_xlib_presentation_support as vk::PFN_vkGetPhysicalDeviceXlibPresentationSupportKHR,
-        vkGetPhysicalDeviceXlibPresentationSupportKHR: ext("VK_KHR_xlib_surface")
-    ),
-    row!(
-        PhysicalDevice,
-        get_physical_device_wayland_presentation_support as vk::PFN_vkGetPhysicalDeviceWaylandPresentationSupportKHR,
-        vkGetPhysicalDeviceWaylandPresentationSupportKHR: ext("VK_KHR_wayland_surface")
-    ),
     row!(
         PhysicalDevice,
         get_physical_device_surface_support as vk::PFN_vkGetPhysicalDeviceSurfaceSupportKHR,
@@ -120,17 +92,8 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
 ];
 
-/// Creates the surface of a window.
-///
-/// # Safety
-/// The instance is live.
-unsafe fn x11(instance: vk::Instance, display: Option<String>, window: u32) -> Surface {
-    // SAFETY: the instance is live, as the `# Safety` section requires.
-    let messages = unsafe { handle::dispatchable::<Instance>(instance) }.messages.clone();
-    Surface::x11(messages, display, window)
-}
-
-type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
+/// Allocation callbacks of the application, or null.
+pub(super) type Allocator<'a> = *const vk::AllocationCallbacks<'a>;
 
 shims! {
     fn create_headless_surface(
@@ -143,74 +106,11 @@ shims! {
         Ok(())
     }
 
-    fn create_xcb_surface(
-        instance: vk::Instance,
-        info: *const vk::XcbSurfaceCreateInfoKHR<'_>,
-        allocator: Allocator<'_>,
-        surface: *mut vk::SurfaceKHR,
-    ) -> VkResult {
-        // If libxcb is not in the process, there is nothing to wait for.
-        let _ = client::sync_xcb((*info).connection);
-        *surface = create(instance, allocator, x11(instance, None, (*info).window))?;
-        Ok(())
-    }
-
-    fn create_xlib_surface(
-        instance: vk::Instance,
-        info: *const vk::XlibSurfaceCreateInfoKHR<'_>,
-        allocator: Allocator<'_>,
-        surface: *mut vk::SurfaceKHR,
-    ) -> VkResult {
-        let display = client::sync_xlib((*info).dpy);
-        // XIDs have 29 bits; Xlib keeps them in longs.
-        *surface = create(instance, allocator, x11(instance, display, (*info).window as u32))?;
-        Ok(())
-    }
-
-    fn create_wayland_surface(
-        instance: vk::Instance,
-        info: *const vk::WaylandSurfaceCreateInfoKHR<'_>,
-        allocator: Allocator<'_>,
-        surface: *mut vk::SurfaceKHR,
-    ) -> VkResult {
-        // The application's display and surface outlive the Vulkan surface, which is closed when
-        // the application destroys it.
-        let target = WaylandTarget::new((*info).display, (*info).surface);
-        *surface = create(instance, allocator, Surface::wayland(target))?;
-        Ok(())
-    }
-
     fn destroy_surface(instance: vk::Instance, surface: vk::SurfaceKHR, allocator: Allocator<'_>) {
         if let Some(surface) = optional::<Surface>(surface) {
             surface.close();
         }
         handle::destroy::<Surface>(surface, handle::memory::<Instance>(instance, allocator));
-    }
-
-    fn get_physical_device_xcb_presentation_support(
-        _device: vk::PhysicalDevice,
-        family: u32,
-        _connection: *mut vk::xcb_connection_t,
-        _visual: vk::xcb_visualid_t,
-    ) -> vk::Bool32 {
-        can_present(family).into()
-    }
-
-    fn get_physical_device_xlib_presentation_support(
-        _device: vk::PhysicalDevice,
-        family: u32,
-        _display: *mut vk::Display,
-        _visual: vk::VisualID,
-    ) -> vk::Bool32 {
-        can_present(family).into()
-    }
-
-    fn get_physical_device_wayland_presentation_support(
-        _device: vk::PhysicalDevice,
-        family: u32,
-        _display: *mut vk::wl_display,
-    ) -> vk::Bool32 {
-        can_present(family).into()
     }
 
     fn get_physical_device_surface_support(
@@ -457,7 +357,7 @@ shims! {
 }
 
 /// Returns true if a queue family exists, because the worker of any queue can show an image.
-fn can_present(family: u32) -> bool {
+pub(super) fn can_present(family: u32) -> bool {
     (family as usize) < crate::caps::QUEUE_FAMILIES.len()
 }
 
@@ -497,7 +397,7 @@ unsafe fn acquire(
 ///
 /// # Safety
 /// The instance is live, and the callbacks are null or valid.
-unsafe fn create(
+pub(super) unsafe fn create(
     instance: vk::Instance,
     allocator: Allocator<'_>,
     surface: Surface,

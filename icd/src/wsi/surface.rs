@@ -4,9 +4,14 @@
 
 use super::frame::PixelOrder;
 use super::scaling::{Placement, Scaling, nearest, stretch};
-use super::wayland::connection::{WaylandError, WaylandTarget};
+use super::wayland::connection::WaylandError;
+#[cfg(unix)]
+use super::wayland::connection::WaylandTarget;
 use super::wayland::window::Window as WaylandWindow;
-use super::x11::{X11Error, X11Window};
+#[cfg(windows)]
+use super::win32::{Win32Error as WindowError, Win32Window as NativeWindow, WindowId};
+#[cfg(unix)]
+use super::x11::{WindowId, X11Error as WindowError, X11Window as NativeWindow};
 use crate::ffi::messages::Messages;
 use ash::vk;
 use base::limits::MAX_DIMENSION;
@@ -25,7 +30,8 @@ pub struct Surface {
 enum SurfaceTarget {
     /// No window: images are released at once.
     Headless,
-    X11(Box<X11Target>),
+    /// A window of X11 or Windows, which gets copies of the images.
+    Window(Box<WindowTarget>),
     /// A Wayland surface; `None` if the process has too many descriptors.
     Wayland(Option<Box<WaylandWindow>>),
 }
@@ -36,19 +42,18 @@ impl From<WaylandError> for vk::Result {
     }
 }
 
-struct X11Target {
+struct WindowTarget {
     messages: Arc<Messages>,
-    display: Option<String>,
-    window: u32,
-    connection: Mutex<X11Connection>,
+    id: WindowId,
+    connection: Mutex<WindowConnection>,
 }
 
-/// The driver's connection for one surface.
-enum X11Connection {
-    /// The connection is not opened yet, or the server did not know the window.
+/// The driver's connection to the window of one surface.
+enum WindowConnection {
+    /// The connection is not opened yet, or the window was not known.
     Closed,
-    Open(Box<X11Window>),
-    /// The window or the server went away, which is permanent.
+    Open(Box<NativeWindow>),
+    /// The window or its server went away, which is permanent.
     Lost,
 }
 
@@ -134,6 +139,7 @@ impl Surface {
     }
 
     /// `vkCreateWaylandSurfaceKHR`. Uses the connection at the first query.
+    #[cfg(unix)]
     pub fn wayland(target: WaylandTarget) -> Surface {
         Surface::new(SurfaceTarget::Wayland(WaylandWindow::new(target).map(Box::new)))
     }
@@ -154,40 +160,40 @@ impl Surface {
         }
     }
 
-    /// Makes a surface for a window on the X server `display` (`None`: `$DISPLAY`). It connects at
-    /// the first query; a failure is reported by a message.
-    pub fn x11(messages: Arc<Messages>, display: Option<String>, window: u32) -> Surface {
-        let target = X11Target { messages, display, window, connection: Mutex::new(X11Connection::Closed) };
-        Surface::new(SurfaceTarget::X11(Box::new(target)))
+    /// Makes a surface for a window of X11 or Windows. It connects at the first query; a failure is
+    /// reported by a message.
+    pub fn of_window(messages: Arc<Messages>, id: WindowId) -> Surface {
+        let target = WindowTarget { messages, id, connection: Mutex::new(WindowConnection::Closed) };
+        Surface::new(SurfaceTarget::Window(Box::new(target)))
     }
 
-    /// Runs `operation` on the window of an X11 surface; `None` for other surfaces.
+    /// Runs `operation` on the window that gets copies of images; `None` for other surfaces.
     fn with_window<R>(
         &self,
-        operation: impl FnOnce(&mut X11Window) -> Result<R, X11Error>,
+        operation: impl FnOnce(&mut NativeWindow) -> Result<R, WindowError>,
     ) -> Result<Option<R>, vk::Result> {
-        let SurfaceTarget::X11(target) = &self.target else { return Ok(None) };
+        let SurfaceTarget::Window(target) = &self.target else { return Ok(None) };
         let mut connection = target.connection.lock();
         // (The connection is unlocked before the application's callback runs, so that no thread
         // waits for it.)
-        let lost = |error: X11Error| {
+        let lost = |error: WindowError| {
             let severity = vk::DebugUtilsMessageSeverityFlagsEXT::ERROR;
             target.messages.report(severity, "GRUS-surface-lost", &error.to_string(), None);
             LOST
         };
-        if matches!(*connection, X11Connection::Closed) {
-            match X11Window::open(target.display.as_deref(), target.window) {
-                Ok(window) => *connection = X11Connection::Open(Box::new(window)),
+        if matches!(*connection, WindowConnection::Closed) {
+            match NativeWindow::open(&target.id) {
+                Ok(window) => *connection = WindowConnection::Open(Box::new(window)),
                 Err(error) => {
                     drop(connection);
                     return Err(lost(error));
                 }
             }
         }
-        let X11Connection::Open(window) = &mut *connection else { return Err(LOST) };
+        let WindowConnection::Open(window) = &mut *connection else { return Err(LOST) };
         let answer = operation(window);
         if answer.is_err() {
-            *connection = X11Connection::Lost;
+            *connection = WindowConnection::Lost;
         }
         drop(connection);
         answer.map(Some).map_err(lost)
@@ -206,8 +212,8 @@ impl Surface {
     /// presentation uses the connection.
     pub fn known_extent(&self) -> Result<Option<vk::Extent2D>, vk::Result> {
         match &self.target {
-            SurfaceTarget::X11(target) if target.connection.is_locked() => Ok(None),
-            SurfaceTarget::X11(_) => {
+            SurfaceTarget::Window(target) if target.connection.is_locked() => Ok(None),
+            SurfaceTarget::Window(_) => {
                 let extent = self.with_window(|window| window.known_extent())?;
                 Ok(extent.map(|[width, height]| vk::Extent2D { width, height }))
             }
@@ -233,7 +239,7 @@ impl Surface {
                 None => Placement { at: [0, 0], extent },
             };
             let at = place.at.map(|n| n.clamp(i16::MIN.into(), i16::MAX.into()) as i16);
-            // (Images are smaller than 65536, and the window's size comes from the server.)
+            // (Images and windows are smaller than 65536.)
             let size = [place.extent.width, place.extent.height].map(|n| n as u16);
             if place.extent == extent {
                 return window.present(at, size, |y, out| row(order, y, out));
@@ -356,9 +362,10 @@ mod tests {
         surface.acquire_ownership(3, 0).unwrap();
     }
 
+    #[cfg(unix)]
     #[test]
     fn no_server_is_a_lost_surface_and_not_a_hang() {
-        let surface = Surface::x11(Arc::default(), Some(":4095".to_owned()), 1);
+        let surface = Surface::of_window(Arc::default(), WindowId { display: Some(":4095".to_owned()), window: 1 });
         assert_eq!(surface.capabilities().unwrap_err(), LOST);
         assert_eq!(surface.known_extent().unwrap_err(), LOST);
     }

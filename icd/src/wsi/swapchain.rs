@@ -12,10 +12,10 @@ use crate::object::image::Image;
 use crate::object::memory::Memory;
 use crate::object::sync::Sync;
 use crate::os::arena::AddressRequest;
-use crate::os::backing::{Backing, MemoryFdKind};
+use crate::os::backing::Backing;
+use crate::os::descriptor::{MemoryHandleKind, OwnedHandle};
 use ash::vk;
 use parking_lot::Mutex;
-use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -452,9 +452,9 @@ fn add_to_window(
         let stride = if height > 1 { row(1) - row(0) } else { u64::from(width) * 4 };
         let picture =
             ShmBufferInfo { size: image.memory.size(), offset: row(0), stride, extent: [width, height], format };
-        Ok((image.memory.export(MemoryFdKind::File)?, picture))
+        Ok((image.memory.export(MemoryHandleKind::Opaque)?, picture))
     });
-    let pictures: Vec<(File, ShmBufferInfo)> = pictures.collect::<Result<_, vk::Result>>()?;
+    let pictures: Vec<(OwnedHandle, ShmBufferInfo)> = pictures.collect::<Result<_, vk::Result>>()?;
     let is_added = window.add(number, &pictures, present_state)?;
     if is_added { Ok(()) } else { Err(vk::Result::ERROR_OUT_OF_HOST_MEMORY) }
 }

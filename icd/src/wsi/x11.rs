@@ -51,6 +51,14 @@ fn lost(e: impl fmt::Display) -> X11Error {
     X11Error::Lost(e.to_string())
 }
 
+/// Identity of a window.
+pub struct WindowId {
+    /// Name of the X server; `None` stands for `$DISPLAY`.
+    pub display: Option<String>,
+    /// Number of the window on its server.
+    pub window: Window,
+}
+
 /// A window on an X server.
 pub struct X11Window {
     connection: BoundedConnection,
@@ -71,18 +79,19 @@ pub struct X11Window {
 }
 
 impl X11Window {
-    /// Connects to a server (`None`: to `$DISPLAY`) and queries the window.
+    /// Connects to the server and queries the window.
     ///
     /// # Errors
     /// There is no server or no such window, or the visual is not true colour with 8-bit channels.
-    pub fn open(display: Option<&str>, window: Window) -> Result<X11Window, X11Error> {
-        Self::open_within(display, window, SERVER_TIMEOUT)
+    pub fn open(id: &WindowId) -> Result<X11Window, X11Error> {
+        Self::open_within(id, SERVER_TIMEOUT)
     }
 
     /// Opens a window as [`open`](Self::open) does, with a bound on the server's silence, then and
     /// later.
-    fn open_within(display: Option<&str>, window: Window, timeout: Duration) -> Result<X11Window, X11Error> {
-        let connection = connect(display, timeout).map_err(|e| X11Error::Connect(e.to_string()))?;
+    fn open_within(id: &WindowId, timeout: Duration) -> Result<X11Window, X11Error> {
+        let window = id.window;
+        let connection = connect(id.display.as_deref(), timeout).map_err(|e| X11Error::Connect(e.to_string()))?;
         // Several clients may request events of this kind.
         let events = ChangeWindowAttributesAux::new().event_mask(EventMask::STRUCTURE_NOTIFY);
         connection.change_window_attributes(window, &events).map_err(lost)?.check().map_err(lost)?;

@@ -28,6 +28,10 @@ impl Xvfb {
         BufReader::new(child.stdout.take()?).read_line(&mut line).ok()?;
         Some(Xvfb { child, display: format!(":{}", line.trim()) })
     }
+
+    fn window(&self, window: Window) -> WindowId {
+        WindowId { display: Some(self.display.clone()), window }
+    }
 }
 
 impl Drop for Xvfb {
@@ -79,7 +83,7 @@ fn show_and_compare(presenter: &mut X11Window, client: &RustConnection, window: 
 fn frames_arrive(extra: &[&str], shared: bool) {
     let Some(server) = Xvfb::start("1100x900x24", extra) else { return };
     let (client, id) = window(&server, 320, 200);
-    let mut presenter = X11Window::open(Some(&server.display), id).unwrap();
+    let mut presenter = X11Window::open(&server.window(id)).unwrap();
     assert_eq!(presenter.pixel_order(), PixelOrder::Bgra);
     assert_eq!(presenter.extent().unwrap(), [320, 200]);
     show_and_compare(&mut presenter, &client, id, 1, (320, 200));
@@ -109,7 +113,7 @@ fn pictures_are_placed_and_scaled_in_windows_of_another_size() {
     use ash::vk::{self, PresentGravityFlagsEXT as Gravity, PresentScalingFlagsEXT as Behavior};
     let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
     let (client, id) = window(&server, 90, 60);
-    let surface = crate::wsi::surface::Surface::x11(std::sync::Arc::default(), Some(server.display.clone()), id);
+    let surface = crate::wsi::surface::Surface::of_window(std::sync::Arc::default(), server.window(id));
     let picture = vk::Extent2D { width: 30, height: 30 };
     let quarter = |x: u32, y: u32| [1 + u8::from(x >= 15) + 2 * u8::from(y >= 15), 7, 9, 0];
     // Positions of pixels of the first, second and third quarter, and a position that the picture
@@ -144,7 +148,7 @@ fn pictures_are_placed_and_scaled_in_windows_of_another_size() {
 fn a_window_reports_its_size() {
     let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
     let (client, id) = window(&server, 64, 48);
-    let mut presenter = X11Window::open(Some(&server.display), id).unwrap();
+    let mut presenter = X11Window::open(&server.window(id)).unwrap();
     assert_eq!(presenter.known_extent().unwrap(), [64, 48]);
     client.configure_window(id, &ConfigureWindowAux::new().width(100)).unwrap().check().unwrap();
     let end = std::time::Instant::now() + Duration::from_secs(10);
@@ -162,8 +166,8 @@ fn a_window_reports_its_size() {
 fn a_window_that_goes_away_is_an_error() {
     let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
     let (client, id) = window(&server, 64, 64);
-    assert!(matches!(X11Window::open(Some(&server.display), id + 1), Err(X11Error::Lost(_))));
-    let mut presenter = X11Window::open(Some(&server.display), id).unwrap();
+    assert!(matches!(X11Window::open(&server.window(id + 1)), Err(X11Error::Lost(_))));
+    let mut presenter = X11Window::open(&server.window(id)).unwrap();
     client.destroy_window(id).unwrap().check().unwrap();
     // Possibly only the answer reports the error.
     let shown = presenter.present([0, 0], [64, 64], |_, out| out.fill(1));
@@ -175,7 +179,7 @@ fn a_window_that_goes_away_is_an_error() {
 fn a_server_that_dies_is_an_error_and_not_a_hang() {
     let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
     let (_client, id) = window(&server, 64, 64);
-    let mut presenter = X11Window::open(Some(&server.display), id).unwrap();
+    let mut presenter = X11Window::open(&server.window(id)).unwrap();
     presenter.present([0, 0], [64, 64], |_, out| out.fill(1)).unwrap();
     drop(server);
     // The next request reports errors of the last one.
@@ -185,7 +189,10 @@ fn a_server_that_dies_is_an_error_and_not_a_hang() {
 
 #[test]
 fn no_server_is_an_error() {
-    assert!(matches!(X11Window::open(Some(":4094"), 1), Err(X11Error::Connect(_))));
+    assert!(matches!(
+        X11Window::open(&WindowId { display: Some(":4094".to_owned()), window: 1 }),
+        Err(X11Error::Connect(_))
+    ));
 }
 
 /// A server that has only an abstract name is found, as the host's server is in a container. This
@@ -230,7 +237,8 @@ fn a_server_with_an_abstract_name_is_found() {
     let messages = Arc::new(Messages::default());
     let info = vk::DebugReportCallbackCreateInfoEXT::default().flags(vk::DebugReportFlagsEXT::ERROR);
     messages.add_report_callback(Arc::new(DebugReportCallback::new(&info.pfn_callback(Some(record_message)))));
-    let surface = crate::wsi::surface::Surface::x11(messages, Some(format!(":{number}")), 1);
+    let surface =
+        crate::wsi::surface::Surface::of_window(messages, WindowId { display: Some(format!(":{number}")), window: 1 });
     assert_eq!(surface.extent(), Err(vk::Result::ERROR_SURFACE_LOST_KHR));
     server.join().unwrap();
     // Now there is no server, and the message names the address.
@@ -248,7 +256,7 @@ fn waits_for_a_stopped_server_are_bounded() {
         let Some(server) = Xvfb::start("640x480x24", extra) else { return };
         let (_client, window) = window(&server, 320, 240);
         let timeout = Duration::from_millis(400);
-        let mut presenter = X11Window::open_within(Some(&server.display), window, timeout).unwrap();
+        let mut presenter = X11Window::open_within(&server.window(window), timeout).unwrap();
         presenter.present([0, 0], [320, 240], |_, out| out.fill(1)).unwrap();
         let pid = server.child.id() as libc::pid_t;
         // SAFETY: signals a child of this process.

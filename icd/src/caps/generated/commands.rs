@@ -16,6 +16,8 @@ commands! {
         vkGetPhysicalDeviceXcbPresentationSupportKHR;
     [Ext(E::VK_KHR_wayland_surface)]: vkCreateWaylandSurfaceKHR
         vkGetPhysicalDeviceWaylandPresentationSupportKHR;
+    [Ext(E::VK_KHR_win32_surface)]: vkCreateWin32SurfaceKHR
+        vkGetPhysicalDeviceWin32PresentationSupportKHR;
     [Ext(E::VK_EXT_debug_report)]: vkCreateDebugReportCallbackEXT vkDestroyDebugReportCallbackEXT
         vkDebugReportMessageEXT;
     [Ext(E::VK_EXT_debug_marker)]: vkDebugMarkerSetObjectTagEXT vkDebugMarkerSetObjectNameEXT
@@ -36,9 +38,13 @@ commands! {
     [Ext(E::VK_KHR_maintenance1)]: vkTrimCommandPoolKHR;
     [Ext(E::VK_KHR_device_group_creation)]: vkEnumeratePhysicalDeviceGroupsKHR;
     [Ext(E::VK_KHR_external_memory_capabilities)]: vkGetPhysicalDeviceExternalBufferPropertiesKHR;
+    [Ext(E::VK_KHR_external_memory_win32)]: vkGetMemoryWin32HandleKHR
+        vkGetMemoryWin32HandlePropertiesKHR;
     [Ext(E::VK_KHR_external_memory_fd)]: vkGetMemoryFdKHR vkGetMemoryFdPropertiesKHR;
     [Ext(E::VK_KHR_external_semaphore_capabilities)]:
         vkGetPhysicalDeviceExternalSemaphorePropertiesKHR;
+    [Ext(E::VK_KHR_external_semaphore_win32)]: vkImportSemaphoreWin32HandleKHR
+        vkGetSemaphoreWin32HandleKHR;
     [Ext(E::VK_KHR_external_semaphore_fd)]: vkImportSemaphoreFdKHR vkGetSemaphoreFdKHR;
     [Ext(E::VK_KHR_push_descriptor)]: vkCmdPushDescriptorSetKHR;
     [Ext(E::VK_KHR_push_descriptor), Dependency::Any(&[Core(V1_1),
@@ -53,6 +59,7 @@ commands! {
     [Ext(E::VK_KHR_create_renderpass2)]: vkCreateRenderPass2KHR vkCmdBeginRenderPass2KHR
         vkCmdNextSubpass2KHR vkCmdEndRenderPass2KHR;
     [Ext(E::VK_KHR_external_fence_capabilities)]: vkGetPhysicalDeviceExternalFencePropertiesKHR;
+    [Ext(E::VK_KHR_external_fence_win32)]: vkImportFenceWin32HandleKHR vkGetFenceWin32HandleKHR;
     [Ext(E::VK_KHR_external_fence_fd)]: vkImportFenceFdKHR vkGetFenceFdKHR;
     [Ext(E::VK_KHR_get_surface_capabilities2)]: vkGetPhysicalDeviceSurfaceCapabilities2KHR
         vkGetPhysicalDeviceSurfaceFormats2KHR;

@@ -9,6 +9,7 @@ registry_facts! {
     VK_KHR_xcb_surface 6 Instance None [Ext(E::VK_KHR_surface)];
     VK_KHR_xlib_surface 6 Instance None [Ext(E::VK_KHR_surface)];
     VK_KHR_wayland_surface 6 Instance None [Ext(E::VK_KHR_surface)];
+    VK_KHR_win32_surface 6 Instance None [Ext(E::VK_KHR_surface)];
     VK_EXT_swapchain_colorspace 5 Instance None [Ext(E::VK_KHR_surface)];
     VK_KHR_surface_maintenance1 1 Instance None [Ext(E::VK_KHR_surface),
         Ext(E::VK_KHR_get_surface_capabilities2)];
@@ -37,6 +38,10 @@ registry_facts! {
         Core(V1_1)])];
     VK_KHR_external_fence_fd 1 Device None [Dependency::Any(&[Ext(E::VK_KHR_external_fence),
         Core(V1_1)])];
+    VK_KHR_external_memory_win32 1 Device None [Dependency::Any(&[Ext(E::VK_KHR_external_memory),
+        Core(V1_1)])];
+    VK_KHR_external_semaphore_win32 1 Device None [Ext(E::VK_KHR_external_semaphore)];
+    VK_KHR_external_fence_win32 1 Device None [Ext(E::VK_KHR_external_fence)];
     VK_EXT_external_memory_dma_buf 1 Device None [Ext(E::VK_KHR_external_memory_fd)];
     VK_EXT_image_drm_format_modifier 2 Device None
         [Dependency::Any(&[Dependency::All(&[Dependency::Any(&[Dependency::All(&[Ext(E::VK_KHR_bind_memory2),

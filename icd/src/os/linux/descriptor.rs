@@ -5,6 +5,31 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd};
 
+/// A handle as programs pass it: the number of a file descriptor.
+pub type RawHandle = i32;
+/// A handle that the driver owns.
+pub type OwnedHandle = File;
+
+/// Descriptor that stands for a copy of a signaled state.
+pub const SIGNALED: RawHandle = -1;
+
+/// Attributes of handles to be exported. File descriptors have none.
+pub struct ExportAttributes;
+
+impl ExportAttributes {
+    /// Attributes of every handle.
+    pub const DEFAULT: ExportAttributes = ExportAttributes;
+}
+
+/// Kind of exported or imported memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryHandleKind {
+    /// A file of the driver.
+    Opaque,
+    /// A dma-buf, which other drivers and devices know too.
+    DmaBuf,
+}
+
 /// Duplicates a descriptor. Executed programs do not inherit the new one. Returns `None` if there
 /// is no such file, or no descriptor left.
 pub fn duplicate(fd: i32) -> Option<File> {
@@ -23,7 +48,7 @@ pub fn close(fd: i32) {
 }
 
 /// Transfers a descriptor to the application.
-pub fn into_fd(file: File) -> i32 {
+pub fn into_raw(file: OwnedHandle) -> RawHandle {
     file.into_raw_fd()
 }
 

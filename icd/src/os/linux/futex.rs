@@ -1,6 +1,6 @@
 //! Sleeping on words in memory, and waking those that sleep.
 
-use super::shared_counter::SharedCounter;
+use crate::os::shared_counter::SharedCounter;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
@@ -56,7 +56,8 @@ pub fn wait(word: &AtomicU32, seen: u32, time: Option<Duration>) {
 /// several words (before 5.16, or in a sandbox), or if there are more of them than it supports.
 pub fn wait_any(word: &AtomicU32, seen: u32, counters: &[(&SharedCounter, u32)], time: Duration) -> bool {
     let own = FutexWaitv::new(seen, word.as_ptr(), FUTEX2_SIZE_U32 | FUTEX2_PRIVATE);
-    let counters = counters.iter().map(|(shared, seen)| FutexWaitv::new(*seen, shared.futex(), FUTEX2_SIZE_U32));
+    let counters =
+        counters.iter().map(|(shared, seen)| FutexWaitv::new(*seen, shared.futex().as_ptr(), FUTEX2_SIZE_U32));
     let mut all = [FutexWaitv::NONE; MAX_FUTEXES];
     let mut count = 0usize;
     for (from, to) in std::iter::once(own).chain(counters).zip(&mut all) {

@@ -8,6 +8,7 @@ pub mod library;
 pub mod memory_limits;
 pub mod pages;
 pub mod private_file;
+pub mod process;
 pub mod reservation;
-pub mod shared_counter;
+pub mod shared_page;
 pub mod user;

@@ -15,7 +15,8 @@
 //! descriptor of the process.
 
 use super::{descriptor, dma_buf, memory_limits};
-use crate::os::backing::{Backing, MapError, MemoryFdKind};
+use crate::os::backing::{Backing, MapError};
+use crate::os::descriptor::{ExportAttributes, MemoryHandleKind};
 use base::abi::ADDRESS_GRANULE_BITS;
 use base::os::page_size;
 use std::fs::File;
@@ -40,7 +41,7 @@ pub enum Pages {
 #[derive(Debug)]
 pub struct Foreign {
     file: File,
-    kind: MemoryFdKind,
+    kind: MemoryHandleKind,
     /// Number of bytes, in whole pages of the machine's memory.
     bytes: usize,
 }
@@ -55,15 +56,20 @@ impl Pages {
         }
     }
 
+    /// Creates `bytes` bytes that can be exported. Returns `None` as [`Pages::new`] does.
+    pub fn for_export(bytes: usize, _attributes: &ExportAttributes) -> Option<Pages> {
+        Pages::new(Backing::Memfd, bytes)
+    }
+
     /// Imports the pages behind a descriptor, which is duplicated: of a file of the driver (of this
     /// process or another one), or of a dma-buf or a file that serves as one. Returns `None` unless
     /// they are `bytes` bytes that can be mapped page by page and stay.
-    pub fn import(fd: i32, kind: MemoryFdKind, bytes: usize) -> Option<Pages> {
+    pub fn import(fd: i32, kind: MemoryHandleKind, bytes: usize) -> Option<Pages> {
         let file = descriptor::duplicate(fd)?;
         let size = match kind {
             // Other files of the driver, such as semaphores, have one page.
-            MemoryFdKind::File => descriptor::sealed_size(&file).filter(|size| size.is_multiple_of(MEMORY_BLOCK)),
-            MemoryFdKind::DmaBuf => dma_buf::size(&file).or_else(|| descriptor::sealed_size(&file)),
+            MemoryHandleKind::Opaque => descriptor::sealed_size(&file).filter(|size| size.is_multiple_of(MEMORY_BLOCK)),
+            MemoryHandleKind::DmaBuf => dma_buf::size(&file).or_else(|| descriptor::sealed_size(&file)),
         };
         let size = usize::try_from(size?).ok()?.checked_next_multiple_of(page_size())?;
         (size >= bytes).then(|| Pages::Foreign(Arc::new(Foreign { file, kind, bytes: size })))
@@ -84,19 +90,19 @@ impl Pages {
         match self {
             Pages::Anonymous => false,
             Pages::File(_) => true,
-            Pages::Foreign(foreign) => foreign.kind == MemoryFdKind::File,
+            Pages::Foreign(foreign) => foreign.kind == MemoryHandleKind::Opaque,
         }
     }
 
     /// Returns a descriptor of the file; `None` for anonymous pages, for a kind that is not
     /// available, or if the process may have no more descriptors.
-    pub fn export(&self, kind: MemoryFdKind) -> Option<File> {
+    pub fn export(&self, kind: MemoryHandleKind) -> Option<File> {
         match self {
             Pages::Anonymous => None,
-            Pages::File(file) if kind == MemoryFdKind::File => descriptor::duplicate(file.as_raw_fd()),
+            Pages::File(file) if kind == MemoryHandleKind::Opaque => descriptor::duplicate(file.as_raw_fd()),
             Pages::File(file) => dma_buf::of_file(file),
             Pages::Foreign(foreign) if kind == foreign.kind => descriptor::duplicate(foreign.file.as_raw_fd()),
-            Pages::Foreign(foreign) if kind == MemoryFdKind::DmaBuf => dma_buf::of_file(&foreign.file),
+            Pages::Foreign(foreign) if kind == MemoryHandleKind::DmaBuf => dma_buf::of_file(&foreign.file),
             Pages::Foreign(_) => None,
         }
     }
@@ -293,13 +299,13 @@ mod tests {
 
     #[test]
     fn foreign_files_are_mapped_up_to_their_end() {
-        for kind in [MemoryFdKind::File, MemoryFdKind::DmaBuf] {
+        for kind in [MemoryHandleKind::Opaque, MemoryHandleKind::DmaBuf] {
             let file = file(0, PAGE as u64, libc::F_SEAL_SHRINK).expect("a file");
             let fd = file.as_raw_fd();
             assert!(Pages::import(fd, kind, PAGE + 1).is_none() && Pages::import(-1, kind, 1).is_none());
             let pages = Pages::import(fd, kind, 100).expect("pages");
             assert!(pages.export(kind).is_some());
-            assert_eq!(pages.export(MemoryFdKind::File).is_some(), kind == MemoryFdKind::File);
+            assert_eq!(pages.export(MemoryHandleKind::Opaque).is_some(), kind == MemoryHandleKind::Opaque);
             let window = Window::new(4 * PAGE);
             let (place, all) = (window.0, window.1);
             // SAFETY: the test owns the mapping and uses it only while it exists.
@@ -318,9 +324,12 @@ mod tests {
         // A file that can still shrink would end accesses with a signal.
         let open = file(0, PAGE as u64, 0).expect("a file");
         assert!(
-            [MemoryFdKind::File, MemoryFdKind::DmaBuf]
-                .iter()
-                .all(|&kind| Pages::import(open.as_raw_fd(), kind, PAGE).is_none())
+            [MemoryHandleKind::Opaque, MemoryHandleKind::DmaBuf].iter().all(|&kind| Pages::import(
+                open.as_raw_fd(),
+                kind,
+                PAGE
+            )
+            .is_none())
         );
     }
 
@@ -330,7 +339,7 @@ mod tests {
     fn huge_pages_are_refused() {
         // Kernels without huge pages have no such files.
         let Some(huge) = file(libc::MFD_HUGETLB, 8 << 20, libc::F_SEAL_SHRINK) else { return };
-        for kind in [MemoryFdKind::File, MemoryFdKind::DmaBuf] {
+        for kind in [MemoryHandleKind::Opaque, MemoryHandleKind::DmaBuf] {
             for bytes in [1, 1 << 16, 2 << 20, 3 << 20, 8 << 20] {
                 assert!(Pages::import(huge.as_raw_fd(), kind, bytes).is_none(), "{bytes}");
             }
@@ -344,7 +353,8 @@ mod tests {
     fn a_refused_mapping_keeps_the_addresses() {
         let seals = [libc::F_SEAL_FUTURE_WRITE, libc::F_SEAL_WRITE].map(|seal| seal | libc::F_SEAL_SHRINK);
         for file in seals.map(|seals| file(0, PAGE as u64, seals).expect("a file")) {
-            let pages = Pages::import(file.as_raw_fd(), MemoryFdKind::File, PAGE).expect("as many bytes as it says");
+            let pages =
+                Pages::import(file.as_raw_fd(), MemoryHandleKind::Opaque, PAGE).expect("as many bytes as it says");
             let window = Window::new(2 * PAGE);
             // SAFETY: the test owns the addresses.
             unsafe { assert_eq!(pages.map(window.0, 0, PAGE), Err(MapError::Unchanged)) };

@@ -1,11 +1,12 @@
 //! Sleeping on words in memory, and waking those that sleep.
 
-use super::shared_counter::SharedCounter;
+use crate::os::shared_counter::SharedCounter;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 use windows_sys::Win32::System::Threading::{INFINITE, WaitOnAddress, WakeByAddressAll, WakeByAddressSingle};
 
-/// Largest number of words of other processes in one wait; there are none.
+/// Largest number of words of other processes in one wait: the system sleeps only on words of the
+/// process.
 pub const MAX_EXTERNAL_FUTEXES: usize = 0;
 
 /// Sleeps while the word has the value that was seen, for this time at most. The sleep may end
@@ -18,9 +19,9 @@ pub fn wait(word: &AtomicU32, seen: u32, time: Option<Duration>) {
     unsafe { WaitOnAddress(word.as_ptr().cast(), (&raw const seen).cast(), size_of::<u32>(), milliseconds) };
 }
 
-/// Sleeps while the word and the shared numbers have the values that were seen, for this time at
-/// most. The sleep may end early. Returns false without a sleep if there are shared numbers, which
-/// do not exist on this system.
+/// Sleeps while the word has the value that was seen, for this time at most. The sleep may end
+/// early. Returns false without a sleep if there are shared numbers, for which the system cannot
+/// wait.
 pub fn wait_any(word: &AtomicU32, seen: u32, counters: &[(&SharedCounter, u32)], time: Duration) -> bool {
     if !counters.is_empty() {
         return false;

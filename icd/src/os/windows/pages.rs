@@ -2,15 +2,13 @@
 //! times) of its own for each allocation.
 
 use super::reservation::{replace_with_memory, replace_with_view};
-use crate::os::backing::{Backing, MapError, MemoryFdKind};
+use super::section::Section;
+use crate::os::backing::{Backing, MapError};
+use crate::os::descriptor::{ExportAttributes, MemoryHandleKind, OwnedHandle, RawHandle};
 use base::abi::ADDRESS_GRANULE_BITS;
-use std::fs::File;
-use std::ptr::{copy_nonoverlapping, null};
+use std::ptr::copy_nonoverlapping;
 use std::sync::Arc;
-use windows_sys::Win32::Foundation::{CloseHandle, HANDLE, INVALID_HANDLE_VALUE};
-use windows_sys::Win32::System::Memory::{
-    CreateFileMappingW, FILE_MAP_WRITE, MapViewOfFile, PAGE_READWRITE, UnmapViewOfFile,
-};
+use windows_sys::Win32::System::Memory::{FILE_MAP_WRITE, MapViewOfFile, UnmapViewOfFile};
 
 const GRANULE: usize = 1 << ADDRESS_GRANULE_BITS;
 
@@ -27,43 +25,28 @@ pub enum Pages {
     Section(Arc<Section>),
 }
 
-/// A handle of a section.
-#[derive(Debug)]
-pub struct Section(HANDLE);
-
-// SAFETY: a handle belongs to the process and not to a thread.
-unsafe impl Send for Section {}
-// SAFETY: the system's functions on handles may run on several threads at once.
-unsafe impl Sync for Section {}
-
-impl Section {
-    fn new(bytes: u64) -> Option<Section> {
-        let [low, high] = [bytes as u32, (bytes >> 32) as u32];
-        // SAFETY: the section is new, and has no name.
-        let handle = unsafe { CreateFileMappingW(INVALID_HANDLE_VALUE, null(), PAGE_READWRITE, high, low, null()) };
-        (!handle.is_null()).then_some(Section(handle))
-    }
-}
-
-impl Drop for Section {
-    fn drop(&mut self) {
-        // SAFETY: the handle is valid, and this is its last use. Views keep the memory.
-        unsafe { CloseHandle(self.0) };
-    }
-}
-
 impl Pages {
     /// Creates `bytes` bytes. Returns `None` if the system refuses.
     pub fn new(backing: Backing, bytes: usize) -> Option<Pages> {
         match backing {
             Backing::Anonymous => Some(Pages::Anonymous),
-            Backing::Memfd => Section::new(bytes as u64).map(|section| Pages::Section(Arc::new(section))),
+            Backing::Memfd => Pages::for_export(bytes, &ExportAttributes::DEFAULT),
         }
     }
 
-    /// Imports the pages behind a descriptor, of which there are none.
-    pub fn import(_fd: i32, _kind: MemoryFdKind, _bytes: usize) -> Option<Pages> {
-        None
+    /// Creates `bytes` bytes that can be exported with some attributes. Returns `None` if the
+    /// system refuses, or if the name exists.
+    pub fn for_export(bytes: usize, attributes: &ExportAttributes) -> Option<Pages> {
+        Section::new(bytes as u64, attributes).map(|section| Pages::Section(Arc::new(section)))
+    }
+
+    /// Imports the pages behind a handle of a section of the driver (of this process or another
+    /// one). The handle is duplicated. Returns `None` unless the section has `bytes` bytes that
+    /// stay, and whole granules.
+    pub fn import(handle: RawHandle, _kind: MemoryHandleKind, bytes: usize) -> Option<Pages> {
+        let section = Section::import(handle)?;
+        let size = section.size().filter(|size| size.is_multiple_of(GRANULE as u64))?;
+        (size >= bytes as u64).then(|| Pages::Section(Arc::new(section)))
     }
 
     /// Writes bytes of a section, which lie in one granule; returns false if the system refuses.
@@ -75,7 +58,7 @@ impl Pages {
         }
         // SAFETY: the view is new, has a granule of bytes, and is unmapped after its last use.
         unsafe {
-            let view = MapViewOfFile(section.0, FILE_MAP_WRITE, (view_at >> 32) as u32, view_at as u32, GRANULE);
+            let view = MapViewOfFile(section.handle(), FILE_MAP_WRITE, (view_at >> 32) as u32, view_at as u32, GRANULE);
             if view.Value.is_null() {
                 return false;
             }
@@ -95,9 +78,12 @@ impl Pages {
         matches!(self, Pages::Section(_))
     }
 
-    /// Returns a descriptor of the pages, of which there are none.
-    pub fn export(&self, _kind: MemoryFdKind) -> Option<File> {
-        None
+    /// Returns a handle of the section; `None` for private pages, or if the system refuses one.
+    pub fn export(&self, _kind: MemoryHandleKind) -> Option<OwnedHandle> {
+        match self {
+            Pages::Anonymous => None,
+            Pages::Section(section) => section.export(),
+        }
     }
 
     /// Maps `bytes` bytes from `offset` on over the addresses from `address` on, which the caller
@@ -121,7 +107,7 @@ impl Pages {
                 }
             }
             // SAFETY: the `# Safety` sections of both functions demand the same.
-            Pages::Section(section) => unsafe { replace_with_view(address, section.0, offset, bytes) },
+            Pages::Section(section) => unsafe { replace_with_view(address, section.handle(), offset, bytes) },
         };
         if mapped { Ok(()) } else { Err(MapError::Unchanged) }
     }

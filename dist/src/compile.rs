@@ -43,7 +43,40 @@ pub fn compile(root: &Path, target: Target, release: &Release) -> Result<Binarie
     cargo.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
     run(&mut cargo)?;
     let built = folder.join(rust).join("release");
-    Ok(Binaries { library: read(&built.join(target.library()))?, runner: read(&built.join("cts-runner"))? })
+    let binaries = Binaries { library: read(&built.join(target.library()))?, runner: read(&built.join("cts-runner"))? };
+    reject_paths(&binaries, root)?;
+    Ok(binaries)
+}
+
+/// Refuses binaries that contain a path of the repository or of cargo's home. `env!` puts such
+/// paths into programs, and no flag of rustc replaces them.
+fn reject_paths(binaries: &Binaries, root: &Path) -> Result<()> {
+    const FOLDERS: [&str; 6] = ["base", "cts-runner", "icd", "jit", "rasterizer", "target"];
+    // In a folder with the name of the replacement, the bytes are those of every build.
+    let in_root = FOLDERS.iter().filter(|_| root != Path::new(ROOT)).map(|folder| root.join(folder));
+    let home = home()?;
+    let in_home = (home != Path::new(HOME)).then(|| home.join("registry"));
+    for path in in_root.chain(in_home) {
+        let text = path.as_os_str().as_encoded_bytes();
+        let contains = |bytes: &[u8]| bytes.windows(text.len()).any(|part| part == text);
+        if contains(&binaries.library) || contains(&binaries.runner) {
+            return Err(format!("the binaries contain the path {}", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// Replacement of the repository's path in binaries.
+const ROOT: &str = "/grus";
+/// Replacement of the path of cargo's home.
+const HOME: &str = "/cargo";
+
+/// Returns cargo's home, where the sources of crates are.
+fn home() -> Result<PathBuf> {
+    match std::env::var_os("CARGO_HOME") {
+        Some(home) => Ok(PathBuf::from(home)),
+        None => Ok(PathBuf::from(std::env::var_os("HOME").ok_or("HOME is not set")?).join(".cargo")),
+    }
 }
 
 fn cargo() -> Command {
@@ -53,13 +86,9 @@ fn cargo() -> Command {
 /// Writes a program that calls rustc with paths of this machine replaced by fixed ones, and returns
 /// its path. As flags of cargo, the replacements would be part of the hashes in symbol names.
 fn compiler(root: &Path, folder: &Path) -> Result<PathBuf> {
-    let home = match std::env::var_os("CARGO_HOME") {
-        Some(home) => PathBuf::from(home),
-        None => PathBuf::from(std::env::var_os("HOME").ok_or("HOME is not set")?).join(".cargo"),
-    };
     // The last replacement that matches applies.
     let replace = |from: &Path, to: &str| format!(" '--remap-path-prefix={}={to}'", from.display());
-    let flags = [replace(&home, "/cargo"), replace(root, "/grus"), replace(folder, "/build")].concat();
+    let flags = [replace(&home()?, HOME), replace(root, ROOT), replace(folder, "/build")].concat();
     let path = folder.join("rustc");
     zig::write(&path, &format!("#!/bin/sh\nexec \"$@\"{flags}\n"), 0o755)?;
     Ok(path)
@@ -77,4 +106,20 @@ pub fn prebuilt(files: &Prebuilt) -> Result<Binaries> {
         stripped
     };
     Ok(Binaries { library: strip(&files.library)?, runner: strip(&files.runner)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn binaries_with_paths_of_the_build_are_refused() {
+        let check = |library: &str, root: &str| {
+            let binaries = Binaries { library: library.into(), runner: Vec::new() };
+            reject_paths(&binaries, Path::new(root))
+        };
+        assert!(check("a byte/src/grus/cts-runner/tests", "/src/grus").is_err());
+        assert_eq!(check("/grus/icd/src/lib.rs", "/src/grus"), Ok(()));
+        assert_eq!(check("/grus/icd/src/lib.rs", ROOT), Ok(()));
+    }
 }

@@ -13,7 +13,7 @@ pub use run::Driver;
 pub use shader::{Compare, Input, Shader, folder, names, sources};
 
 use crate::demo;
-use crate::driver::{Route, Target};
+use crate::driver::{self, Route, Target};
 use crate::fnv::fnv1a;
 use crate::vk::{Api, Error, Manifest, Result};
 use lexopt::{Arg, Parser};
@@ -29,7 +29,7 @@ const DEMO: (u32, (u32, u32)) = (2, (320, 180));
 
 /// Returns the path of the committed table, which has rows `NAME HASH`.
 pub fn file() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hashes.txt")
+    driver::workspace().join("cts-runner/tests/data/hashes.txt")
 }
 
 /// Returns the rows of the committed table.

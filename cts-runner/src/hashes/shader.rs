@@ -1,5 +1,6 @@
 //! Shaders with the data to run them: their directives, SPIR-V and input.
 
+use crate::driver;
 use crate::vk::raw as vk;
 use crate::vk::{Error, Result, spirv_words};
 use std::path::{Path, PathBuf};
@@ -48,9 +49,9 @@ pub struct Shader {
     pub subgroups: bool,
 }
 
-/// Returns the folder of the shaders.
+/// Returns the folder of the shaders in the workspace.
 pub fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/glsl")
+    driver::workspace().join("cts-runner/tests/glsl")
 }
 
 fn read(name: &str) -> Result<Vec<u8>> {

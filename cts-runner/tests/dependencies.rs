@@ -36,7 +36,7 @@ const MEMBERS: [Member; 13] = [
         package: "grus-texture",
         folder: "rasterizer/texture",
         uses: &["grus-base"],
-        tests_use: &["grus-test-support"],
+        tests_use: &["grus-test-support", "grus-texture"],
     },
     Member {
         package: "grus-transfer",

@@ -35,9 +35,6 @@ mod update;
 mod vec4;
 mod view;
 
-#[cfg(test)]
-mod tests;
-
 pub use build::{BuildError, BuildInput, Builder, Quality};
 pub use copy::{
     PREFIX_BYTES, Prefix, SerializedSizes, Version, compacted_size, copy_structure, deserialize, header, serialize,

@@ -307,6 +307,9 @@ unsafe extern "code" fn atomic_four_halves(view: *const ImageView, _: *const Sam
 }
 
 /// Returns zeros, for null views and for operations that a view does not support.
+///
+/// # Safety
+/// `args` points to arguments that no other thread accesses during the call.
 #[base::code_fn]
 pub unsafe extern "code" fn nothing(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
     // SAFETY: a kernel is called with a filled argument block.
@@ -405,7 +408,7 @@ fn blocks<const ROW: usize, const WORDS: usize, const RAW: bool>(level: SimdLeve
 }
 
 /// The kernels of a class, and the one that reads its texels.
-type ClassKernels = (Kernels, TapsKernel);
+pub type ClassKernels = (Kernels, TapsKernel);
 
 type ClassConstructor = fn(SimdLevel) -> ClassKernels;
 

@@ -68,3 +68,10 @@ pub use view::{
     ViewRequest, buffer_view, default_sampler, image_view, new_sampler, null_view, set_residency, zero_page,
 };
 pub use ycbcr::{ConvertedView, YcbcrConversion, YcbcrModel, converted_view};
+
+/// Kernels for hosts of a given level. A view has those of this host's level; the tests compare the
+/// kernels of all levels with one another.
+pub mod levels {
+    pub use crate::kernels::{joint_of, kernels_of, nothing, sparse_kernels};
+    pub use crate::ycbcr::converted;
+}

@@ -3,7 +3,7 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::*;
+use crate::sampler_class;
 use base::abi::{
     AtomicOp, Dim, ImageArgs, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_SAMPLE, KERNEL_STORE,
     LodMode, MAX_LANES, SampleOp, Sampler, TexelKind,
@@ -14,6 +14,8 @@ use base::mem::MemoryRange;
 use base::random::Rng;
 use base::sample as oracle;
 use test_support::image::{TestImage, aspect_of, format};
+// The library of this package, whose kernels are compiled already.
+use texture::*;
 
 #[cfg(target_arch = "x86_64")]
 mod anisotropic;
@@ -108,7 +110,7 @@ fn call(view: &ImageView, sampler: &Sampler, kernel: usize, args: &mut ImageArgs
     for level in SimdLevel::all_supported() {
         let mut other = before;
         // SAFETY: view, sampler and arguments are valid, and the host has the level.
-        unsafe { (kernels::kernels_of(Format(view.format as u16), level).0[kernel])(view, sampler, &mut other) };
+        unsafe { (levels::kernels_of(Format(view.format as u16), level).0[kernel])(view, sampler, &mut other) };
         for lane in (0..MAX_LANES).filter(|l| args.mask >> l & 1 != 0) {
             for c in 0..4 {
                 let (a, b) = (args.result[c][lane], other.result[c][lane]);

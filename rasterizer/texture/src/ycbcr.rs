@@ -203,7 +203,7 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &YcbcrConversion) -
 
 base::multiversion! {
     /// Samples with any sampler.
-    pub(super) unsafe extern "code" fn converted (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+    pub unsafe extern "code" fn converted (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
         sample::<H>(&*(*view).conversion.cast::<ConversionState>(), &*sampler, &mut *args);
     }
     /// Takes plain samples of many chunks.

@@ -19,9 +19,6 @@ mod resolve;
 mod rows;
 mod texel;
 
-#[cfg(test)]
-mod tests;
-
 pub use blit::{Filter, ImageBlit, blit_image};
 pub use buffer::{BufferCopy, copy_buffer, copy_buffer_regions, fill_buffer, update_buffer};
 pub use clear::{SubresourceRange, clear_color_image, clear_depth_stencil_image};
@@ -30,4 +27,5 @@ pub use image_copy::{
 };
 pub use region::SubresourceLayers;
 pub use resolve::{ImageResolve, ResolveMode, resolve_image};
-pub use rows::HelperThreads;
+pub use rows::{HelperThreads, memory_of};
+pub use texel::clamp_integer;

@@ -1,7 +1,7 @@
 //! Flags of rays, instances and geometries.
 
-use super::ray_flags::*;
 use super::*;
+use rays::ray_flags::*;
 
 /// Makes a world with a triangle at distance 1, whose front the ray sees, and one at distance 2,
 /// whose back it sees. The former is opaque, if the flags of the instance do not say otherwise.
@@ -34,7 +34,6 @@ fn seen(instance_flags: u32, flags: u32) -> (Vec<u32>, Option<u32>) {
 
 #[test]
 fn flags_decide_what_is_seen() {
-    use instance_flags as instance;
     let both = || vec![0, 1];
     let cases = [
         (0, 0, vec![], Some(0)),
@@ -48,13 +47,13 @@ fn flags_decide_what_is_seen() {
         (0, SKIP_TRIANGLES, vec![], None),
         (0, SKIP_AABBS, vec![], Some(0)),
         (0, TERMINATE_ON_FIRST_HIT, vec![], Some(0)),
-        (instance::FORCE_OPAQUE, 0, vec![], Some(0)),
-        (instance::FORCE_NO_OPAQUE, 0, both(), None),
-        (instance::FORCE_NO_OPAQUE, OPAQUE, vec![], Some(0)),
-        (instance::FORCE_OPAQUE, NO_OPAQUE, both(), None),
-        (instance::FORCE_OPAQUE, CULL_OPAQUE, vec![], None),
-        (instance::TRIANGLE_FLIP_FACING, CULL_BACK_FACING_TRIANGLES, vec![1], None),
-        (instance::TRIANGLE_FACING_CULL_DISABLE, CULL_FRONT_FACING_TRIANGLES, vec![], Some(0)),
+        (instance_flags::FORCE_OPAQUE, 0, vec![], Some(0)),
+        (instance_flags::FORCE_NO_OPAQUE, 0, both(), None),
+        (instance_flags::FORCE_NO_OPAQUE, OPAQUE, vec![], Some(0)),
+        (instance_flags::FORCE_OPAQUE, NO_OPAQUE, both(), None),
+        (instance_flags::FORCE_OPAQUE, CULL_OPAQUE, vec![], None),
+        (instance_flags::TRIANGLE_FLIP_FACING, CULL_BACK_FACING_TRIANGLES, vec![1], None),
+        (instance_flags::TRIANGLE_FACING_CULL_DISABLE, CULL_FRONT_FACING_TRIANGLES, vec![], Some(0)),
     ];
     for (instance, flags, candidates, committed) in cases {
         // Candidates behind the committed hit may or may not be seen, depending on the tree.

@@ -11,10 +11,10 @@ mod robustness;
 mod spheres;
 mod traversal;
 
-use crate::*;
 use base::format::Format;
 use base::mem::DeviceMemory;
 use base::random::Rng;
+use rays::*;
 use std::sync::atomic::AtomicU32;
 use test_support::guard::{Guarded, Side};
 

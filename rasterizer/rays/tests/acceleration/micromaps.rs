@@ -1,11 +1,11 @@
 //! Opacity micromaps: states, special indices, flags, and bytes that are not those of a micromap.
 
-use super::ray_flags::*;
 use super::*;
 use execution::work_sharing::WorkSharingPool;
 use instance_flags::{
     DISABLE_OPACITY_MICROMAPS, FORCE_NO_OPAQUE, FORCE_OPACITY_MICROMAP_2_STATE as TWO_STATES, FORCE_OPAQUE,
 };
+use rays::ray_flags::*;
 use std::sync::atomic::Ordering;
 
 /// Result of a ray that meets a triangle.

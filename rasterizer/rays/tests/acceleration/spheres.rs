@@ -2,7 +2,7 @@
 //! input, updates.
 
 use super::*;
-use crate::layout::HEADER_BYTES;
+use rays::HEADER_BYTES;
 
 const QUALITIES: [Quality; 2] = [Quality::FastTrace, Quality::FastBuild];
 

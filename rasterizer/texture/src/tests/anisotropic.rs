@@ -55,8 +55,8 @@ fn chunks_are_sampled_as_by_the_portable_kernels() {
             }
             let mut one = args();
             (one.has_offset, one.lod_mode, one.mask) = (0, LodMode::Implicit, rng.pick(&[0xff, 0xff, 0x0f, 0x72]));
-            let kernel = kernels::kernels_of(Format(view.format as u16), SimdLevel::Portable).0
-                [KERNEL_SAMPLE + s.class as usize];
+            let kernel =
+                levels::kernels_of(Format(view.format as u16), SimdLevel::Portable).0[KERNEL_SAMPLE + s.class as usize];
             for (coords, got) in coords.iter().zip(in_chunks(&view, &s, &one, &coords)) {
                 one.coord[..2].copy_from_slice(coords);
                 let mut want = one;

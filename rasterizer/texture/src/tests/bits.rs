@@ -209,7 +209,7 @@ fn every_storage_format_is_stored() {
                     }
                 }
                 // SAFETY: view and arguments are valid, and the host has the level.
-                unsafe { (kernels::kernels_of(format, level).0[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
+                unsafe { (levels::kernels_of(format, level).0[KERNEL_STORE])(&view, std::ptr::null(), &mut a) };
             }
             assert!(image.bytes() == want, "{name} {level:?}");
         }

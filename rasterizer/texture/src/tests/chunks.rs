@@ -36,7 +36,7 @@ pub fn in_chunks(
         lanes.flat_map(|lane| results.iter().flatten().map(move |row| row[lane]).collect::<Vec<_>>()).collect()
     };
     let one = sampled(MAX_LANES, view.chunks);
-    let kernels = SimdLevel::all_supported().map(|level| kernels::joint_of(Format(view.format as u16), level).1);
+    let kernels = SimdLevel::all_supported().map(|level| levels::joint_of(Format(view.format as u16), level).1);
     for (row_lanes, kernel) in kernels.flat_map(|kernel| [(MAX_LANES, kernel), (2 * MAX_LANES, kernel)]) {
         let other = sampled(row_lanes, kernel);
         assert!(wanted(&one).iter().zip(wanted(&other)).all(|(&a, b)| same(a, b)), "{one:x?} {other:x?}");

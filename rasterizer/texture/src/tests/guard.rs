@@ -9,9 +9,9 @@ use test_support::guard::{Guarded, SIDES, Side, formats};
 /// Runs a kernel in the variants of all levels.
 fn run(view: &ImageView, sampler: &Sampler, kernel: usize, args: &mut ImageArgs) {
     // A view may have no kernel although its format has one.
-    let nothing = view.kernels[kernel] as usize == kernels::nothing as *const () as usize;
+    let nothing = view.kernels[kernel] as usize == levels::nothing as *const () as usize;
     for level in SimdLevel::all_supported().take(if nothing { 0 } else { SimdLevel::COUNT }) {
-        let kernel = kernels::kernels_of(Format(view.format as u16), level).0[kernel];
+        let kernel = levels::kernels_of(Format(view.format as u16), level).0[kernel];
         // SAFETY: view, sampler and arguments are valid, and the host has the level.
         unsafe { kernel(view, sampler, args) };
     }

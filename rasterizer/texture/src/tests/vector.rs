@@ -91,9 +91,9 @@ fn check(rng: &mut Rng, name: &str, dim: Dim, arrayed: bool) {
         let mut want = a;
         // SAFETY: view, sampler and arguments are valid; the general kernel supports levels in one
         // piece too.
-        unsafe { (kernels::sparse_kernels(own, SimdLevel::Portable)[KERNEL_SAMPLE])(&view, &s, &mut want) };
+        unsafe { (levels::sparse_kernels(own, SimdLevel::Portable)[KERNEL_SAMPLE])(&view, &s, &mut want) };
         for level in SimdLevel::all_supported() {
-            let (set, taps) = kernels::kernels_of(own, level);
+            let (set, taps) = levels::kernels_of(own, level);
             view.taps = taps;
             let mut got = a;
             // SAFETY: view, sampler and arguments are valid, and the host has the level.

@@ -1,7 +1,7 @@
 //! Cubes whose faces are filtered as separate images, and views that exclude the finest levels.
 
-use super::super::cube;
 use super::*;
+use crate::cube;
 
 /// A non-seamless sampler gives on a cube the result that it gives on a face as a layer of an
 /// array.

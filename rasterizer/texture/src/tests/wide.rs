@@ -1,10 +1,10 @@
 //! Filters in 512-bit vectors: every lane has the result of the portable kernels, for quads at any
 //! positions.
 
-use super::super::compressed::CompressedClass;
-use super::super::texel::{PlainClass, Texels};
 use super::chunks::in_chunks;
 use super::*;
+use crate::compressed::CompressedClass;
+use crate::texel::{PlainClass, Texels};
 use base::format::lanes::{FilterTexel, NarrowTexel, row};
 
 base::multiversion! {
@@ -75,7 +75,7 @@ fn check<T: Texels>(name: &str) -> [u32; 3] {
             call(&view, &s, kernel, &mut { want });
             // SAFETY: view, sampler and arguments are valid, and the host has the levels.
             let done = unsafe {
-                (kernels::kernels_of(Format(view.format as u16), SimdLevel::Portable).0[kernel])(&view, &s, &mut want);
+                (levels::kernels_of(Format(view.format as u16), SimdLevel::Portable).0[kernel])(&view, &s, &mut want);
                 let mut done = [false; 2];
                 plain::<T>(SimdLevel::detect())(&view, &s, &mut got, &mut done);
                 done

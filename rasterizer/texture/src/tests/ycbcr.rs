@@ -1,10 +1,11 @@
 //! Views with a sampler Y'CbCr conversion against the specification's formulae in f64, for all
 //! formats that have a conversion.
 
-use super::super::ycbcr::{YcbcrConversion, YcbcrModel, converted, converted_view};
 use super::chunks::in_chunks;
 use super::*;
 use base::format::{Layout, TABLE, features};
+use texture::levels::converted;
+use texture::{YcbcrConversion, YcbcrModel, converted_view};
 
 /// Returns a stored channel of the image (R, G, B or A) at a texel of the channel's resolution,
 /// from 0 to 1; `None` if the format lacks the channel.

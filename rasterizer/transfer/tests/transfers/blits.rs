@@ -66,7 +66,7 @@ fn blitted(src: &Owned, dst: &Owned, region: &ImageBlit, filter: Filter, layer: 
         }
         let mut value = value(src, layer, [x.0, y.0, z.0]);
         if from.is_integer() {
-            value = super::super::texel::clamp_integer(value, from, to);
+            value = clamp_integer(value, from, to);
         }
         format::pack(to, value, &mut out);
         return out;

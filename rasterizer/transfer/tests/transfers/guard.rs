@@ -97,8 +97,8 @@ fn transfers_of_all_formats_touch_nothing_beyond() {
 /// Copies between an image and a buffer that has exactly the needed bytes, or too few.
 fn buffers(image: &ImageMemory, side: test_support::guard::Side, rng: &mut Rng) {
     let (subresource, extent) = last_level(image, true);
-    let plane = image.layout.planes().len() - 1;
-    let (bw, bh, bytes) = region::block_of(image, plane);
+    let plane = image.layout.planes().last().expect("a plane");
+    let ([bw, bh], bytes) = ([plane.block[0], plane.block[1]], plane.block_bytes);
     let (row, rows) = (extent[0].div_ceil(bw), extent[1].div_ceil(bh));
     let slices = if image.layout.desc.dim == Dim::D3 { extent[2] } else { subresource.layer_count };
     let whole = row * rows * slices * bytes;

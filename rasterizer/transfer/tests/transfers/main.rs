@@ -1,7 +1,5 @@
 //! Tests that compare transfers with naive loops over single texels, on random sizes.
 
-use super::rows::memory_of;
-use super::*;
 use base::abi::Dim;
 use base::format::{self, Aspect, Format};
 use base::image::{ImageDesc, ImageLayout};
@@ -9,6 +7,7 @@ use base::mem::ImageMemory;
 use base::mem::{DeviceMemory, MemoryRange};
 use base::random::Rng;
 use std::sync::Arc;
+use transfer::*;
 
 mod blits;
 mod cells;

@@ -1,10 +1,10 @@
-//! Builds the packages of Grus: tarballs, Debian packages, Python wheels, lists of licences and
-//! components, and checksums.
+//! Builds the packages of Grus: tarballs, Debian packages, Python wheels, packages for npm, lists
+//! of licences and components, and checksums.
 //!
 //! Two builds of one commit have the same bytes, in whatever folder they run. [`compile`] makes the
 //! binaries for an old glibc with the linker of [`zig`]; everything after that is a function of
 //! files: a [`tree::Tree`] holds the files of a package, sorted, with fixed owners and times, and
-//! [`tarball`], [`deb`] and [`wheel`] write it.
+//! [`tarball`], [`deb`], [`wheel`] and [`npm`] write it.
 
 pub mod compile;
 pub mod components;
@@ -15,6 +15,7 @@ pub mod licences;
 // The crate `vulkan` writes the same file; its workspace is another one.
 #[path = "../../vulkan/src/loader_file.rs"]
 pub mod loader_file;
+pub mod npm;
 pub mod options;
 pub mod process;
 pub mod release;
@@ -87,7 +88,8 @@ fn of_target(options: &Options, release: &Release, target: Target, binaries: &Bi
     let licences = licences::text(&components)?;
     let contents = layout::Contents { release, target, glibc, binaries, licences: &licences };
     // Compression takes most of the time, so each package has a thread.
-    let kinds: [fn(&layout::Contents<'_>) -> Result<Package>; 3] = [tarball::package, deb::driver, wheel::package];
+    let kinds: [fn(&layout::Contents<'_>) -> Result<Package>; 4] =
+        [tarball::package, deb::driver, wheel::package, npm::package];
     let mut packages = std::thread::scope(|scope| {
         let threads = kinds.map(|package| scope.spawn(move || package(&contents)));
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("a package's thread panicked");

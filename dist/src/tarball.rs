@@ -18,12 +18,22 @@ pub fn package(contents: &Contents<'_>) -> Result<Package> {
     Ok(Package { name: format!("{name}.tar.xz"), bytes })
 }
 
-/// Returns a tree as a compressed archive. All entries belong to root and have one time; paths
-/// begin with a prefix.
+/// Returns a tree as an archive compressed by xz.
 ///
 /// # Errors
 /// Returns an error if a path is too long.
 pub fn archive(tree: &Tree, prefix: &str, epoch: u64) -> io::Result<Vec<u8>> {
+    let mut xz = XzWriter::new(Vec::new(), XzOptions::with_preset(6))?;
+    xz.write_all(&uncompressed(tree, prefix, epoch)?)?;
+    xz.finish()
+}
+
+/// Returns a tree as an archive. All entries belong to root and have one time; paths begin with a
+/// prefix.
+///
+/// # Errors
+/// Returns an error if a path is too long.
+pub fn uncompressed(tree: &Tree, prefix: &str, epoch: u64) -> io::Result<Vec<u8>> {
     let mut builder = Builder::new(Vec::new());
     let header = |kind, mode, size: usize| {
         let mut header = Header::new_gnu();
@@ -52,7 +62,5 @@ pub fn archive(tree: &Tree, prefix: &str, epoch: u64) -> io::Result<Vec<u8>> {
             Entry::Link(to) => builder.append_link(&mut header(EntryType::Symlink, 0o777, 0), path, to)?,
         }
     }
-    let mut xz = XzWriter::new(Vec::new(), XzOptions::with_preset(6))?;
-    xz.write_all(&builder.into_inner()?)?;
-    xz.finish()
+    builder.into_inner()
 }

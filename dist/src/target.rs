@@ -73,6 +73,14 @@ impl Target {
         }
     }
 
+    /// Returns the architecture of Node.js.
+    pub fn node(self) -> &'static str {
+        match self {
+            Self::X86_64 => "x64",
+            Self::Aarch64 => "arm64",
+        }
+    }
+
     /// Returns the folder of Debian's libraries below `/usr/lib`.
     pub fn multiarch(self) -> &'static str {
         match self {

@@ -4,6 +4,7 @@
 //! Missing tools skip a test with the reason; with `CI=true` they fail it. Without the network, the
 //! part that installs wgpu and pytest is skipped.
 
+mod npm;
 mod snippets;
 mod support;
 
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::{TARGET, attempt, has, make, package, root, run, say, scratch, text};
 
-/// Largest size of a tarball and of a wheel, in bytes.
+/// Largest size of a tarball, a wheel and a package for npm, in bytes.
 const LARGEST: u64 = 8_000_000;
 
 fn unpacked(name: &str) -> PathBuf {
@@ -36,7 +37,7 @@ fn two_roots_give_the_same_bytes() {
         make(clone, prebuilt, &format!("{name}-packages"))
     };
     let (first, second) = (in_root("root"), in_root("another-root"));
-    assert_eq!(first.len(), 6, "{first:?}");
+    assert_eq!(first.len(), 7, "{first:?}");
     for (first, second) in first.iter().zip(&second) {
         assert_eq!(first.file_name(), second.file_name());
         assert!(read(first) == read(second), "{} differs", second.display());
@@ -45,7 +46,7 @@ fn two_roots_give_the_same_bytes() {
 
 #[test]
 fn packages_are_small() {
-    for end in ["-linux.tar.xz", ".whl"] {
+    for end in ["-linux.tar.xz", ".whl", ".tgz"] {
         let bytes = std::fs::metadata(package(end)).expect("a file").len();
         assert!(bytes <= LARGEST, "{end} has {bytes} bytes");
     }
@@ -56,7 +57,7 @@ fn checksums_and_components_are_complete() {
     let sums = package("SHA256SUMS");
     let listed =
         run(Command::new("sha256sum").arg("--check").arg("SHA256SUMS").current_dir(sums.parent().expect("a folder")));
-    assert_eq!(listed.lines().filter(|line| line.ends_with(": OK")).count(), 5, "{listed}");
+    assert_eq!(listed.lines().filter(|line| line.ends_with(": OK")).count(), 6, "{listed}");
     let bytes = read(&package(".cdx.json")).expect("a file");
     let json: serde_json::Value = serde_json::from_slice(&bytes).expect("JSON");
     let names: Vec<&str> =

@@ -4,7 +4,7 @@
 
 use super::ray_query::AccessibleStructures;
 use core::sync::atomic::AtomicU32;
-use execution::trace::{Instance, Intersection, IntersectionKind, RayArguments, Tracer};
+use execution::trace::{Decide, Instance, Intersection, IntersectionKind, RayArguments, Tracer};
 use rays::{Hit, HitKind, HostLevel, InstanceValues, LiveStructures, Ray, Scene, TopLevel, Traversal};
 
 /// The live structures of a device, for the rays of a launch.
@@ -41,9 +41,13 @@ impl Tracer for SceneTracer<'_> {
         traversal.begin_at(structure, flags, ray.cull_mask, &Ray { origin, t_min, direction, t_max }, time);
     }
 
-    fn proceed(&self, rays: &mut [Option<&mut Traversal>]) {
+    fn begin_tile(&self) {
+        Traversal::forget_packets();
+    }
+
+    fn proceed(&self, rays: &mut [Option<&mut Traversal>], decide: &mut Decide<'_, Traversal>) {
         let scene = Scene { structures: &self.structures, abort: self.abort, level: self.level };
-        Traversal::proceed_all(rays, &scene);
+        Traversal::proceed_and_decide(rays, &scene, decide);
     }
 
     fn candidate(&self, traversal: &Traversal) -> Option<Intersection> {

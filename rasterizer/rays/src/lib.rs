@@ -52,5 +52,5 @@ pub use micromap::{
 };
 pub use parallel::{HelperThreads, Workers};
 pub use sizes::{BuildSizes, build_sizes};
-pub use traverse::{Hit, HitKind, Ray, Scene, TopLevel, Traversal, instance_flags, ray_flags};
+pub use traverse::{Decide, Hit, HitKind, Ray, Scene, TopLevel, Traversal, instance_flags, ray_flags};
 pub use update::update;

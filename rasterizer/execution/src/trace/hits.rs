@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 
 use super::launch::TraceError;
-use super::state::{Attribute, CalledReporters, Reporter, ReporterMemory, Start};
+use super::state::{Attribute, CalledReporters, Reporter, ReporterMemory, Start, Traversals};
 use super::tile::{Direction, Tile, by_shader};
 use super::traversal::{Tracer, ray_flags};
 use crate::stage::{StageMemory, aborted};
@@ -27,27 +27,37 @@ impl Reporters<'_> {
 
 impl<T: Tracer> Tile<'_, T> {
     /// Runs the any-hit shaders of candidates, which accept or ignore them.
-    pub fn decide_candidates(&mut self, starts: &mut [Start], memory: &mut StageMemory) -> Result<(), TraceError> {
+    pub fn decide_candidates(
+        &mut self,
+        starts: &mut [Start],
+        traversals: &mut Traversals<'_, T::Traversal>,
+        memory: &mut StageMemory,
+    ) -> Result<(), TraceError> {
         self.run_any_hits(starts, memory)?;
         for ray in starts.iter().filter_map(|start| start.ray) {
             let Some(end) = self.trace(ray).decision else { continue };
             let accepted = end != InvocationEnd::Ignored;
             if accepted {
-                self.launch.tracer.confirm(self.traversal(ray));
+                self.launch.tracer.confirm(self.traversal(ray, traversals)?);
             }
-            self.ends_ray(ray, end, accepted);
+            self.ends_ray(ray, traversals, (end, accepted))?;
         }
         Ok(())
     }
 
     /// Ends a ray's traversal if the decision demands it; returns true if so.
-    fn ends_ray(&mut self, ray: u32, end: InvocationEnd, accepted: bool) -> bool {
+    fn ends_ray(
+        &mut self,
+        ray: u32,
+        traversals: &mut Traversals<'_, T::Traversal>,
+        (end, accepted): (InvocationEnd, bool),
+    ) -> Result<bool, TraceError> {
         let first = accepted && self.trace(ray).ray.flags & ray_flags::TERMINATE_ON_FIRST_HIT != 0;
         let ends = first || end == InvocationEnd::Terminated;
         if ends {
-            self.launch.tracer.terminate(self.traversal(ray));
+            self.launch.tracer.terminate(self.traversal(ray, traversals)?);
         }
-        ends
+        Ok(ends)
     }
 
     /// Runs any-hit shaders, whose ends become the decisions about their rays' intersections.
@@ -81,7 +91,12 @@ impl<T: Tracer> Tile<'_, T> {
     }
 
     /// Runs intersection shaders of candidates.
-    pub fn intersect(&mut self, starts: &mut [Start], memory: &mut StageMemory) -> Result<(), TraceError> {
+    pub fn intersect(
+        &mut self,
+        starts: &mut [Start],
+        traversals: &mut Traversals<'_, T::Traversal>,
+        memory: &mut StageMemory,
+    ) -> Result<(), TraceError> {
         let ReporterMemory { mut frames, mut waiting, mut reports, mut called } =
             core::mem::take(&mut self.hit_memory.reporters);
         for starts in by_shader(starts) {
@@ -92,7 +107,7 @@ impl<T: Tracer> Tile<'_, T> {
             base::alloc::or_unwind(base::alloc::reserve(&mut waiting, starts.len()));
             waiting.extend((0..starts.len()).map(|place| Reporter { point: 0, place }));
             while !waiting.is_empty() && !aborted(&self.launch.context) {
-                self.continue_reporters(all, (&mut waiting, &mut reports), &mut called, memory)?;
+                self.continue_reporters(all, (&mut waiting, &mut reports), &mut called, (&mut *traversals, memory))?;
             }
         }
         self.hit_memory.reporters = ReporterMemory { frames, waiting, reports, called };
@@ -106,7 +121,7 @@ impl<T: Tracer> Tile<'_, T> {
         all: Reporters<'_>,
         (waiting, reports): (&mut Vec<Reporter>, &mut Vec<Reporter>),
         CalledReporters { places, frames, ends }: &mut CalledReporters,
-        memory: &mut StageMemory,
+        (traversals, memory): (&mut Traversals<'_, T::Traversal>, &mut StageMemory),
     ) -> Result<(), TraceError> {
         waiting.sort_unstable();
         let point = waiting.first().map_or(0, |first| first.point);
@@ -127,7 +142,7 @@ impl<T: Tracer> Tile<'_, T> {
                 base::alloc::or_unwind(base::alloc::push(reports, Reporter { point, place }));
             }
         }
-        self.answer_reports(all, reports, waiting, memory)
+        self.answer_reports(all, (reports, waiting), traversals, memory)
     }
 
     /// Decides about reported intersections, and appends the invocations that continue to those
@@ -135,15 +150,15 @@ impl<T: Tracer> Tile<'_, T> {
     fn answer_reports(
         &mut self,
         all: Reporters<'_>,
-        reports: &[Reporter],
-        waiting: &mut Vec<Reporter>,
+        (reports, waiting): (&[Reporter], &mut Vec<Reporter>),
+        traversals: &mut Traversals<'_, T::Traversal>,
         memory: &mut StageMemory,
     ) -> Result<(), TraceError> {
         let mut any_hits = core::mem::take(&mut self.hit_memory.any_hits);
         any_hits.clear();
         for &report in reports {
             let ray = all.ray(report)?;
-            let is_inside = self.reported(all, report)?;
+            let is_inside = self.reported(all, report, traversals)?;
             self.trace(ray).decision = is_inside.then_some(InvocationEnd::Returned);
             if is_inside && let Some(callee) = self.of_hit_group(ray, Stage::AnyHit)? {
                 let start = self.start_of(ray, callee, 2);
@@ -160,13 +175,13 @@ impl<T: Tracer> Tile<'_, T> {
         for &report in reports {
             let ray = all.ray(report)?;
             let accepted = match self.trace(ray).decision {
-                Some(end) => self.generate(ray, end)?,
+                Some(end) => self.generate(ray, end, traversals)?,
                 None => Some(false),
             };
             let point = self.point(all.shader, report.point)?;
             if let Some(accepted) = accepted.filter(|_| !point.is_last) {
                 let first = point.operands - ReportIntersectionOperand::COUNT;
-                let t_max = self.launch.tracer.t_max(self.traversal(ray));
+                let t_max = self.launch.tracer.t_max(self.traversal(ray, traversals)?);
                 let results = [t_max.to_bits(), accepted.into()];
                 let to = &mut self.frames[all.shader as usize];
                 to.set_each(&[all.frames[report.place]], (first, 0, 2), |_| results)?;
@@ -178,7 +193,12 @@ impl<T: Tracer> Tile<'_, T> {
 
     /// Makes a reported intersection the ray's current one; returns false if it lies outside of the
     /// ray's interval.
-    fn reported(&mut self, all: Reporters<'_>, report: Reporter) -> Result<bool, TraceError> {
+    fn reported(
+        &mut self,
+        all: Reporters<'_>,
+        report: Reporter,
+        traversals: &mut Traversals<'_, T::Traversal>,
+    ) -> Result<bool, TraceError> {
         let point = self.point(all.shader, report.point)?;
         let words = point.operands.checked_sub(ReportIntersectionOperand::COUNT).ok_or(TraceError::Internal)?;
         if point.reason != SuspendReason::ReportIntersection {
@@ -191,7 +211,7 @@ impl<T: Tracer> Tile<'_, T> {
         frames.read(frame, 0, &mut attribute[..count]);
         let t = f32::from_bits(frames.get(frame, words + ReportIntersectionOperand::T as u32));
         let kind = frames.get(frame, words + ReportIntersectionOperand::Kind as u32);
-        let t_max = self.launch.tracer.t_max(self.traversal(ray));
+        let t_max = self.launch.tracer.t_max(self.traversal(ray, traversals)?);
         if !(t >= self.trace(ray).ray.t_min && t <= t_max) {
             return Ok(false);
         }
@@ -202,13 +222,19 @@ impl<T: Tracer> Tile<'_, T> {
 
     /// Accepts or ignores a reported intersection. Returns whether it was accepted; `None` if the
     /// ray has ended, and with it the intersection shader.
-    fn generate(&mut self, ray: u32, end: InvocationEnd) -> Result<Option<bool>, TraceError> {
+    fn generate(
+        &mut self,
+        ray: u32,
+        end: InvocationEnd,
+        traversals: &mut Traversals<'_, T::Traversal>,
+    ) -> Result<Option<bool>, TraceError> {
         let t = self.hit(ray)?.intersection.t;
-        let accepted = end != InvocationEnd::Ignored && self.launch.tracer.generate(self.traversal(ray), t);
+        let accepted =
+            end != InvocationEnd::Ignored && self.launch.tracer.generate(self.traversal(ray, traversals)?, t);
         if accepted {
             let trace = self.trace(ray);
             trace.reported = trace.hit.as_ref().map(|hit| (hit.kind, hit.attribute));
         }
-        Ok(if self.ends_ray(ray, end, accepted) { None } else { Some(accepted) })
+        Ok(if self.ends_ray(ray, traversals, (end, accepted))? { None } else { Some(accepted) })
     }
 }

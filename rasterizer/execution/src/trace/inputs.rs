@@ -129,7 +129,7 @@ impl<T: Tracer> Source<'_, T> {
             (_, None) => 0.0,
             (Stage::AnyHit | Stage::ClosestHit, Some(&Trace { hit: Some(hit), .. })) => hit.intersection.t,
             (Stage::Miss, Some(trace)) => trace.ray.t_max,
-            (_, Some(trace)) => self.tracer.t_max(self.wave.traversal(trace)),
+            (_, Some(trace)) => trace.t_max,
         }
     }
 

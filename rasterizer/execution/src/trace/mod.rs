@@ -16,7 +16,7 @@
 //! - `records`: shaders of records that were read;
 //! - `frames`: frames of a shader's invocations, and calls of its code;
 //! - `state`: invocations, rays and their intersections;
-//! - `queues`: what waits; `wave`: rays that are traced together;
+//! - `queues`: what waits; `wave` and `slots`: rays that are traced together;
 //! - `tile`: calls and returns, with `inputs`; `ray` and `hits`: the loop over the shaders of rays;
 //!   `objects`: hit objects;
 //! - `dispatch`: tiles over the pool.
@@ -33,6 +33,7 @@ mod plan;
 mod queues;
 mod ray;
 mod records;
+mod slots;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -44,4 +45,4 @@ pub use dispatch::trace_rays;
 pub use launch::{
     GROUP_HANDLE_BYTES, GroupHandles, Launch, ShaderGroup, ShaderTable, ShaderTables, TraceError, TraceProgram,
 };
-pub use traversal::{Instance, Intersection, IntersectionKind, RayArguments, Tracer, ray_flags};
+pub use traversal::{Decide, Instance, Intersection, IntersectionKind, RayArguments, Tracer, ray_flags};

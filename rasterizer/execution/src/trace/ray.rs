@@ -5,7 +5,7 @@
 
 use super::launch::TraceError;
 use super::queues::Queued;
-use super::state::{Callee, Hit, Start, Trace};
+use super::state::{Callee, Hit, Start, Trace, Traversals};
 use super::tile::Tile;
 use super::traversal::{IntersectionKind, RayArguments, Tracer, ray_flags};
 use crate::stage::{StageMemory, aborted};
@@ -34,21 +34,27 @@ impl<T: Tracer> Tile<'_, T> {
         let waiting = self.queues.take_rays();
         self.begin_rays(&waiting)?;
         self.queues.keep(waiting);
-        let (mut any_hits, mut intersections) = (Vec::new(), Vec::new());
-        while self.wave.proceed(self.launch.tracer) {
-            if aborted(&self.launch.context) {
-                return Ok(());
-            }
-            any_hits.clear();
-            intersections.clear();
-            self.sort_candidates(&mut any_hits, &mut intersections)?;
-            self.decide_candidates(&mut any_hits, memory)?;
-            self.intersect(&mut intersections, memory)?;
-        }
+        self.trace_wave(memory)?;
         if aborted(&self.launch.context) {
             return Ok(());
         }
         self.finish_rays()
+    }
+
+    /// Runs the shaders that decide about the candidates of the wave's active rays.
+    pub fn decide(
+        &mut self,
+        traversals: &mut Traversals<'_, T::Traversal>,
+        memory: &mut StageMemory,
+    ) -> Result<(), TraceError> {
+        let (mut any_hits, mut intersections) = core::mem::take(&mut self.hit_memory.candidates);
+        any_hits.clear();
+        intersections.clear();
+        self.sort_candidates(traversals, (&mut any_hits, &mut intersections))?;
+        self.decide_candidates(&mut any_hits, traversals, memory)?;
+        self.intersect(&mut intersections, traversals, memory)?;
+        self.hit_memory.candidates = (any_hits, intersections);
+        Ok(())
     }
 
     /// Makes a wave of the rays of invocations.
@@ -69,7 +75,8 @@ impl<T: Tracer> Tile<'_, T> {
                 launch: one.launch,
                 ray,
                 structure,
-                slot: 0,
+                place: 0,
+                t_max: 0.0,
                 sbt_offset: words[Operand::SbtOffset as usize] & 0xf,
                 sbt_stride: words[Operand::SbtStride as usize] & 0xf,
                 miss_index: words[Operand::MissIndex as usize] & 0xffff,
@@ -83,7 +90,11 @@ impl<T: Tracer> Tile<'_, T> {
 
     /// Sorts the candidates of all rays by what decides about them: any-hit or intersection
     /// shaders. A built-in primitive without such a shader is confirmed.
-    fn sort_candidates(&mut self, any_hits: &mut Vec<Start>, boxes: &mut Vec<Start>) -> Result<(), TraceError> {
+    fn sort_candidates(
+        &mut self,
+        traversals: &mut Traversals<'_, T::Traversal>,
+        (any_hits, boxes): (&mut Vec<Start>, &mut Vec<Start>),
+    ) -> Result<(), TraceError> {
         for i in 0..self.wave.active.len() {
             let ray = self.wave.active[i];
             let hit = self.hit(ray)?;
@@ -98,7 +109,7 @@ impl<T: Tracer> Tile<'_, T> {
                     let start = self.start_of(ray, callee, 1);
                     base::alloc::or_unwind(base::alloc::push(starts, start));
                 }
-                None if stage == Stage::AnyHit => self.launch.tracer.confirm(self.traversal(ray)),
+                None if stage == Stage::AnyHit => self.launch.tracer.confirm(self.traversal(ray, traversals)?),
                 None => {}
             }
         }
@@ -106,8 +117,13 @@ impl<T: Tracer> Tile<'_, T> {
     }
 
     /// Returns the traversal of a ray, which goes on.
-    pub fn traversal(&mut self, ray: u32) -> &mut T::Traversal {
-        self.wave.traversal_mut(ray)
+    pub fn traversal<'t>(
+        &self,
+        ray: u32,
+        traversals: &'t mut Traversals<'_, T::Traversal>,
+    ) -> Result<&'t mut T::Traversal, TraceError> {
+        let place = self.wave.rays[ray as usize].place as usize;
+        traversals.get_mut(place).and_then(Option::as_deref_mut).ok_or(TraceError::Internal)
     }
 
     /// Returns a ray.

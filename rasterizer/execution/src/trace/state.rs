@@ -121,8 +121,10 @@ pub(super) struct Trace {
     pub ray: RayArguments,
     /// The structure, by its number in the wave, in which the ray is traced.
     pub structure: u32,
-    /// Number of the traversal, while it goes on.
-    pub slot: u32,
+    /// Place of the traversal among those about which shaders decide, while it goes on.
+    pub place: u32,
+    /// End of the remaining interval when the current candidate was found.
+    pub t_max: f32,
     pub sbt_offset: u32,
     pub sbt_stride: u32,
     pub miss_index: u32,
@@ -137,6 +139,12 @@ pub(super) struct Trace {
 }
 
 impl Trace {
+    /// Makes a candidate of the traversal the current intersection.
+    #[inline]
+    pub fn meet(&mut self, candidate: Intersection, t_max: f32) {
+        (self.hit, self.t_max) = (Some(Hit::new(candidate)), t_max);
+    }
+
     /// Makes the committed intersection of the traversal, which has ended, the current one.
     #[inline]
     pub fn end(&mut self, committed: Option<Intersection>) {
@@ -161,6 +169,8 @@ pub(super) struct Reporter {
 /// Memory of the lists of any-hit and intersection shaders, which all waves of a tile use.
 #[derive(Default)]
 pub(super) struct HitMemory {
+    /// Any-hit and intersection shaders to be started for candidates.
+    pub candidates: (Vec<Start>, Vec<Start>),
     /// Frames and ends of a call of an any-hit shader.
     pub any_hit: (Vec<u32>, Vec<u32>),
     /// Any-hit shaders to be started for reported intersections.
@@ -188,3 +198,13 @@ pub(super) struct CalledReporters {
     pub frames: Vec<u32>,
     pub ends: Vec<u32>,
 }
+
+/// Memory of a traversal.
+pub(super) struct Slot<R> {
+    /// The ray, by its number in the wave, whose traversal goes on.
+    pub ray: Option<u32>,
+    pub traversal: R,
+}
+
+/// Traversals about whose candidates shaders decide. A ray knows the place of its traversal.
+pub(super) type Traversals<'a, R> = [Option<&'a mut R>];

@@ -140,6 +140,16 @@ struct Walk {
     t_max: f32,
 }
 
+impl Walk {
+    /// Finds the next candidate.
+    fn advance(&mut self) {
+        self.candidate = self.left.pop();
+        while self.candidate.is_some_and(|hit| hit.kind == IntersectionKind::Triangle && hit.t >= self.t_max) {
+            self.candidate = self.left.pop();
+        }
+    }
+}
+
 impl Tracer for Candidates {
     type Structure = u64;
     type Traversal = Walk;
@@ -157,12 +167,21 @@ impl Tracer for Candidates {
         left.reverse();
         *walk = Walk { left, candidate: None, committed: None, ray: *ray, t_max: ray.t_max };
     }
-    fn proceed(&self, rays: &mut [Option<&mut Walk>]) {
-        for walk in rays.iter_mut().flatten() {
-            walk.candidate = walk.left.pop();
-            while walk.candidate.is_some_and(|hit| hit.kind == IntersectionKind::Triangle && hit.t >= walk.t_max) {
-                walk.candidate = walk.left.pop();
+    fn begin_tile(&self) {}
+    /// Rays whose x is a multiple of 2 go on together, and the others on their own.
+    fn proceed(&self, rays: &mut [Option<&mut Walk>], decide: &mut Decide<'_, Walk>) {
+        let is_together = |walk: &Walk| (walk.ray.origin[0] as u32).is_multiple_of(2);
+        rays.iter_mut().flatten().for_each(|walk| walk.advance());
+        loop {
+            let list = (0..).zip(rays.iter_mut()).filter_map(|(position, walk)| Some((position, walk.as_deref_mut()?)));
+            let together = list.filter(|(_, walk)| walk.candidate.is_some() && is_together(walk));
+            let (positions, mut together): (Vec<u32>, Vec<Option<&mut Walk>>) =
+                together.map(|(position, walk)| (position, Some(walk))).unzip();
+            if together.is_empty() {
+                break;
             }
+            decide(&positions, &mut together);
+            together.iter_mut().flatten().for_each(|walk| walk.advance());
         }
     }
     fn candidate(&self, walk: &Walk) -> Option<Intersection> {

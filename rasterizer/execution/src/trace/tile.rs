@@ -7,7 +7,7 @@ use super::launch::{GROUP_HANDLE_BYTES, Launch, ShaderTable, TraceError};
 use super::plan::InputPlan;
 use super::queues::{Queue, Queued, Queues};
 use super::records::Records;
-use super::state::{Callee, HitMemory, Invocation, Slab, Start};
+use super::state::{Callee, HitMemory, Invocation, Slab, Slot, Start};
 use super::traversal::Tracer;
 use super::wave::Wave;
 use crate::stage::{StageMemory, aborted};
@@ -26,6 +26,8 @@ pub(super) struct Tile<'a, T: Tracer> {
     pub queues: Queues,
     /// The rays that are traced together.
     pub wave: Wave<T>,
+    /// Memory of their traversals.
+    pub slots: Vec<Slot<T::Traversal>>,
     /// Shaders of records that were read.
     records: Records,
     pub hit_memory: HitMemory,
@@ -47,6 +49,7 @@ impl<'a, T: Tracer> Tile<'a, T> {
             invocations: Slab::default(),
             queues: Queues::default(),
             wave: Wave::default(),
+            slots: Vec::new(),
             records: Records::default(),
             hit_memory: HitMemory::default(),
             ends: Vec::new(),
@@ -68,6 +71,7 @@ impl<'a, T: Tracer> Tile<'a, T> {
             return Ok(());
         };
         self.ids = ids;
+        self.launch.tracer.begin_tile();
         let start = |launch| Start { callee, launch, caller: None, ray: None, depth: 0 };
         let mut starts = base::alloc::or_unwind(base::alloc::collect((0..self.ids.len() as u32).map(start)));
         self.start_all(&mut starts)?;

@@ -86,6 +86,10 @@ pub struct Instance {
     pub world_to_object: [f32; 12],
 }
 
+/// Decides about the candidates of rays that go on together, given their positions in the list of
+/// rays that [`Tracer::proceed`] has got.
+pub type Decide<'a, R> = dyn FnMut(&[u32], &mut [Option<&mut R>]) + 'a;
+
 /// The traversal of rays.
 pub trait Tracer: Sync {
     /// A top-level structure that is opened once for all rays that are traced in it.
@@ -103,8 +107,14 @@ pub trait Tracer: Sync {
     /// Begins the traversal of a ray in a structure.
     fn begin(&self, traversal: &mut Self::Traversal, structure: &Self::Structure, ray: &RayArguments);
 
+    /// Prepares the thread for the rays of a tile. What [`Tracer::proceed`] does with them depends
+    /// on the rays since then, and on nothing before.
+    fn begin_tile(&self);
+
     /// Continues traversals up to the next candidates about which shaders decide, or to their ends.
-    fn proceed(&self, rays: &mut [Option<&mut Self::Traversal>]);
+    /// Candidates of rays that go on together may be passed to `decide`, and the rays then
+    /// continue.
+    fn proceed(&self, rays: &mut [Option<&mut Self::Traversal>], decide: &mut Decide<'_, Self::Traversal>);
 
     /// Returns the candidate; `None` when the traversal has ended.
     fn candidate(&self, traversal: &Self::Traversal) -> Option<Intersection>;

@@ -9,10 +9,10 @@
 
 use super::ray::{BoxRay, FAR, Rows, SHEAR_MARGIN, TRANSFORM_MARGIN, rows_of};
 use super::state::Traversal;
-use crate::layout::Bounds;
 use crate::layout::triangle_row::VERTEX;
+use crate::layout::{Bounds, aabb_row};
 use crate::vec4::F32x4;
-use crate::view::{NodeRef, TriangleLeaf, View};
+use crate::view::{AabbLeaf, NodeRef, TriangleLeaf, View};
 use base::abi::MAX_LANES;
 use base::host::{Floats, Host, Ints};
 
@@ -94,6 +94,13 @@ impl<H: Host> Lines<H> {
             to.direction[axis] = a * x + b * y + c * z;
         }
         to
+    }
+
+    /// Returns the components of the origins and of the directions of all rays.
+    #[inline(always)]
+    pub fn components(&self) -> [[[f32; MAX_LANES]; 3]; 2] {
+        let ([x, y, z], [dx, dy, dz]) = (self.origin, self.direction);
+        [[array(x), array(y), array(z)], [array(dx), array(dy), array(dz)]]
     }
 
     /// Returns the lanes whose numbers are finite.
@@ -284,6 +291,12 @@ impl<H: Host> Bundle<H> {
         may
     }
 
+    /// Returns the least beginning of the rays' intervals.
+    #[inline(always)]
+    pub fn first(&self) -> f32 {
+        self.hull.t_min
+    }
+
     /// Returns true if the rays go down an axis.
     #[inline(always)]
     pub fn is_down(&self, axis: usize) -> bool {
@@ -320,12 +333,29 @@ impl<H: Host> Bundle<H> {
     /// Returns bits of a leaf's triangles whose boxes the hull hits.
     #[inline(always)]
     pub fn test_triangles(&self, leaf: TriangleLeaf, t_max: f32) -> u32 {
-        let hull = &self.hull;
-        let mut near = F32x4::splat(hull.t_min);
-        let mut far = F32x4::splat(t_max);
+        let [mut min, mut max] = [[F32x4::splat(0.0); 3]; 2];
         for axis in 0..3 {
             let (a, b, c) = (leaf.row(VERTEX + axis), leaf.row(VERTEX + 3 + axis), leaf.row(VERTEX + 6 + axis));
-            let (min, max) = (a.min(b).min(c), a.max(b).max(c));
+            (min[axis], max[axis]) = (a.min(b).min(c), a.max(b).max(c));
+        }
+        self.test_boxes([self.hull.t_min, t_max], &min, &max)
+    }
+
+    /// Returns bits of a leaf's AABBs that the hull hits, for rays whose own intervals begin at
+    /// `first` or behind it.
+    #[inline(always)]
+    pub fn test_aabbs(&self, leaf: AabbLeaf, first: f32, t_max: f32) -> u32 {
+        let [min, max] = [aabb_row::MIN, aabb_row::MAX].map(|row| [0, 1, 2].map(|axis| leaf.row(row + axis)));
+        self.test_boxes([first, t_max * FAR], &min, &max)
+    }
+
+    /// Returns bits of boxes that the hull hits in an interval.
+    #[inline(always)]
+    fn test_boxes(&self, interval: [f32; 2], min: &[F32x4; 3], max: &[F32x4; 3]) -> u32 {
+        let hull = &self.hull;
+        let [mut near, mut far] = interval.map(F32x4::splat);
+        for axis in 0..3 {
+            let (min, max) = (min[axis], max[axis]);
             let (near_plane, far_plane) = if self.is_down(axis) { (max, min) } else { (min, max) };
             let to_near = near_plane - F32x4::splat(hull.near_origin[axis]);
             let to_far = far_plane - F32x4::splat(hull.far_origin[axis]);

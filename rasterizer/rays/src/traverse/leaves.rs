@@ -193,22 +193,30 @@ fn aabbs(state: &mut Traversal, leaf: AabbLeaf, lanes: u32) -> Step {
     while kept != 0 {
         let lane = kept.trailing_zeros() as usize % 4;
         kept &= kept - 1;
-        let row = |row: usize| f32::from_bits(leaf.words(row)[lane]);
-        let min = [0, 1, 2].map(|axis| row(aabb_row::MIN + axis));
-        let max = [0, 1, 2].map(|axis| row(aabb_row::MAX + axis));
-        let Some(t) = box_distance(state, min, max) else { continue };
-        state.candidate = Hit {
-            kind: HitKind::Aabb,
-            t,
-            opaque: opacity.opaque >> lane & 1,
-            geometry: words[lane] & GEOMETRY_INDEX,
-            primitive: leaf.words(aabb_row::PRIMITIVE)[lane],
-            ..of_instance(state)
-        };
-        state.pending_lanes = kept;
-        return Step::Candidate;
+        if take_aabb(state, leaf, lane, opacity.opaque >> lane & 1) {
+            state.pending_lanes = kept;
+            return Step::Candidate;
+        }
     }
     Step::Continue
+}
+
+/// Makes a box of a leaf the candidate if the ray has a point in it, and returns true if so.
+#[inline(always)]
+pub fn take_aabb(state: &mut Traversal, leaf: AabbLeaf, lane: usize, opaque: u32) -> bool {
+    let row = |row: usize| f32::from_bits(leaf.word(row, lane));
+    let min = [0, 1, 2].map(|axis| row(aabb_row::MIN + axis));
+    let max = [0, 1, 2].map(|axis| row(aabb_row::MAX + axis));
+    let Some(t) = box_distance(state, min, max) else { return false };
+    state.candidate = Hit {
+        kind: HitKind::Aabb,
+        t,
+        opaque,
+        geometry: leaf.word(aabb_row::GEOMETRY, lane) & GEOMETRY_INDEX,
+        primitive: leaf.word(aabb_row::PRIMITIVE, lane),
+        ..of_instance(state)
+    };
+    true
 }
 
 /// Returns the lanes of a leaf whose boxes the ray may meet in its interval: those that

@@ -38,6 +38,17 @@ thread_local! {
     static LOSSES: Cell<[u8; KINDS]> = const { Cell::new([0; KINDS]) };
 }
 
+/// Losses of each kind when a thread has forgotten its packets.
+const FORGOTTEN: u8 = LIMIT / 2;
+
+impl Traversal {
+    /// Forgets which packets have paid on this thread. The rays that walk together afterwards, and
+    /// whose candidates are decided about together, depend on nothing before.
+    pub fn forget_packets() {
+        LOSSES.set([FORGOTTEN; KINDS]);
+    }
+}
+
 /// Rays that can walk together.
 #[derive(Clone, Copy)]
 pub struct Members {
@@ -81,6 +92,9 @@ impl Members {
 /// rarely have one, and are not compared with each other then.
 #[inline(always)]
 pub fn frequent(rays: &[Option<&mut Traversal>], among: u32) -> u32 {
+    if among.count_ones() < MIN_RAYS {
+        return 0;
+    }
     let mut octants = [0u32; 8];
     for (i, state) in rays.iter().enumerate() {
         if let Some(state) = state {

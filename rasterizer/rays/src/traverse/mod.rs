@@ -21,5 +21,6 @@ mod triangle;
 mod walk;
 
 pub use hit::{Hit, HitKind, instance_flags, ray_flags};
+pub use packet::Decide;
 pub use ray::Ray;
 pub use state::{Scene, TopLevel, Traversal};

@@ -3,22 +3,25 @@
 //! Rays of one octant visit the children of every node in the same order, so a walk that visits
 //! what any of them hits visits what each would visit on its own, in its order. A packet tests the
 //! children of a node once for all rays, and the rays when a child is visited. A ray leaves the
-//! packet with the entries that remain for it when a candidate needs a decision, or when it differs
-//! from the others in an instance's space, and then walks on its own.
+//! packet with the entries that remain for it when it differs from the others in an instance's
+//! space, and then walks on its own. A packet waits while candidates are decided about, unless the
+//! caller has to do that between two calls: rays with candidates leave it then.
 
 #![forbid(unsafe_code)]
 
 use super::bundle::{Bundle, Lines, Place, only, vector};
 use super::bundle_triangle::{Shears, intersect};
+use super::hit::HitKind;
 use super::instances::Found;
-use super::leaves::{Step, TriangleHit, opacity, take};
+use super::leaves::{Step, TriangleHit, opacity, take, take_aabb};
 use super::members::Members;
 use super::ray::BoxRay;
 use super::state::{Rules, Scene, Traversal};
 use super::walk::{STACK, levels_of_top, room};
-use crate::layout::{Contents, INDEX, LEAF, triangle_row};
+use crate::layout::{Contents, INDEX, LEAF, aabb_row, triangle_row};
 use crate::pack::{Pack, Packed};
 use base::abi::MAX_LANES;
+use base::host::Floats;
 use core::hint::select_unpredictable;
 use core::sync::atomic::Ordering;
 
@@ -30,6 +33,27 @@ const ROOT: u32 = !0;
 /// child that is visited then, twice in a row.
 const EXAMINED: u32 = 32;
 
+/// Decides about the candidates of rays that walk together, as shaders do
+/// ([`Traversal::confirm_intersection`], [`Traversal::generate_intersection`],
+/// [`Traversal::terminate`]), given their positions in the list of rays.
+pub type Decide<'a> = dyn FnMut(&[u32], &mut [Option<&mut Traversal>]) + 'a;
+
+/// The way to decide about the candidates of packets of a part of a list of rays.
+pub struct Deciding<'a, 'd> {
+    /// Position of the part in the list.
+    pub first: u32,
+    /// Decides while the packet waits. Without it a ray with a candidate leaves the packet.
+    pub decide: Option<&'a mut Decide<'d>>,
+}
+
+impl<'d> Deciding<'_, 'd> {
+    /// Returns the same way for one of several packets.
+    #[inline(always)]
+    pub fn again(&mut self) -> Deciding<'_, 'd> {
+        Deciding { first: self.first, decide: self.decide.as_deref_mut() }
+    }
+}
+
 /// Result of a packet's walk: rays by their bits. All others have ended.
 pub struct PacketResult {
     /// Rays that have a candidate.
@@ -39,7 +63,7 @@ pub struct PacketResult {
 }
 
 /// The rays of a packet and the children that remain.
-struct Packet<'a> {
+struct Packet<'a, 'd> {
     rays: [Option<&'a mut Traversal>; MAX_LANES],
     /// Lanes that walk, and those that have left.
     active: u32,
@@ -62,6 +86,9 @@ struct Packet<'a> {
     /// Number of leaves that are visited, and of their lanes that hit them.
     leaves: u32,
     leaf_lanes: u32,
+    /// Positions of the rays in the part of the list that [`Packet::deciding`] is for.
+    numbers: [u8; MAX_LANES],
+    deciding: Deciding<'a, 'd>,
 }
 
 /// A child that is visited.
@@ -100,8 +127,12 @@ struct Inside<'a, H: Pack> {
 
 /// Walks with the rays in `members`, at most eight, until all have ended or left.
 #[inline(always)]
-pub fn trace<H: Pack>(rays: &mut [Option<&mut Traversal>], members: Members, scene: &Scene) -> PacketResult {
-    let mut numbers = [0u8; MAX_LANES];
+pub fn trace<H: Pack>(
+    rays: &mut [Option<&mut Traversal>],
+    members: Members,
+    scene: &Scene,
+    deciding: Deciding<'_, '_>,
+) -> PacketResult {
     let mut packet = Packet {
         rays: [const { None }; MAX_LANES],
         active: 0,
@@ -117,13 +148,15 @@ pub fn trace<H: Pack>(rays: &mut [Option<&mut Traversal>], members: Members, sce
         base: 0,
         leaves: 0,
         leaf_lanes: 0,
+        numbers: [0; MAX_LANES],
+        deciding,
     };
     let mut count = 0;
     for (i, state) in rays.iter_mut().enumerate().filter(|(i, _)| members.rays >> i & 1 != 0) {
         if let (Some(state), true) = (state, count < MAX_LANES) {
             packet.t_max[count] = state.t_max;
             packet.rays[count] = Some(state);
-            numbers[count] = i as u8;
+            packet.numbers[count] = i as u8;
             packet.active |= 1 << count;
             count += 1;
         }
@@ -136,11 +169,12 @@ pub fn trace<H: Pack>(rays: &mut [Option<&mut Traversal>], members: Members, sce
     }
     let left = packet.remaining | packet.candidates;
     members.count(2 * left.count_ones() < count as u32 && packet.leaf_lanes >= packet.leaves);
+    let numbers = packet.numbers;
     let bits = |lanes: u32| (0..count).fold(0, |bits, lane| bits | (lanes >> lane & 1) << numbers[lane]);
     PacketResult { candidates: bits(packet.candidates), remaining: bits(packet.remaining) }
 }
 
-impl Packet<'_> {
+impl Packet<'_, '_> {
     /// Finds the greatest end of the intervals.
     #[inline(always)]
     fn limit(&mut self) {
@@ -278,7 +312,8 @@ impl Packet<'_> {
         let (flags, index) = ((leader.flags, leader.cull_mask), visit.child & INDEX);
         let Some(found) = Found::new(&top.place.view, index, flags, scene) else { return };
         let view = found.view;
-        if view.contents() != Contents::Triangles || view.has_micromaps() {
+        let are_boxes = view.contents() == Contents::Aabbs && self.deciding.decide.is_some();
+        if !(view.contents() == Contents::Triangles || are_boxes) || view.has_micromaps() {
             self.leave(&top.place, None, visit.lanes, visit);
             return;
         }
@@ -295,15 +330,22 @@ impl Packet<'_> {
         let lanes = lanes & !different;
         let object = object.only(lanes, leader);
         let shears = Shears::<H>::new(&object);
-        let margin = object.margin_of_triangles(&found.header.bounds);
+        let no_margin = [H::Floats::splat(0.0); 3];
+        let margin = if are_boxes { no_margin } else { object.margin_of_triangles(&found.header.bounds) };
         let near = only::<H>(near, lanes, leader);
         let Some(mut bundle) = Bundle::<H>::new(&object, margin, near, (view, view.depth())) else {
             self.leave(&top.place, None, lanes, visit);
             return;
         };
+        let [origins, directions] = object.components();
         for (lane, state) in self.rays.iter_mut().enumerate() {
             if let (Some(state), true) = (state, lanes >> lane & 1 != 0) {
                 found.set(state);
+                if are_boxes {
+                    let [[x, y, z], [dx, dy, dz]] = [&origins, &directions];
+                    state.object_origin = [x[lane], y[lane], z[lane]];
+                    state.object_direction = [dx[lane], dy[lane], dz[lane]];
+                }
             }
         }
         let inside = Inside { top, found: &found, rules: found.rules(flags.0), shears };
@@ -359,7 +401,9 @@ impl Packet<'_> {
             return;
         }
         let index = visit.child & INDEX;
-        let Some(leaf) = bundle.place.view.triangle_leaf(index) else { return };
+        let Some(leaf) = bundle.place.view.triangle_leaf(index) else {
+            return self.boxes(bundle, inside, visit);
+        };
         let rules = &inside.rules;
         let opacity = opacity(rules, leaf.words(triangle_row::GEOMETRY), 0xf);
         let mut triangles = opacity.lanes & bundle.test_triangles(leaf, self.last);
@@ -375,6 +419,7 @@ impl Packet<'_> {
             if kept == 0 {
                 continue;
             }
+            let mut candidates = 0;
             while kept != 0 {
                 let lane = kept.trailing_zeros() as usize % MAX_LANES;
                 kept &= kept - 1;
@@ -388,32 +433,72 @@ impl Packet<'_> {
                 let Some(state) = &mut self.rays[lane] else { continue };
                 let step = take(state, leaf, &hit);
                 self.t_max[lane] = state.t_max;
-                self.after::<H>((bundle, inside), lane, step, (index, triangles));
+                self.active &= !(u32::from(step == Step::End) << lane);
+                candidates |= u32::from(step == Step::Candidate) << lane;
+            }
+            if candidates != 0 {
+                self.decide(&bundle.place, inside.outer(), candidates, (index, triangles));
             }
             self.limit();
         }
     }
 
-    /// Removes a ray that has ended or has a candidate, of which some lanes of a leaf are pending.
+    /// Visits a leaf of AABBs.
     #[inline(always)]
-    fn after<H: Pack>(
-        &mut self,
-        (bundle, inside): (&Bundle<H>, &Inside<H>),
-        lane: usize,
-        step: Step,
-        (leaf, pending): (u32, u32),
-    ) {
-        match step {
-            Step::Continue => {}
-            Step::End => self.active &= !(1 << lane),
-            Step::Candidate => {
-                self.separate(&bundle.place, Some(inside.outer()), lane);
+    fn boxes<H: Pack>(&mut self, bundle: &Bundle<H>, inside: &Inside<H>, visit: &Visit) {
+        let index = visit.child & INDEX;
+        let Some(leaf) = bundle.place.view.aabb_leaf(index) else { return };
+        let opacity = opacity(&inside.rules, leaf.words(aabb_row::GEOMETRY), 0xf);
+        let mut boxes = opacity.lanes & bundle.test_aabbs(leaf, inside.top.first(), self.last);
+        while boxes != 0 {
+            let number = boxes.trailing_zeros() as usize % 4;
+            boxes &= boxes - 1;
+            let mut lanes = visit.lanes & self.active;
+            let mut candidates = 0;
+            while lanes != 0 {
+                let lane = lanes.trailing_zeros() as usize % MAX_LANES;
+                lanes &= lanes - 1;
+                let Some(state) = &mut self.rays[lane] else { continue };
+                let is_candidate = take_aabb(state, leaf, number, opacity.opaque >> number & 1);
+                candidates |= u32::from(is_candidate) << lane;
+            }
+            if candidates != 0 {
+                self.decide(&bundle.place, inside.outer(), candidates, (index, boxes));
+                self.limit();
+            }
+        }
+    }
+
+    /// Lets the candidates of rays be decided about. Without a way to do so at once, the rays
+    /// leave, of which some lanes of a leaf are pending.
+    #[inline(never)]
+    fn decide(&mut self, place: &Place, outer: Outer, lanes: u32, (leaf, pending): (u32, u32)) {
+        let each = (0..MAX_LANES).filter(|lane| lanes >> lane & 1 != 0);
+        let Deciding { first, decide } = self.deciding.again();
+        let Some(decide) = decide else {
+            for lane in each {
+                self.separate(place, Some(outer), lane);
                 self.remaining &= !(1 << lane);
                 self.candidates |= 1 << lane;
                 if let Some(state) = &mut self.rays[lane] {
                     (state.pending_leaf, state.pending_lanes) = (leaf, pending);
                 }
             }
+            return;
+        };
+        let mut rays = [const { None }; MAX_LANES];
+        let mut positions = [0; MAX_LANES];
+        let mut count = 0;
+        for (lane, state) in self.rays.iter_mut().enumerate().filter(|(lane, _)| lanes >> lane & 1 != 0) {
+            (rays[count], positions[count]) = (state.as_deref_mut(), first + u32::from(self.numbers[lane]));
+            count += 1;
+        }
+        decide(&positions[..count], &mut rays[..count]);
+        for lane in each {
+            let Some(state) = &mut self.rays[lane] else { continue };
+            state.candidate.kind = HitKind::None;
+            self.t_max[lane] = state.t_max;
+            self.active &= !(u32::from(state.active == 0) << lane);
         }
     }
 

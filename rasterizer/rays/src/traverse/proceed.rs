@@ -4,7 +4,7 @@ use super::hit::HitKind;
 use super::instances::Found;
 use super::leaves::{Step, leaf};
 use super::members;
-use super::packet;
+use super::packet::{self, Decide, Deciding};
 use super::state::{Scene, Traversal};
 use super::walk::Entry;
 use crate::layout::Contents;
@@ -15,8 +15,13 @@ use core::sync::atomic::Ordering;
 pub const MAX_RAYS: usize = 16;
 
 base::multiversion! {
-    for Avx512 unsafe fn proceed_variant(rays: &mut [Option<&mut Traversal>], scene: &Scene, found: &mut u32) {
-        *found = run::<H>(rays, scene);
+    for Avx512 unsafe fn proceed_variant(
+        rays: &mut [Option<&mut Traversal>],
+        scene: &Scene,
+        deciding: Deciding<'_, '_>,
+        found: &mut u32,
+    ) {
+        *found = run::<H>(rays, scene, deciding);
     }
 }
 
@@ -32,12 +37,25 @@ impl Traversal {
     /// has a candidate. Several rays take less time together than one after the other, because
     /// their visits take turns. Rays beyond the 32nd continue, but have no bits.
     pub fn proceed_all(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
+        Traversal::proceed_with(rays, scene, None)
+    }
+
+    /// Continues with any number of rays as [`Traversal::proceed`] does, but calls `decide` for the
+    /// candidates of rays that walk together, which then continue. Candidates of the other rays
+    /// remain.
+    pub fn proceed_and_decide(rays: &mut [Option<&mut Traversal>], scene: &Scene, decide: &mut Decide<'_>) {
+        Traversal::proceed_with(rays, scene, Some(decide));
+    }
+
+    fn proceed_with(rays: &mut [Option<&mut Traversal>], scene: &Scene, mut decide: Option<&mut Decide<'_>>) -> u32 {
         let mut all = 0;
         for (i, rays) in rays.chunks_mut(MAX_RAYS).enumerate() {
             let mut found = 0;
+            let first = i * MAX_RAYS;
+            let deciding = Deciding { first: first as u32, decide: decide.as_deref_mut() };
             // SAFETY: the host has the level, because `HostLevel` names no other.
-            unsafe { proceed_variant(scene.level.get())(rays, scene, &mut found) };
-            all |= found.checked_shl((i * MAX_RAYS) as u32).unwrap_or(0);
+            unsafe { proceed_variant(scene.level.get())(rays, scene, deciding, &mut found) };
+            all |= found.checked_shl(first as u32).unwrap_or(0);
         }
         all
     }
@@ -46,7 +64,7 @@ impl Traversal {
 /// Continues with up to [`MAX_RAYS`] rays, some of which walk together, and returns bits of those
 /// that have a candidate.
 #[inline(always)]
-fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
+fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene, mut deciding: Deciding<'_, '_>) -> u32 {
     let (mut waiting, mut fresh, mut found) = (0u32, 0u32, 0u32);
     for (i, state) in rays.iter_mut().enumerate().take(MAX_RAYS) {
         let Some(state) = state else { continue };
@@ -68,7 +86,7 @@ fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene) -> u32 {
         let together = members::members(rays, fresh);
         fresh &= !together.rays;
         if together.are_enough() {
-            let result = packet::trace::<H>(rays, together, scene);
+            let result = packet::trace::<H>(rays, together, scene, deciding.again());
             found |= result.candidates;
             waiting &= !together.rays | result.remaining;
             alone &= !together.rays;

@@ -330,14 +330,55 @@ fn rays_that_walk_together_find_what_each_finds() {
     assert!(candidates > 5000 && hits > 1000, "{candidates} {hits}");
 }
 
+/// Boxes are candidates of rays that walk together, if these are decided about at once.
+#[test]
+fn rays_that_walk_together_find_the_boxes_that_each_finds() {
+    let mut rng = Rng(44);
+    let list: Vec<[f32; 6]> = (0..500)
+        .map(|_| {
+            let (at, size) = ([(); 3].map(|()| rng.unit() * 3.0), 0.1 + 0.3 * rng.unit().abs());
+            core::array::from_fn(|i| if i < 3 { at[i] - size } else { at[i - 3] + size })
+        })
+        .collect();
+    let (boxes, _) = bottom_of_boxes(&list, Quality::FastTrace);
+    let turned = core::array::from_fn(|at| if at % 4 == 3 { 0.5 } else { rng.unit() });
+    let instances = [Instance::new(&boxes), Instance { transform: turned, ..Instance::new(&boxes) }];
+    let mut candidates = 0;
+    for count in [1, 2] {
+        let world = World::new(&[&boxes], &instances[..count], Quality::FastTrace);
+        for round in 0..40 {
+            let mut ray = random_ray(&mut rng, 3.0);
+            ray.direction[round % 3] *= (round % 8).min(1) as f32;
+            let flags = rng.pick(&[0, ray_flags::TERMINATE_ON_FIRST_HIT]);
+            let rays: Vec<(Ray, u32)> = (0..32)
+                .map(|_| {
+                    let direction = ray.direction.map(|value| value * (1.0 + 0.02 * rng.unit()));
+                    (Ray { direction, ..ray }, flags)
+                })
+                .collect();
+            candidates += compare_together(&world, &rays).iter().map(|found| found.len() - 1).sum::<usize>();
+        }
+    }
+    assert!(candidates > 3000, "{candidates}");
+}
+
+/// Returns the bits of rays that have a candidate.
+fn has_candidate(rays: &[Option<&mut Traversal>]) -> u32 {
+    let has_one = rays.iter().map(|ray| ray.as_ref().is_some_and(|ray| ray.candidate().kind != HitKind::None));
+    has_one.enumerate().fold(0, |bits, (i, has_one)| bits | u32::from(has_one) << i)
+}
+
 /// Proceeds with rays on their own, and together on all levels, and compares their candidates and
 /// hits; returns those of each ray. Some candidates are confirmed.
 fn compare_together(world: &World, rays: &[(Ray, u32)]) -> Vec<Vec<Hit>> {
     let begin = || -> Vec<Traversal> { rays.iter().map(|(ray, flags)| world.begin(*flags, 0xff, ray)).collect() };
     let decide = |state: &mut Traversal, found: &mut Vec<Hit>| {
         found.push(*state.candidate());
-        if state.candidate().primitive.is_multiple_of(3) {
-            state.confirm_intersection();
+        let candidate = *state.candidate();
+        match candidate.kind {
+            HitKind::Aabb => _ = state.generate_intersection(candidate.t + 0.1 * (candidate.primitive % 5) as f32),
+            _ if candidate.primitive.is_multiple_of(3) => state.confirm_intersection(),
+            _ => {}
         }
     };
     let mut expected = vec![Vec::new(); rays.len()];
@@ -347,12 +388,24 @@ fn compare_together(world: &World, rays: &[(Ray, u32)]) -> Vec<Vec<Hit>> {
         }
         found.push(*state.committed());
     }
-    for (level, together) in HostLevel::all().flat_map(|level| [(level, 1), (level, 5), (level, 32)]) {
+    let ways = [(1, false), (5, false), (32, false), (32, true)];
+    for (level, (together, at_once)) in HostLevel::all().flat_map(|level| ways.map(|way| (level, way))) {
         let (mut states, mut found) = (begin(), vec![Vec::new(); rays.len()]);
         for (states, found) in states.chunks_mut(together).zip(found.chunks_mut(together)) {
             let mut all: Vec<Option<&mut Traversal>> = states.iter_mut().map(Some).collect();
             loop {
-                let candidates = Traversal::proceed_all(&mut all, &world.scene(level));
+                let mut now = |positions: &[u32], states: &mut [Option<&mut Traversal>]| {
+                    for (&i, state) in positions.iter().zip(states) {
+                        decide(state.as_mut().expect("a ray"), &mut found[i as usize]);
+                    }
+                };
+                let scene = &world.scene(level);
+                let candidates = if at_once {
+                    Traversal::proceed_and_decide(&mut all, scene, &mut now);
+                    has_candidate(&all)
+                } else {
+                    Traversal::proceed_all(&mut all, scene)
+                };
                 if candidates == 0 {
                     break;
                 }
@@ -362,7 +415,7 @@ fn compare_together(world: &World, rays: &[(Ray, u32)]) -> Vec<Vec<Hit>> {
             }
             states.iter().zip(found).for_each(|(state, found)| found.push(*state.committed()));
         }
-        assert!(found == expected, "{level:?} {together}");
+        assert!(found == expected, "{level:?} {together} {at_once}");
     }
     expected
 }

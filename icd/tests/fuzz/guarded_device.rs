@@ -252,6 +252,8 @@ impl GuardedDevice {
         // Nor may the verifier of compiles (`GRUS_VERIFY`) have found anything.
         assert!(messages.iter().all(|m| !m.contains("panic") && !m.contains("LIR: ")), "{messages:?}");
         let end = match result {
+            // The limit may pass just when the work ends; the device is lost then, too.
+            Ok(()) if messages.iter().any(|m| m.contains("TIMEOUT")) => RunResult::Lost,
             Ok(()) => RunResult::Ran,
             Err((_, vk::Result::ERROR_DEVICE_LOST)) => {
                 assert!(messages.iter().any(|m| m.contains("TIMEOUT")), "{messages:?}");

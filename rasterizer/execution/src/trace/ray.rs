@@ -117,6 +117,9 @@ impl<T: Tracer> Tile<'_, T> {
     }
 
     /// Returns the traversal of a ray, which goes on.
+    ///
+    /// # Errors
+    /// [`TraceError::Internal`]: the traversal is not among those about which shaders decide.
     pub fn traversal<'t>(
         &self,
         ray: u32,

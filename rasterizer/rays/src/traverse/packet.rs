@@ -337,12 +337,12 @@ impl Packet<'_, '_> {
             self.leave(&top.place, None, lanes, visit);
             return;
         };
-        let [origins, directions] = object.components();
+        // Only boxes are tested with the rays in the space of the instance.
+        let components = if are_boxes { Some(object.components()) } else { None };
         for (lane, state) in self.rays.iter_mut().enumerate() {
             if let (Some(state), true) = (state, lanes >> lane & 1 != 0) {
                 found.set(state);
-                if are_boxes {
-                    let [[x, y, z], [dx, dy, dz]] = [&origins, &directions];
+                if let Some([[x, y, z], [dx, dy, dz]]) = &components {
                     state.object_origin = [x[lane], y[lane], z[lane]];
                     state.object_direction = [dx[lane], dy[lane], dz[lane]];
                 }

@@ -7,10 +7,10 @@ use crate::fused::FusedMulAdd;
 ///
 /// # Safety
 /// `a`, `b` and `c` have `n` readable elements, and `out` has `n` writable ones.
-unsafe fn fused_multiply_add<F: Copy>([a, b, c]: [*const F; 3], out: *mut F, n: u32, fma: fn(F, F, F) -> F) {
+unsafe fn fused_mul_adds<F: Copy + FusedMulAdd>([a, b, c]: [*const F; 3], out: *mut F, n: u32) {
     for i in 0..n as usize {
         // SAFETY: all arrays have `n` elements (`# Safety`).
-        unsafe { *out.add(i) = fma(*a.add(i), *b.add(i), *c.add(i)) };
+        unsafe { *out.add(i) = (*a.add(i)).fused_mul_add(*b.add(i), *c.add(i)) };
     }
 }
 
@@ -21,7 +21,7 @@ unsafe fn fused_multiply_add<F: Copy>([a, b, c]: [*const F; 3], out: *mut F, n: 
 #[crate::code_fn]
 pub unsafe extern "code" fn fma_f32(a: *const f32, b: *const f32, c: *const f32, out: *mut f32, n: u32) {
     // SAFETY: the requirements are the same.
-    unsafe { fused_multiply_add([a, b, c], out, n, f32::fused_mul_add) };
+    unsafe { fused_mul_adds([a, b, c], out, n) };
 }
 
 /// Implements `HelperTable::fma_f64`.
@@ -31,7 +31,7 @@ pub unsafe extern "code" fn fma_f32(a: *const f32, b: *const f32, c: *const f32,
 #[crate::code_fn]
 pub unsafe extern "code" fn fma_f64(a: *const f64, b: *const f64, c: *const f64, out: *mut f64, n: u32) {
     // SAFETY: the requirements are the same.
-    unsafe { fused_multiply_add([a, b, c], out, n, f64::fused_mul_add) };
+    unsafe { fused_mul_adds([a, b, c], out, n) };
 }
 
 #[cfg(test)]

@@ -271,7 +271,7 @@ pub struct CompileDescription {
 pub fn describe(request: &CompileRequest<'_>) -> Result<CompileDescription> {
     on_stack(request.module.stack(), || {
         let shader = optimize(request)?;
-        let (ir, ir_instructions) = (shader.to_string(), count_instructions(&shader.root.body));
+        let (ir, ir_instructions) = (shader.to_string(), shader.live_insts().count());
         let info = info(&shader, request)?;
         let stack = request.module.stack();
         let exposes_no_subgroups = lane_count::exposes_no_subgroups(request.module.capabilities());
@@ -311,17 +311,6 @@ fn has_loops(region: &Region) -> bool {
     })
 }
 
-/// Returns the number of instructions of a region, including nested ones.
-fn count_instructions(region: &Region) -> usize {
-    let of = |node: &Node| match node {
-        Node::Inst(_) => 1,
-        Node::Loop(n) => count_instructions(&n.body),
-        Node::If(n) => count_instructions(&n.then) + count_instructions(&n.else_),
-        Node::Scope(n) => count_instructions(&n.body),
-    };
-    region.nodes.iter().map(of).sum()
-}
-
 /// Translates a module to IR and runs all passes.
 fn optimize(request: &CompileRequest<'_>) -> Result<Shader> {
     let mut shader = spirv::translate(
@@ -339,7 +328,7 @@ fn optimize(request: &CompileRequest<'_>) -> Result<Shader> {
 /// Returns the facts about a stage that are known without its code.
 fn info(shader: &Shader, request: &CompileRequest<'_>) -> Result<ShaderInfo> {
     let (mut draw_parameters, mut reads_primitive_id, mut reads_sample_mask) = (false, false, false);
-    for data in shader.insts.values() {
+    for data in shader.live_insts() {
         draw_parameters |= data.op.info().per_draw;
         if let Op::Builtin(builtin) = data.op {
             reads_primitive_id |= builtin == Builtin::PrimitiveId;

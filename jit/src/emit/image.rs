@@ -118,7 +118,7 @@ impl Emitter<'_> {
                     | Op::ImageAtomic { .. }
             )
         };
-        let ops: Vec<&Op> = self.shader.insts.values().map(|data| &data.op).filter(with_arguments).collect();
+        let ops: Vec<&Op> = self.shader.live_insts().map(|data| &data.op).filter(with_arguments).collect();
         if ops.is_empty() {
             return;
         }

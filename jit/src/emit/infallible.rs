@@ -25,7 +25,7 @@ const DEPTH: usize = 64;
 
 /// Returns true if emission cannot refuse any part of the stage, so that it can be deferred.
 pub fn can_defer(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> bool {
-    if shader.insts.len() * lanes.max(8) as usize > 8 * INSTRUCTIONS {
+    if shader.live_insts().count() * lanes.max(8) as usize > 8 * INSTRUCTIONS {
         return false;
     }
     let mut bytes = 0;
@@ -37,7 +37,7 @@ pub fn can_defer(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> bo
     }
     bytes <= ARRAYS
         && depth(&shader.root.body) <= DEPTH
-        && shader.insts.values().all(|data| is_infallible(shader, layout, data))
+        && shader.live_insts().all(|data| is_infallible(shader, layout, data))
 }
 
 /// Returns true if emission cannot refuse an instruction, as the row of its operation says.

@@ -43,7 +43,7 @@ impl Emitter<'_> {
     pub fn start_inputs(&mut self) {
         let mut start = u64::from(self.arrays.bytes).next_multiple_of(ROW);
         let centroid = |op: &Op| matches!(op, Op::LoadInput(_, InterpolateAt::Centroid));
-        if self.shader.insts.values().any(|data| centroid(&data.op)) {
+        if self.shader.live_insts().any(|data| centroid(&data.op)) {
             let rows = self.b.iadd_imm(self.scratch, start as i64);
             let quads = self.quads_of_chunk();
             self.call_helper(Helper::Centroids, &[self.batch, quads, rows]);
@@ -64,7 +64,7 @@ impl Emitter<'_> {
             }
             _ => None,
         };
-        let slots: BTreeSet<u32> = shader.insts.values().filter_map(|data| here(&data.op)).collect();
+        let slots: BTreeSet<u32> = shader.live_insts().filter_map(|data| here(&data.op)).collect();
         if slots.is_empty() {
             return;
         }

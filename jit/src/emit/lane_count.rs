@@ -46,7 +46,7 @@ pub fn may_have_more_lanes(shader: &Shader, lanes: u32) -> bool {
         LaneCountRule::InvariantAlone => alone,
         LaneCountRule::Dependent => false,
     };
-    whole && lanes < MORE_LANES && shader.insts.values().all(|data| is_invariant(&data.op))
+    whole && lanes < MORE_LANES && shader.live_insts().all(|data| is_invariant(&data.op))
 }
 
 /// Returns true if LIR with more lanes is considerably less work than twice that with fewer lanes.
@@ -122,7 +122,7 @@ fn reads_atomics(shader: &Shader) -> bool {
         ValueDef::Inst(inst, _) => matches!(shader.insts[inst].op, Op::Atomic(..)),
         ValueDef::Region => false,
     };
-    shader.insts.values().any(|data| data.args.iter().any(from_atomic))
+    shader.live_insts().any(|data| data.args.iter().any(from_atomic))
 }
 
 /// Counts the atomics in a region; one in a loop counts twice, as more than one.

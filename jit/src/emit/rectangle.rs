@@ -64,7 +64,7 @@ impl RectangleState {
             && !(writes_more_than_colors || reads_coverage || shader.side_effects || shader.uses_subgroup)
             && epilogue.is_supported()
             && epilogue.slots.iter().flatten().all(|&slot| float(slot))
-            && shader.insts.values().all(|data| data.op.info().pixel_local);
+            && shader.live_insts().all(|data| data.op.info().pixel_local);
         fits.then(|| RectangleState { epilogue: *epilogue, outputs: Vec::new(), chunk_position: None })
     }
 }

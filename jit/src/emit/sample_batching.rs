@@ -55,7 +55,7 @@ impl SampleBatches {
     /// contain.
     pub fn find(shader: &Shader, div: &Divergence, lanes: u32, is_hoisted: impl Fn(Inst) -> bool) -> SampleBatches {
         let mut out = SampleBatches::default();
-        if lanes as usize >= MAX_LANES && shader.insts.values().any(|data| matches!(data.op, Op::Sample(_))) {
+        if lanes as usize >= MAX_LANES && shader.live_insts().any(|data| matches!(data.op, Op::Sample(_))) {
             BatchFinder { shader, div, is_hoisted: &is_hoisted, blocked_by: SecondaryMap::new(), out: &mut out }
                 .region(&shader.root.body);
         }

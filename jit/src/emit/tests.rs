@@ -6,7 +6,7 @@ use crate::error::{ErrorKind, Result};
 use crate::ir::examples::{instances, template, variants};
 use crate::ir::{
     Binary, Builder, Builtin, Cmp, EmissionRule, FloatFlags, Meaning, MemFlags, Node, Op, Scope, Shader, Space,
-    Subgroup, Ty, Value, VarData, verify,
+    Subgroup, Ty, Unary, Value, VarData, verify,
 };
 use crate::passes::{divergence, lower_f16, lower_float, lower_math};
 use base::abi::BatchKind;
@@ -211,7 +211,15 @@ fn stages_that_emission_may_refuse_are_not_deferred() {
     for _ in 0..10_000 {
         Builder::new(&mut long).i32(0);
     }
+    // Instructions outside of the body are not emitted.
+    assert!(can_defer(&long, &layout(), 8));
+    long.root.body.nodes.extend(long.insts.keys().map(Node::Inst));
     assert!(!can_defer(&long, &layout(), 8));
+    let mut replaced = small();
+    let mut b = Builder::new(&mut replaced);
+    let one = b.constant(Ty::F32, 1);
+    b.inst(Op::Unary(Unary::Cos), &[one], &[Ty::F32]);
+    assert!(can_defer(&replaced, &layout(), 8));
     let mut deep = small();
     for _ in 0..100 {
         let (label, body) = (deep.new_label(), std::mem::take(&mut deep.root.body));

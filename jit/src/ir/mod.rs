@@ -334,6 +334,23 @@ impl Shader {
         self.stage_info.fragment_mut().ok_or_else(|| misplaced("fragments", stage))
     }
 
+    /// Returns the instructions of the body, in program order. [`Shader::insts`] also has those that
+    /// passes have removed or replaced.
+    pub fn live_insts(&self) -> impl Iterator<Item = &InstData> {
+        let mut regions = vec![self.root.body.nodes.iter()];
+        std::iter::from_fn(move || {
+            loop {
+                match regions.last_mut()?.next() {
+                    Some(Node::Inst(inst)) => return Some(&self.insts[*inst]),
+                    Some(Node::If(n)) => regions.extend([n.else_.nodes.iter(), n.then.nodes.iter()]),
+                    Some(Node::Loop(n)) => regions.push(n.body.nodes.iter()),
+                    Some(Node::Scope(n)) => regions.push(n.body.nodes.iter()),
+                    None => drop(regions.pop()),
+                }
+            }
+        })
+    }
+
     /// Creates a label.
     pub fn new_label(&mut self) -> Label {
         let label = Label(self.labels);

@@ -96,7 +96,7 @@ impl Suspension {
     /// that control flow chooses lives across a point of single lanes. Invalid: the reasons of two
     /// points need different frames.
     pub fn analyze(shader: &Shader, is_hoisted: &dyn Fn(Value) -> bool) -> Result<Suspension> {
-        if shader.insts.values().all(|data| data.op.suspends().is_none()) {
+        if shader.live_insts().all(|data| data.op.suspends().is_none()) {
             let words = shader.inputs.len() as u32;
             return Ok(Suspension {
                 frame: FrameInfo { words, queries: words, ..FrameInfo::default() },

@@ -1,14 +1,14 @@
-//! Selects the driver to open: Grus from this checkout, which is built if it does not exist, or any
-//! manifest, through the loader or directly.
+//! Selects the driver to open: an installed Grus, Grus from this checkout, which is built if it
+//! does not exist, or any manifest, through the loader or directly.
 
+pub use crate::locate::MANIFEST;
 pub use crate::os::LIBRARY;
 
+use crate::locate;
 use crate::vk::{Api, Error, Manifest, Result};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// File name of the driver's manifest.
-pub const MANIFEST: &str = "grus_icd.json";
 /// Environment variables that name manifests for the loader. Old loaders know only the second one.
 pub const MANIFEST_VARIABLES: [&str; 2] = ["VK_DRIVER_FILES", "VK_ICD_FILENAMES"];
 
@@ -27,7 +27,7 @@ pub enum Route {
 /// A driver and how to open it.
 #[derive(Clone, Debug, Default)]
 pub struct Target {
-    /// Manifest of the driver; `None` for Grus from this checkout.
+    /// Manifest of the driver; `None` for Grus ([`grus`]).
     pub icd: Option<PathBuf>,
     /// Way in which the driver is opened.
     pub route: Route,
@@ -87,13 +87,33 @@ pub fn built_library() -> Option<PathBuf> {
     ["release", "debug"].iter().map(|p| target_dir().join(p).join(LIBRARY)).find(|p| p.exists())
 }
 
-/// Returns the manifest of Grus from this checkout. Grus is built in release if there is no library
-/// yet. The manifest is written beside the library.
+/// Returns the manifest of Grus: that of the package or the installation to which this program
+/// belongs, or that of this checkout. Grus is built in release if the checkout has no library yet,
+/// and the manifest is written beside the library.
 pub fn grus() -> Result<Manifest> {
+    let missing = match locate::manifest() {
+        Ok(manifest) => return Ok(manifest),
+        Err(missing) => missing,
+    };
+    if !is_checkout() {
+        return Err(missing);
+    }
     match built_library() {
         Some(library) => beside(library),
         None => grus_up_to_date(true),
     }
+}
+
+/// Returns the manifest of the library that an installation copies: this checkout's, which is built
+/// in release, or that of the package to which the program belongs.
+pub fn installable() -> Result<Manifest> {
+    if is_checkout() { grus_up_to_date(true) } else { locate::manifest() }
+}
+
+/// Returns true if the checkout from which this program was built exists.
+fn is_checkout() -> bool {
+    let checkout = workspace();
+    !checkout.as_os_str().is_empty() && checkout.join("Cargo.toml").exists()
 }
 
 /// Builds Grus from this checkout with cargo, which updates it if necessary, and returns its

@@ -1,9 +1,8 @@
 //! `install` and `uninstall`: put the library and a manifest with its absolute path where the
 //! loader searches, or remove them.
 
-use crate::driver::{LIBRARY, MANIFEST, write_manifest};
+use crate::driver::{LIBRARY, MANIFEST, installable, write_manifest};
 use crate::os;
-use crate::run;
 use crate::vk::{Error, Result};
 use std::path::{Path, PathBuf};
 
@@ -31,7 +30,7 @@ impl InstallPaths {
 /// Copies the driver's library, writes the manifest, and registers it. In a checkout the library is
 /// built in release; a package has it beside the program.
 pub fn install(prefix: Option<&Path>) -> Result<InstallPaths> {
-    let built = run::installable()?;
+    let built = installable()?;
     let paths = InstallPaths::under(prefix)?;
     for file in [&paths.library, &paths.manifest] {
         if let Some(folder) = file.parent() {

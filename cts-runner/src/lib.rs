@@ -13,6 +13,7 @@ pub mod driver;
 mod fnv;
 pub mod hashes;
 pub mod install;
+mod locate;
 mod os;
 pub mod requirements;
 pub mod run;

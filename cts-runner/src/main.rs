@@ -11,7 +11,7 @@ const HELP: &str = "\
 cts-runner: runs a Vulkan driver from outside
 
   cts-runner demo [options]          compute and draw; writes demo.png, prints figures
-      --icd JSON        driver manifest (default: Grus from this checkout, built when it is not there)
+      --icd JSON        driver manifest (default: Grus of this package or checkout, built if missing)
       --loader          go through the Vulkan loader (default: when there is one)
       --no-loader       open the driver's library directly
       --rays            trace the scene of the ray tracing pipeline instead

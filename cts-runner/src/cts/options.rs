@@ -21,7 +21,7 @@ the first run
 
 what runs
   --deqp PATH           the deqp-vk binary (or the variable DEQP_VK)
-  --icd JSON            manifest of the driver (default: Grus from this checkout, built when it is not there)
+  --icd JSON            manifest of the driver (default: Grus of this package or checkout, built if missing)
   --device PATTERN      refuse to run when the device's name does not match (CI: the wrong driver is an error, not a result)
   --deqp-arg ARG        pass ARG to deqp; may be repeated
   --deqp-dir DIR        folder to run deqp in (default: the binary's; deqp looks for its data there)

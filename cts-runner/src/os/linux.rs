@@ -29,6 +29,14 @@ pub fn default_prefix() -> Option<PathBuf> {
     std::env::var_os("HOME").map(|home| Path::new(&home).join(".local"))
 }
 
+/// Returns an absolute path without links and `..`.
+///
+/// # Errors
+/// The path does not exist.
+pub fn clean(path: &Path) -> Result<PathBuf> {
+    path.canonicalize()
+}
+
 /// Makes a manifest known to the loader, which finds it by its folder here.
 ///
 /// # Errors

@@ -27,6 +27,16 @@ pub fn default_prefix() -> Option<PathBuf> {
     std::env::var_os("ProgramFiles").map(|programs| Path::new(&programs).join("Grus"))
 }
 
+/// Returns an absolute path without `..`. The result does not begin with `\\?\`, as one of
+/// `canonicalize` does, because `.` is the name of a file in such paths: the Vulkan loader would
+/// not find the library, whose path in the manifest is relative.
+///
+/// # Errors
+/// The path is empty.
+pub fn clean(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path)
+}
+
 /// Makes a manifest known to the loader: its path is a value of the registry, whose number is 0.
 ///
 /// # Errors

@@ -1,10 +1,6 @@
 //! `cts-runner run`: starts a command on Grus, if the driver has what the command needs.
 
-mod locate;
-
-pub use locate::installable;
-
-use crate::driver::MANIFEST_VARIABLES;
+use crate::driver::{MANIFEST_VARIABLES, grus};
 use crate::requirements::{Requirements, check};
 use crate::vk::{Api, DeviceReport, Error, Manifest};
 use lexopt::{Arg, Parser};
@@ -90,7 +86,7 @@ fn refuse(message: &str) -> ExitCode {
 fn start(options: &Options) -> Result<ExitCode, String> {
     let manifest = match &options.icd {
         Some(path) => Manifest::read(path),
-        None => locate::manifest(),
+        None => grus(),
     };
     let manifest = manifest.map_err(|e| e.to_string())?;
     let path = std::path::absolute(&manifest.path).map_err(|e| Error::Io(manifest.path.clone(), e).to_string())?;

@@ -31,8 +31,8 @@ impl Manifest {
         let library = json["ICD"]["library_path"]
             .as_str()
             .ok_or_else(|| Error::Manifest(path.into(), "has no ICD.library_path"))?;
-        // The dynamic linker searches for a bare file name. A name that contains a slash is a path.
-        let library = match (library.contains('/'), path.parent()) {
+        // The dynamic linker searches for a bare file name. A name with a separator is a path.
+        let library = match (library.contains(std::path::is_separator), path.parent()) {
             (true, Some(folder)) => folder.join(library),
             _ => PathBuf::from(library),
         };

@@ -1,39 +1,28 @@
-//! Search for the manifest of Grus.
+//! Search for the manifest of an installed Grus.
 
-use crate::driver::{self, MANIFEST};
+use crate::os;
 use crate::vk::{Error, Manifest, Result};
 use std::path::{Path, PathBuf};
+
+/// File name of the driver's manifest.
+pub const MANIFEST: &str = "grus_icd.json";
 
 /// Folders in which the manifest may be, relative to the program: a tarball has all files in one
 /// folder, a package has `bin` and `share` in one prefix, and `cts-runner install` uses the folder
 /// that the loader searches.
 const FOLDERS: [&str; 3] = ["", "../share/grus", "../share/vulkan/icd.d"];
 
-/// Returns the manifest beside the program or in its prefix, or that of this checkout, which is
-/// built if necessary.
-pub(super) fn manifest() -> Result<Manifest> {
-    let program = std::env::current_exe().map_err(|e| Error::Io("/proc/self/exe".into(), e))?;
+/// Returns the manifest beside the program or in its prefix.
+///
+/// # Errors
+/// There is none, and the message says where it was searched.
+pub fn manifest() -> Result<Manifest> {
+    let program = std::env::current_exe().map_err(|e| Error::Io("this program".into(), e))?;
     let folder = program.parent().unwrap_or(Path::new("/"));
-    if let Some(found) = beside(folder) {
-        return Ok(found);
-    }
-    if is_checkout() {
-        return driver::grus();
-    }
-    let places: Vec<String> = FOLDERS.iter().map(|f| folder.join(f).join(MANIFEST).display().to_string()).collect();
-    Err(Error::Missing(format!("a manifest of Grus at {}; use --icd", places.join(", "))))
-}
-
-/// Returns the manifest of the library that an installation copies: this checkout's, which is built
-/// in release, or that of the package to which the program belongs.
-pub fn installable() -> Result<Manifest> {
-    if is_checkout() { driver::grus_up_to_date(true) } else { manifest() }
-}
-
-/// Returns true if the checkout from which this program was built exists.
-fn is_checkout() -> bool {
-    let checkout = driver::workspace();
-    !checkout.as_os_str().is_empty() && checkout.join("Cargo.toml").exists()
+    beside(folder).ok_or_else(|| {
+        let places: Vec<String> = FOLDERS.iter().map(|f| folder.join(f).join(MANIFEST).display().to_string()).collect();
+        Error::Missing(format!("a manifest of Grus at {}; use --icd", places.join(", ")))
+    })
 }
 
 /// Returns the first manifest in [`FOLDERS`] that names a library that exists. One that was written
@@ -45,7 +34,7 @@ fn beside(folder: &Path) -> Option<Manifest> {
 
 /// Removes `..` from the path of a manifest.
 fn clean(manifest: Manifest) -> Manifest {
-    let path: PathBuf = manifest.path.canonicalize().unwrap_or_else(|_| manifest.path.clone());
+    let path: PathBuf = os::clean(&manifest.path).unwrap_or_else(|_| manifest.path.clone());
     Manifest { path, ..manifest }
 }
 
@@ -67,7 +56,7 @@ mod tests {
         assert!(beside(&bin).is_none());
         std::fs::write(root.join("lib.so"), "").expect("a library");
         let found = beside(&bin).expect("the manifest of the prefix");
-        assert_eq!(found.path, share.join(MANIFEST).canonicalize().expect("a path"));
+        assert_eq!(found.path, os::clean(&share.join(MANIFEST)).expect("a path"));
         std::fs::remove_dir_all(&root).expect("removal");
     }
 }

@@ -3,7 +3,7 @@
 use crate::options::Prebuilt;
 use crate::process::{output, run};
 use crate::release::Release;
-use crate::target::Target;
+use crate::target::{Linker, Target};
 use crate::zig::{self, Zig};
 use crate::{Binaries, Result, read};
 use std::path::{Path, PathBuf};
@@ -23,11 +23,11 @@ const FOREIGN: [&str; 6] = [
 ///
 /// # Errors
 /// Returns a message if a tool is missing or the build fails.
-pub fn compile(root: &Path, target: Target, release: &Release) -> Result<Binaries> {
+pub fn compile(root: &Path, target: &Target, release: &Release) -> Result<Binaries> {
     let folder = root.join("target/dist");
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-    let linker = Zig::install(&folder.join("zig"))?.linker(target)?;
-    let rust = target.rust();
+    let linker = linker(&target.linker, &folder)?;
+    let rust = target.rust;
     let variable = format!("CARGO_TARGET_{}_LINKER", rust.to_uppercase().replace('-', "_"));
     let mut cargo = cargo();
     FOREIGN.iter().for_each(|name| {
@@ -43,9 +43,22 @@ pub fn compile(root: &Path, target: Target, release: &Release) -> Result<Binarie
     cargo.env("CARGO_PROFILE_RELEASE_STRIP", "symbols");
     run(&mut cargo)?;
     let built = folder.join(rust).join("release");
-    let binaries = Binaries { library: read(&built.join(target.library()))?, runner: read(&built.join("cts-runner"))? };
+    let file = |name: &str| read(&built.join(name));
+    let binaries = Binaries { library: file(target.system.library())?, runner: file(target.system.runner())? };
     reject_paths(&binaries, root)?;
     Ok(binaries)
+}
+
+/// Returns the path of a program that links for a target.
+fn linker(linker: &Linker, folder: &Path) -> Result<PathBuf> {
+    match linker {
+        Linker::Zig(target) => Zig::install(&folder.join("zig"))?.linker(target),
+        Linker::Installed(command) => {
+            let path = folder.join("link");
+            zig::write(&path, &format!("#!/bin/sh\nexec {command} \"$@\"\n"), 0o755)?;
+            Ok(path)
+        }
+    }
 }
 
 /// Refuses binaries that contain a path of the repository or of cargo's home. `env!` puts such
@@ -97,11 +110,12 @@ fn compiler(root: &Path, folder: &Path) -> Result<PathBuf> {
 /// Reads binaries that exist, without their symbols.
 ///
 /// # Errors
-/// Returns a message if a file is missing or `strip` fails.
-pub fn prebuilt(files: &Prebuilt) -> Result<Binaries> {
+/// Returns a message if a file is missing or symbols cannot be removed.
+pub fn prebuilt(files: &Prebuilt, target: &Target) -> Result<Binaries> {
     let strip = |path: &Path| {
         let part = std::env::temp_dir().join(format!("grus-dist-{}", std::process::id()));
-        let stripped = output(Command::new("strip").arg("-o").arg(&part).arg(path)).and_then(|_| read(&part));
+        let stripped =
+            output(Command::new(target.system.strip()).arg("-o").arg(&part).arg(path)).and_then(|_| read(&part));
         let _ = std::fs::remove_file(&part);
         stripped
     };

@@ -93,9 +93,9 @@ fn linked_by(node: &Value) -> Vec<String> {
 ///
 /// # Errors
 /// Returns a message if cargo fails or a crate has no licence.
-pub fn read(root: &Path, target: Target) -> Result<Vec<Component>> {
+pub fn read(root: &Path, target: &Target) -> Result<Vec<Component>> {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["metadata", "--locked", "--format-version", "1", "--filter-platform", target.rust()]);
+    cargo.args(["metadata", "--locked", "--format-version", "1", "--filter-platform", target.rust]);
     let metadata = output(cargo.current_dir(root))?;
     let metadata = serde_json::from_str(&metadata).map_err(|e| format!("cargo metadata: {e}"))?;
     let lock = String::from_utf8_lossy(&crate::read(&root.join("Cargo.lock"))?).into_owned();

@@ -4,7 +4,6 @@
 use crate::layout::{self, Contents};
 use crate::release::Release;
 use crate::tarball::archive;
-use crate::target;
 use crate::tree::Tree;
 use crate::{Package, Result};
 use std::io;
@@ -14,18 +13,18 @@ pub const DRIVER: &str = "grus-vulkan";
 /// Name of the package that lets the loader find the driver.
 pub const DEFAULT: &str = "grus-vulkan-default";
 
-/// Makes the package with the driver.
+/// Makes the package with the driver for an architecture of Debian, whose libraries are in the
+/// folder `multiarch` below `/usr/lib`.
 ///
 /// # Errors
-/// Returns a message if a file of the repository is missing.
-pub fn driver(contents: &Contents<'_>) -> Result<Package> {
-    let tree = layout::debian(contents)?;
-    let architecture = contents.target.debian();
+/// Returns a message if a file of the repository is missing, or if the binaries are not for Linux.
+pub fn driver(contents: &Contents<'_>, architecture: &str, multiarch: &str) -> Result<Package> {
+    let tree = layout::debian(contents, multiarch)?;
+    let glibc = contents.glibc.ok_or("a Debian package needs binaries for Linux")?;
     let fields = format!(
-        "Depends: libc6 (>= {})\nSuggests: libvulkan1\nDescription: Vulkan driver that runs on the CPU\n \
+        "Depends: libc6 (>= {glibc})\nSuggests: libvulkan1\nDescription: Vulkan driver that runs on the CPU\n \
          Programs find it by `cts-runner run` or VK_DRIVER_FILES=/usr/share/grus/grus_icd.json.\n \
-         The package {DEFAULT} makes the Vulkan loader find it without.\n",
-        target::text(contents.glibc)
+         The package {DEFAULT} makes the Vulkan loader find it without.\n"
     );
     package(contents.release, DRIVER, architecture, &fields, &tree)
 }

@@ -3,6 +3,7 @@
 use crate::deb::DRIVER;
 use crate::loader_file::LOADER;
 use crate::release::Release;
+use crate::system::Glibc;
 use crate::target::Target;
 use crate::tree::Tree;
 use crate::{Binaries, Result};
@@ -16,13 +17,20 @@ pub struct Contents<'a> {
     /// Version, commit and files of the repository.
     pub release: &'a Release,
     /// The target.
-    pub target: Target,
-    /// Version of glibc that the binaries need.
-    pub glibc: (u32, u32),
+    pub target: &'a Target,
+    /// Version of glibc that the binaries need; `None` if they are not for Linux.
+    pub glibc: Option<Glibc>,
     /// The binaries.
     pub binaries: &'a Binaries,
     /// Licences of all that is linked into the binaries.
     pub licences: &'a str,
+}
+
+impl Contents<'_> {
+    /// Returns the name of an archive, which is also that of its only folder.
+    pub fn folder(&self) -> String {
+        format!("grus-{}-{}", self.release.version, self.target.platform)
+    }
 }
 
 /// Texts that every package has: paths in the repository.
@@ -36,14 +44,34 @@ const ENVIRONMENT: &str = include_str!("grus-env.sh");
 ///
 /// # Errors
 /// Returns a message if a file of the repository is missing.
-pub fn tarball(contents: &Contents<'_>, folder: &str) -> Result<Tree> {
-    let library = contents.target.library();
+pub fn tarball(contents: &Contents<'_>, name: &str) -> Result<Tree> {
+    let mut tree = folder(contents, name)?;
+    tree.link(format!("{name}/loader/{LOADER}"), format!("../{}", contents.target.system.library()));
+    tree.file(format!("{name}/grus-env.sh"), ENVIRONMENT);
+    Ok(tree)
+}
+
+/// Returns the files of the zip file, in one folder.
+///
+/// # Errors
+/// Returns a message if a file of the repository is missing, or if the library exports no commands.
+pub fn zip(contents: &Contents<'_>, name: &str) -> Result<Tree> {
+    let mut tree = folder(contents, name)?;
+    let (loader, bytes) = contents.target.system.loader(&contents.binaries.library)?;
+    tree.program(format!("{name}/loader/{loader}"), bytes);
+    Ok(tree)
+}
+
+/// Returns the files that archives of all systems have, in one folder.
+///
+/// # Errors
+/// Returns a message if a file of the repository is missing.
+fn folder(contents: &Contents<'_>, folder: &str) -> Result<Tree> {
+    let system = &contents.target.system;
     let mut tree = Tree::default();
-    tree.program(format!("{folder}/{library}"), &contents.binaries.library[..]);
-    tree.link(format!("{folder}/loader/{LOADER}"), format!("../{library}"));
-    tree.program(format!("{folder}/cts-runner"), &contents.binaries.runner[..]);
-    tree.file(format!("{folder}/{MANIFEST}"), contents.release.manifest(&format!("./{library}"))?);
-    tree.file(format!("{folder}/grus-env.sh"), ENVIRONMENT);
+    tree.program(format!("{folder}/{}", system.library()), &contents.binaries.library[..]);
+    tree.program(format!("{folder}/{}", system.runner()), &contents.binaries.runner[..]);
+    tree.file(format!("{folder}/{MANIFEST}"), contents.release.manifest(&system.beside())?);
     tree.file(format!("{folder}/LICENSE-THIRD-PARTY"), contents.licences);
     for path in TEXTS {
         tree.file(format!("{folder}/{path}"), contents.release.text(path)?);
@@ -51,16 +79,18 @@ pub fn tarball(contents: &Contents<'_>, folder: &str) -> Result<Tree> {
     Ok(tree)
 }
 
-/// Returns the files of the Debian package, below the root.
+/// Returns the files of the Debian package, below the root. Libraries of the architecture are in a
+/// folder below `/usr/lib`.
 ///
 /// # Errors
 /// Returns a message if a file of the repository is missing.
-pub fn debian(contents: &Contents<'_>) -> Result<Tree> {
+pub fn debian(contents: &Contents<'_>, multiarch: &str) -> Result<Tree> {
     let mut tree = Tree::default();
-    let folder = format!("usr/lib/{}", contents.target.multiarch());
-    let library = format!("{folder}/{}", contents.target.library());
+    let folder = format!("usr/lib/{multiarch}");
+    let name = contents.target.system.library();
+    let library = format!("{folder}/{name}");
     tree.file(format!("usr/share/grus/{MANIFEST}"), contents.release.manifest(&format!("/{library}"))?);
-    tree.link(format!("{folder}/grus/{LOADER}"), format!("../{}", contents.target.library()));
+    tree.link(format!("{folder}/grus/{LOADER}"), format!("../{name}"));
     tree.file(library, &contents.binaries.library[..]);
     tree.program("usr/bin/cts-runner", &contents.binaries.runner[..]);
     tree.file("usr/share/grus/grus-env.sh", ENVIRONMENT);

@@ -1,15 +1,16 @@
-//! Builds the packages of Grus: tarballs, Debian packages, Python wheels, packages for npm, lists
-//! of licences and components, and checksums.
+//! Builds the packages of Grus: tarballs, zip files, Debian packages, Python wheels, packages for
+//! npm, lists of licences and components, and checksums.
 //!
 //! Two builds of one commit have the same bytes, in whatever folder they run. [`compile`] makes the
-//! binaries for an old glibc with the linker of [`zig`]; everything after that is a function of
-//! files: a [`tree::Tree`] holds the files of a package, sorted, with fixed owners and times, and
-//! [`tarball`], [`deb`], [`wheel`] and [`npm`] write it.
+//! binaries with the linker of a row of [`target`], for Linux that of [`zig`]; everything after
+//! that is a function of files: a [`tree::Tree`] holds the files of a package, sorted, with fixed
+//! owners and times, and [`tarball`], [`zipfile`], [`deb`], [`wheel`] and [`npm`] write it.
 
 pub mod compile;
 pub mod components;
 pub mod deb;
 pub mod elf;
+pub mod forwarder;
 pub mod layout;
 pub mod licences;
 // The crate `vulkan` writes the same file; its workspace is another one.
@@ -17,21 +18,23 @@ pub mod licences;
 pub mod loader_file;
 pub mod npm;
 pub mod options;
+pub mod pe;
 pub mod process;
 pub mod release;
 pub mod sbom;
+pub mod system;
 pub mod tarball;
 pub mod target;
 pub mod tree;
 pub mod wheel;
 pub mod zig;
+pub mod zipfile;
 
-use elf::Needs;
 use options::Options;
 use release::Release;
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
-use target::Target;
+use target::{Kind, Target};
 
 /// Result with a message for the user.
 pub type Result<T> = std::result::Result<T, String>;
@@ -61,10 +64,14 @@ pub struct Package {
 /// target allows.
 pub fn run(options: &Options) -> Result<Vec<PathBuf>> {
     let release = Release::read(&options.root)?;
-    let mut packages = vec![deb::default(&release)?];
+    let is_debian = |kind: &Kind| matches!(kind, Kind::Debian { .. });
+    let mut packages = Vec::new();
+    if options.targets.iter().any(|target| target.packages.iter().any(is_debian)) {
+        packages.push(deb::default(&release)?);
+    }
     for &target in &options.targets {
         let binaries = match &options.prebuilt {
-            Some(prebuilt) => compile::prebuilt(prebuilt)?,
+            Some(prebuilt) => compile::prebuilt(prebuilt, target)?,
             None => compile::compile(&options.root, target, &release)?,
         };
         packages.extend(of_target(options, &release, target, &binaries)?);
@@ -72,31 +79,30 @@ pub fn run(options: &Options) -> Result<Vec<PathBuf>> {
     write(&options.out, packages)
 }
 
-fn of_target(options: &Options, release: &Release, target: Target, binaries: &Binaries) -> Result<Vec<Package>> {
-    let (library, runner) = (Needs::read(&binaries.library)?, Needs::read(&binaries.runner)?);
-    let glibc = library.glibc()?.max(runner.glibc()?);
-    if options.prebuilt.is_none() && glibc > target::GLIBC {
-        let (needs, allowed) = (target::text(glibc), target::text(target::GLIBC));
-        return Err(format!("the binaries need glibc {needs}, and packages allow {allowed}"));
-    }
-    // A program that the compiler of this machine has linked needs gcc's unwinder.
-    let foreign = library.foreign().or(runner.foreign().filter(|_| options.prebuilt.is_none()));
-    if let Some(name) = foreign {
-        return Err(format!("the binaries need {name}, which is no part of glibc"));
-    }
+fn of_target(options: &Options, release: &Release, target: &Target, binaries: &Binaries) -> Result<Vec<Package>> {
+    let glibc = target.system.needs(binaries, options.prebuilt.is_some())?;
     let components = components::read(&options.root, target)?;
-    let licences = licences::text(&components)?;
+    let licences = licences::text(&target.system.parts(), &components)?;
     let contents = layout::Contents { release, target, glibc, binaries, licences: &licences };
     // Compression takes most of the time, so each package has a thread.
-    let kinds: [fn(&layout::Contents<'_>) -> Result<Package>; 4] =
-        [tarball::package, deb::driver, wheel::package, npm::package];
     let mut packages = std::thread::scope(|scope| {
-        let threads = kinds.map(|package| scope.spawn(move || package(&contents)));
+        let start = |kind| scope.spawn(move || package(kind, &contents));
+        let threads: Vec<_> = target.packages.iter().map(start).collect();
         let join = |thread: std::thread::ScopedJoinHandle<'_, _>| thread.join().expect("a package's thread panicked");
         threads.into_iter().map(join).collect::<Result<Vec<_>>>()
     })?;
     packages.push(sbom::package(release, target, &components)?);
     Ok(packages)
+}
+
+fn package(kind: &Kind, contents: &layout::Contents<'_>) -> Result<Package> {
+    match kind {
+        Kind::Tarball => tarball::package(contents),
+        Kind::Zip => zipfile::package(contents),
+        Kind::Debian { architecture, multiarch } => deb::driver(contents, architecture, multiarch),
+        Kind::Wheel { platform } => wheel::package(contents, platform),
+        Kind::Npm { cpu } => npm::package(contents, cpu),
+    }
 }
 
 /// Writes packages and their checksums.

@@ -1,29 +1,29 @@
 //! The licences of what is linked into the binaries.
 
 use crate::components::Component;
+use crate::system::Part;
 use crate::{Result, read};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 /// Beginnings of the names of files with licences.
 const NAMES: [&str; 5] = ["license", "licence", "copying", "notice", "unlicense"];
 
-/// Parts that are no crates: name, and licence as an expression of SPDX. Their texts are among
-/// those of the crates.
-const PARTS: [(&str, &str); 2] = [
-    ("the standard library of Rust", "MIT OR Apache-2.0"),
-    ("libunwind and compiler-rt of LLVM", "Apache-2.0 WITH LLVM-exception"),
-];
-
-/// Returns the list of components with their licences, followed by each text once.
+/// Returns the list of components with their licences, followed by each text once. Parts that are
+/// no crates stand first.
 ///
 /// # Errors
 /// Returns a message if a file cannot be read.
-pub fn text(components: &[Component]) -> Result<String> {
+pub fn text(parts: &[Part], components: &[Component]) -> Result<String> {
     let mut list = String::from("Grus contains these parts:\n\n");
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (name, licence) in PARTS {
+    for (name, licence, file) in parts {
         list += &format!("  {name}: {licence}\n");
+        if let Some(file) = file {
+            let text = String::from_utf8_lossy(&read(Path::new(file))?).into_owned();
+            texts.entry(text).or_default().push((*name).to_owned());
+        }
     }
     for component in components {
         list += &format!("  {}: {}\n", component.id(), component.licence);

@@ -14,27 +14,27 @@ const FOLDER: &str = "package";
 /// Sources in `packages/npm`.
 const SOURCES: [&str; 4] = ["README.md", "index.d.ts", "index.js", "package.json"];
 
-/// Makes the package.
+/// Makes the package for an architecture of Node.js.
 ///
 /// # Errors
 /// Returns a message if a source is missing.
-pub fn package(contents: &Contents<'_>) -> Result<Package> {
-    let name = format!("grus-vulkan-{}-{}.tgz", contents.release.version, contents.target.platform());
-    let bytes = archive(&tree(contents)?, contents.release.epoch).map_err(|e| format!("{name}: {e}"))?;
+pub fn package(contents: &Contents<'_>, cpu: &str) -> Result<Package> {
+    let name = format!("grus-vulkan-{}-{}.tgz", contents.release.version, contents.target.platform);
+    let bytes = archive(&tree(contents, cpu)?, contents.release.epoch).map_err(|e| format!("{name}: {e}"))?;
     Ok(Package { name, bytes })
 }
 
-fn tree(contents: &Contents<'_>) -> Result<Tree> {
+fn tree(contents: &Contents<'_>, cpu: &str) -> Result<Tree> {
     let release = contents.release;
     let mut tree = Tree::default();
     for source in SOURCES {
         let text = release.text(&format!("packages/npm/{source}"))?;
         let text = text.replace("\"0.0.0\"", &format!("\"{}\"", release.version));
-        tree.file(format!("{FOLDER}/{source}"), text.replace("\"CPU\"", &format!("\"{}\"", contents.target.node())));
+        tree.file(format!("{FOLDER}/{source}"), text.replace("\"CPU\"", &format!("\"{cpu}\"")));
     }
-    let library = contents.target.library();
-    tree.program(format!("{FOLDER}/{library}"), &contents.binaries.library[..]);
-    tree.file(format!("{FOLDER}/{MANIFEST}"), release.manifest(&format!("./{library}"))?);
+    let system = &contents.target.system;
+    tree.program(format!("{FOLDER}/{}", system.library()), &contents.binaries.library[..]);
+    tree.file(format!("{FOLDER}/{MANIFEST}"), release.manifest(&system.beside())?);
     for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
         tree.file(format!("{FOLDER}/{licence}"), release.text(licence)?);
     }

@@ -1,6 +1,6 @@
 //! Options of the command line.
 
-use crate::target::{TARGETS, Target};
+use crate::target::{self, TARGETS, Target};
 use lexopt::{Arg, Parser, ValueExt};
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,14 @@ use std::path::{Path, PathBuf};
 pub const HELP: &str = "\
 cargo xtask dist [options]     build the packages of Grus
 
-    --target NAME     x86_64 or aarch64; may be repeated (default: both)
+    --target NAME     x86_64, aarch64 or x86_64-windows; may be repeated (default: all)
     --out DIR         where the packages go (target/packages)
     --library FILE    package this library instead of building one; with --runner and one --target.
     --runner FILE     The packages then need the glibc of the files.
 
-The packages are tarballs, Debian packages, Python wheels, packages for npm, lists of components
-(CycloneDX) and SHA256SUMS. Builds need python3 with pip, which installs the linker (docs/ci.md).
+The packages are tarballs, zip files, Debian packages, Python wheels, packages for npm, lists of
+components (CycloneDX) and SHA256SUMS. Builds for Linux need python3 with pip, which installs the
+linker; builds for Windows need mingw-w64 (docs/ci.md).
 ";
 
 /// Binaries that exist.
@@ -32,7 +33,7 @@ pub struct Options {
     /// Root of the repository.
     pub root: PathBuf,
     /// Targets, in order.
-    pub targets: Vec<Target>,
+    pub targets: Vec<&'static Target>,
     /// Folder of the packages.
     pub out: PathBuf,
     /// Binaries to package instead of building them.
@@ -49,7 +50,7 @@ impl Options {
         let (mut targets, mut out, mut library, mut runner) = (Vec::new(), None, None, None);
         while let Some(arg) = parser.next()? {
             match arg {
-                Arg::Long("target") => targets.push(parser.value()?.parse_with(target)?),
+                Arg::Long("target") => targets.push(parser.value()?.parse_with(find)?),
                 Arg::Long("out") => out = Some(PathBuf::from(parser.value()?)),
                 Arg::Long("library") => library = Some(PathBuf::from(parser.value()?)),
                 Arg::Long("runner") => runner = Some(PathBuf::from(parser.value()?)),
@@ -63,7 +64,7 @@ impl Options {
             _ => return Err("--library needs --runner and one --target".into()),
         };
         if targets.is_empty() {
-            targets.extend(TARGETS);
+            targets.extend(&TARGETS);
         }
         let out = out.unwrap_or_else(|| root.join("target/packages"));
         Ok(Some(Self { root, targets, out, prebuilt }))
@@ -78,9 +79,9 @@ fn root() -> PathBuf {
     current.ancestors().find(is_root).unwrap_or(&current).to_path_buf()
 }
 
-fn target(name: &str) -> Result<Target, String> {
-    let found = TARGETS.iter().find(|target| target.name() == name);
-    found.copied().ok_or_else(|| "expected x86_64 or aarch64".to_owned())
+fn find(name: &str) -> Result<&'static Target, String> {
+    let names = || TARGETS.iter().map(|target| target.name).collect::<Vec<_>>().join(", ");
+    target::find(name).ok_or_else(|| format!("expected one of {}", names()))
 }
 
 #[cfg(test)]
@@ -91,10 +92,10 @@ mod tests {
     fn prebuilt_binaries_are_those_of_one_target() {
         let parse = |line: &str| Options::parse(Parser::from_args(line.split_whitespace()));
         let all = parse("").expect("valid").expect("no help");
-        assert_eq!((all.targets, all.prebuilt), (TARGETS.to_vec(), None));
+        assert_eq!((all.targets, all.prebuilt), (TARGETS.iter().collect(), None));
         assert!(parse("--library a").is_err() && parse("--library a --runner b").is_err());
         let one = parse("--library a --runner b --target aarch64").expect("valid").expect("no help");
-        assert_eq!(one.targets, [Target::Aarch64]);
+        assert_eq!(one.targets.iter().map(|target| target.name).collect::<Vec<_>>(), ["aarch64"]);
         assert!(one.prebuilt.is_some() && parse("--target riscv64").is_err());
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 ///
 /// # Errors
 /// Returns a message if the value cannot be written.
-pub fn package(release: &Release, target: Target, components: &[Component]) -> Result<Package> {
+pub fn package(release: &Release, target: &Target, components: &[Component]) -> Result<Package> {
     let grus = format!("grus@{}", release.version);
     let purl = |id: &str| format!("pkg:cargo/{id}");
     let uses = |of: &Component| of.uses.iter().map(|id| purl(id)).collect::<Vec<_>>();
@@ -44,13 +44,13 @@ pub fn package(release: &Release, target: Target, components: &[Component]) -> R
                 "licenses": [{ "expression": "MIT OR Apache-2.0" }],
                 "properties": [
                     { "name": "commit", "value": release.commit },
-                    { "name": "target", "value": target.rust() },
+                    { "name": "target", "value": target.rust },
                 ],
             },
         },
         "components": components.iter().map(component).collect::<Vec<_>>(),
         "dependencies": dependencies,
     });
-    let name = format!("grus-{}-{}.cdx.json", release.version, target.platform());
+    let name = format!("grus-{}-{}.cdx.json", release.version, target.platform);
     Ok(Package { name, bytes: format!("{json:#}\n").into_bytes() })
 }

@@ -12,7 +12,7 @@ use tar::{Builder, EntryType, Header};
 /// # Errors
 /// Returns a message if a file of the repository is missing.
 pub fn package(contents: &Contents<'_>) -> Result<Package> {
-    let name = format!("grus-{}-{}", contents.release.version, contents.target.platform());
+    let name = contents.folder();
     let tree = layout::tarball(contents, &name)?;
     let bytes = archive(&tree, "", contents.release.epoch).map_err(|e| format!("{name}: {e}"))?;
     Ok(Package { name: format!("{name}.tar.xz"), bytes })

@@ -2,24 +2,22 @@
 //! manifest, and a list of all files with their hashes.
 
 use crate::layout::{Contents, MANIFEST};
-use crate::loader_file::{LOADER, loader_file};
 use crate::tree::{Entry, Tree};
+use crate::zipfile::archive;
 use crate::{Package, Result};
 use sha2::{Digest, Sha256};
-use std::io::Write;
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, DateTime, ZipWriter};
 
 /// Python sources in `packages/python`.
-const SOURCES: [&str; 5] = ["__init__.py", "__main__.py", "_query.py", "py.typed", "pytest_plugin.py"];
+const SOURCES: [&str; 6] = ["__init__.py", "__main__.py", "_query.py", "_system.py", "py.typed", "pytest_plugin.py"];
 
-/// Makes the wheel.
+/// Makes the wheel for a platform, where `GLIBC` stands for the version that the binaries need.
 ///
 /// # Errors
 /// Returns a message if a source is missing.
-pub fn package(contents: &Contents<'_>) -> Result<Package> {
+pub fn package(contents: &Contents<'_>, platform: &str) -> Result<Package> {
     let version = &contents.release.version;
-    let tag = contents.target.wheel_tag(contents.glibc);
+    let glibc = contents.glibc.map(|glibc| glibc.to_string().replace('.', "_"));
+    let tag = format!("py3-none-{}", platform.replace("GLIBC", &glibc.unwrap_or_default()));
     let name = format!("grus_vulkan-{version}-{tag}.whl");
     let bytes = archive(&tree(contents, &tag)?).map_err(|e| format!("{name}: {e}"))?;
     Ok(Package { name, bytes })
@@ -32,11 +30,11 @@ fn tree(contents: &Contents<'_>, tag: &str) -> Result<Tree> {
         let text = release.text(&format!("packages/python/grus_vulkan/{source}"))?;
         tree.file(format!("grus_vulkan/{source}"), text.replace("\"0.0.0\"", &format!("\"{}\"", release.version)));
     }
-    let library = contents.target.library();
-    tree.program(format!("grus_vulkan/{library}"), &contents.binaries.library[..]);
-    tree.file(format!("grus_vulkan/{MANIFEST}"), release.manifest(&format!("./{library}"))?);
-    let loader = loader_file(contents.target.elf_machine(), library, Some("$ORIGIN/.."));
-    tree.program(format!("grus_vulkan/loader/{LOADER}"), loader);
+    let system = &contents.target.system;
+    tree.program(format!("grus_vulkan/{}", system.library()), &contents.binaries.library[..]);
+    tree.file(format!("grus_vulkan/{MANIFEST}"), release.manifest(&system.beside())?);
+    let (name, loader) = system.loader(&contents.binaries.library)?;
+    tree.program(format!("grus_vulkan/loader/{name}"), loader);
     let info = format!("grus_vulkan-{}.dist-info", release.version);
     let metadata = format!(
         "Metadata-Version: 2.4\nName: grus-vulkan\nVersion: {}\nSummary: A Vulkan driver that runs on the CPU\n\
@@ -79,25 +77,6 @@ fn base64(bytes: &[u8]) -> String {
         }
     }
     text
-}
-
-/// Returns a tree as a zip file. The time of all files is the first that the format has.
-fn archive(tree: &Tree) -> zip::result::ZipResult<Vec<u8>> {
-    let mut zip = ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    let options = SimpleFileOptions::default()
-        .compression_method(CompressionMethod::Deflated)
-        .compression_level(Some(9))
-        .last_modified_time(DateTime::default());
-    // A wheel has no links, and its list of files stands last.
-    let is_record = |path: &str| path.ends_with("/RECORD");
-    let (lists, files): (Vec<_>, Vec<_>) = tree.entries().partition(|(path, _)| is_record(path));
-    for (path, entry) in files.into_iter().chain(lists) {
-        if let Entry::File { bytes, is_program } = entry {
-            zip.start_file(path, options.unix_permissions(if *is_program { 0o755 } else { 0o644 }))?;
-            zip.write_all(bytes)?;
-        }
-    }
-    Ok(zip.finish()?.into_inner())
 }
 
 #[cfg(test)]

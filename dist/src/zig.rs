@@ -6,7 +6,8 @@
 
 use crate::Result;
 use crate::process::{output, run};
-use crate::target::{self, Target};
+use crate::system::Glibc;
+use crate::target::GLIBC;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -52,18 +53,17 @@ impl Zig {
         Ok(Self { program: PathBuf::from(find()?).join("zig"), folder })
     }
 
-    /// Writes a program that links for a target, and returns its path.
+    /// Writes a program that links for a target of Zig, and returns its path.
     ///
     /// # Errors
     /// Returns a message if the file cannot be written.
-    pub fn linker(&self, target: Target) -> Result<PathBuf> {
-        let path = self.folder.join(format!("link-{}", target.name()));
+    pub fn linker(&self, target: &str) -> Result<PathBuf> {
+        let path = self.folder.join(format!("link-{target}"));
         let script = format!(
-            "#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR='{}'\nexec '{}' cc -target {}.{} -Wl,--build-id=sha1 \"$@\"\n",
+            "#!/bin/sh\nexport ZIG_GLOBAL_CACHE_DIR='{}'\nexec '{}' cc -target {target}.{} -Wl,--build-id=sha1 \"$@\"\n",
             self.folder.join("cache").display(),
             self.program.display(),
-            target.multiarch(),
-            target::text(target::GLIBC)
+            Glibc(GLIBC)
         );
         write(&path, &script, 0o755)?;
         Ok(path)

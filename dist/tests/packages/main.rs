@@ -7,8 +7,11 @@
 mod npm;
 mod snippets;
 mod support;
+mod windows;
 
 use grus_dist::options::Prebuilt;
+use grus_dist::system::Glibc;
+use grus_dist::target::{GLIBC, Kind};
 use grus_dist::{Binaries, components, deb, layout, licences, read, release::Release};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -34,7 +37,7 @@ fn two_roots_give_the_same_bytes() {
         let clone = scratch(name).join("clone");
         run(Command::new("git").args(["clone", "--quiet", "--shared"]).arg(root()).arg(&clone));
         let prebuilt = Prebuilt { library: "/bin/sh".into(), runner: "/bin/cat".into() };
-        make(clone, prebuilt, &format!("{name}-packages"))
+        make(clone, &TARGET, prebuilt, &format!("{name}-packages"))
     };
     let (first, second) = (in_root("root"), in_root("another-root"));
     assert_eq!(first.len(), 7, "{first:?}");
@@ -80,8 +83,8 @@ fn licences_of_all_components_are_known_and_have_texts() {
         "MIT",
         "Zlib",
     ];
-    let all = components::read(&root(), TARGET).expect("components");
-    let text = licences::text(&all).expect("a text");
+    let all = components::read(&root(), &TARGET).expect("components");
+    let text = licences::text(&TARGET.system.parts(), &all).expect("a text");
     for component in &all {
         let alternatives = component.licence.split(" OR ").map(|l| l.trim_matches(['(', ')']));
         let accepted =
@@ -116,14 +119,26 @@ fn the_tarball_works_in_any_folder() {
     }
 }
 
+/// Returns the names of the target in Debian: its architecture and the folder of its libraries.
+fn debian() -> (&'static str, &'static str) {
+    let names = |kind: &Kind| match *kind {
+        Kind::Debian { architecture, multiarch } => Some((architecture, multiarch)),
+        _ => None,
+    };
+    TARGET.packages.iter().find_map(names).expect("a Debian package")
+}
+
 /// Makes the Debian packages of another version, for upgrades. The binaries are small.
 fn newer(folder: &Path) -> Vec<PathBuf> {
     let mut release = Release::read(&root()).expect("a release");
     release.version = "99.0.0".into();
     let binaries = Binaries { library: b"newer library".to_vec(), runner: b"newer program".to_vec() };
-    let glibc = grus_dist::target::GLIBC;
-    let contents = layout::Contents { release: &release, target: TARGET, glibc, binaries: &binaries, licences: "none" };
-    let packages = [deb::driver(&contents).expect("a package"), deb::default(&release).expect("a package")];
+    let glibc = Some(Glibc(GLIBC));
+    let contents =
+        layout::Contents { release: &release, target: &TARGET, glibc, binaries: &binaries, licences: "none" };
+    let (architecture, multiarch) = debian();
+    let driver = deb::driver(&contents, architecture, multiarch);
+    let packages = [driver.expect("a package"), deb::default(&release).expect("a package")];
     let write = |package: grus_dist::Package| {
         let path = folder.join(package.name);
         std::fs::write(&path, package.bytes).expect("a file");
@@ -154,7 +169,7 @@ fn debian_packages_install_upgrade_and_remove() {
         command.args(["--force-depends", "--log=/dev/null"]).args(arguments).args(files);
         run(&mut command)
     };
-    let driver = package(&format!("_{}.deb", TARGET.debian()));
+    let driver = package(&format!("_{}.deb", debian().0));
     let default = package("_all.deb");
     dpkg(&["--install"], std::slice::from_ref(&driver));
     let link = target.join("usr/share/vulkan/icd.d/grus_icd.json");

@@ -46,7 +46,7 @@ fn action(folder: &Path, version: &str, require: &str) -> Output {
 }
 
 /// Returns the value of a key in lines of YAML.
-fn value<'a>(yaml: &'a str, key: &str) -> &'a str {
+pub fn value<'a>(yaml: &'a str, key: &str) -> &'a str {
     let line = yaml.lines().find_map(|line| line.trim_start_matches([' ', '-']).strip_prefix(key));
     line.unwrap_or_else(|| panic!("no {key} in {yaml}")).trim()
 }
@@ -149,7 +149,7 @@ fn printed_by(command: &mut Command) -> String {
 
 /// Returns a name in a snippet for the architecture of this machine.
 fn native(name: &str) -> String {
-    name.replace("x86_64", TARGET.name())
+    name.replace("x86_64", TARGET.name)
 }
 
 /// Returns the version of the packages.
@@ -161,7 +161,7 @@ fn version() -> String {
 #[test]
 fn snippets_name_this_version() {
     let tarball = package("-linux.tar.xz");
-    let name = tarball.file_name().expect("a name").to_string_lossy().replace(TARGET.name(), "x86_64");
+    let name = tarball.file_name().expect("a name").to_string_lossy().replace(TARGET.name, "x86_64");
     for (language, word) in [("yaml", "script:"), ("dockerfile", "FROM")] {
         assert!(snippet(language, word).contains(name.trim_end_matches(".tar.xz")), "{language}: {name}");
     }

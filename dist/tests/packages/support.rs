@@ -1,13 +1,13 @@
 //! Packages of the binaries in `target/release`, and commands on them.
 
 use grus_dist::options::{Options, Prebuilt};
-use grus_dist::target::Target;
+use grus_dist::target::{self, Target};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 
 /// The target of this machine.
-pub const TARGET: Target = if cfg!(target_arch = "aarch64") { Target::Aarch64 } else { Target::X86_64 };
+pub static TARGET: LazyLock<&Target> = LazyLock::new(|| target::find(std::env::consts::ARCH).expect("a target"));
 
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the root of the repository").to_path_buf()
@@ -18,15 +18,15 @@ fn prebuilt() -> Prebuilt {
     Prebuilt { library: built.join("libvulkan_grus.so"), runner: built.join("cts-runner") }
 }
 
-/// Makes all packages of a repository in a new folder.
-pub fn make(root: PathBuf, prebuilt: Prebuilt, folder: &str) -> Vec<PathBuf> {
-    let options = Options { root, targets: vec![TARGET], out: scratch(folder), prebuilt: Some(prebuilt) };
+/// Makes all packages of a repository for a target in a new folder.
+pub fn make(root: PathBuf, target: &'static Target, prebuilt: Prebuilt, folder: &str) -> Vec<PathBuf> {
+    let options = Options { root, targets: vec![target], out: scratch(folder), prebuilt: Some(prebuilt) };
     grus_dist::run(&options).expect("packages")
 }
 
 /// Returns the package whose name ends so.
 pub fn package(end: &str) -> PathBuf {
-    static ALL: LazyLock<Vec<PathBuf>> = LazyLock::new(|| make(root(), prebuilt(), "packages"));
+    static ALL: LazyLock<Vec<PathBuf>> = LazyLock::new(|| make(root(), &TARGET, prebuilt(), "packages"));
     ALL.iter().find(|path| path.to_string_lossy().ends_with(end)).expect(end).clone()
 }
 

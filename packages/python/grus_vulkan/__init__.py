@@ -7,14 +7,16 @@ import ctypes
 import os
 from pathlib import Path
 
+from . import _system
+
 __version__ = "0.0.0"
 
 #: Path of the driver's manifest.
 ICD = str(Path(__file__).resolve().parent / "grus_icd.json")
 #: Path of the driver's library.
-LIBRARY = str(Path(__file__).resolve().parent / "libvulkan_grus.so")
+LIBRARY = str(Path(__file__).resolve().parent / _system.LIBRARY)
 #: Path of a library with the name of the Vulkan loader, which stands for the driver's library.
-LOADER = str(Path(__file__).resolve().parent / "loader" / "libvulkan.so.1")
+LOADER = str(Path(__file__).resolve().parent / "loader" / _system.LOADER)
 
 #: Variables by which the Vulkan loader finds drivers; the second is that of old loaders.
 VARIABLES = ("VK_DRIVER_FILES", "VK_ICD_FILENAMES")
@@ -34,17 +36,15 @@ def use():
     Raise RuntimeError if the Vulkan loader is part of the process already, because an instance that
     it has made keeps its drivers.
     """
-    try:
-        maps = Path("/proc/self/maps").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        maps = ""
-    if "/libvulkan.so" in maps and os.environ.get(VARIABLES[0]) != ICD:
+    if _system.has_loader() and os.environ.get(VARIABLES[0]) != ICD:
         raise RuntimeError("grus_vulkan.use() must be called before modules that load Vulkan are imported")
     for name in VARIABLES:
         os.environ[name] = ICD
     try:
-        ctypes.CDLL("libvulkan.so.1")
+        ctypes.CDLL(_system.LOADER)
     except OSError:
+        # On Windows, the file in the loader's place finds the library among those of the process.
+        ctypes.CDLL(LIBRARY)
         ctypes.CDLL(LOADER)
 
 

@@ -1,10 +1,10 @@
 """`python -m grus_vulkan --icd` prints the path of the manifest."""
 
 import argparse
-import os
 import sys
 
 from . import ICD, LIBRARY, __version__, driver_version, environment
+from ._system import execute
 
 
 def main():
@@ -23,7 +23,7 @@ def main():
     if arguments.version:
         print(f"grus-vulkan {__version__}: {driver_version()}")
     if command:
-        os.execvpe(command[0], command, environment())
+        return execute(command, environment())
     if not (arguments.icd or arguments.library or arguments.version):
         parser.print_usage(sys.stderr)
         return 2

@@ -335,7 +335,8 @@ pub struct QuerySinks {
     /// Number of samples that passed (occlusion query).
     pub occlusion: Option<Arc<AtomicU64>>,
     /// Pipeline statistics in the bit order of `VkQueryPipelineStatisticFlagBits` ([`statistic`]).
-    pub statistics: Option<Arc<Statistics>>,
+    /// Vulkan permits one query at a time; zink begins one for each statistic that a program asks.
+    pub statistics: Vec<Arc<Statistics>>,
     /// Transform feedback counters by stream: primitives that were written, and primitives that
     /// unbounded buffers would have received.
     pub feedback: [Option<Arc<[AtomicU64; 2]>>; STREAMS],
@@ -383,12 +384,12 @@ pub mod statistic {
 impl QuerySinks {
     /// Returns true if no query counts fragments or samples that pass.
     pub fn ignores_fragments(&self) -> bool {
-        self.statistics.is_none() && self.occlusion.is_none()
+        self.statistics.is_empty() && self.occlusion.is_none()
     }
 
-    /// Adds `n` to a [`statistic`], if it is counted.
+    /// Adds `n` to a [`statistic`] of all queries.
     pub fn count(&self, bit: usize, n: u64) {
-        if let Some(statistics) = &self.statistics {
+        for statistics in &self.statistics {
             statistics[bit].fetch_add(n, Ordering::Relaxed);
         }
     }

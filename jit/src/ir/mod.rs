@@ -334,8 +334,8 @@ impl Shader {
         self.stage_info.fragment_mut().ok_or_else(|| misplaced("fragments", stage))
     }
 
-    /// Returns the instructions of the body, in program order. [`Shader::insts`] also has those that
-    /// passes have removed or replaced.
+    /// Returns the instructions of the body, in program order. [`Shader::insts`] also has those
+    /// that passes have removed or replaced.
     pub fn live_insts(&self) -> impl Iterator<Item = &InstData> {
         let mut regions = vec![self.root.body.nodes.iter()];
         std::iter::from_fn(move || {

@@ -137,12 +137,15 @@ impl PrimitiveBuilder<'_> {
         PrimitiveValues { primitive_id, layer: word(mesh.layer), viewport: word(mesh.viewport) }
     }
 
-    /// Returns the layer of a primitive.
+    /// Returns the layer of a primitive. The only layer of a pass is that of all its primitives,
+    /// whatever a stage selects: Vulkan leaves other layers undefined, and OpenGL ignores the
+    /// selection then, on which programs rely that zink translates.
     #[inline(always)]
     pub fn layer(&self, own: &PrimitiveValues, provoking: u32) -> u32 {
         match (own.layer, self.draw.linkage().layer) {
-            (Some(layer), _) => layer,
             (None, NO_SLOT) => self.draw.draw.context.view_index,
+            _ if self.grid.layers == 1 => 0,
+            (Some(layer), _) => layer,
             (None, slot) => self.shaded.get(provoking as usize, slot),
         }
     }

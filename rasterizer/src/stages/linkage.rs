@@ -112,8 +112,8 @@ pub struct Linkage {
     pub rows: usize,
     /// True if some of the rows are interpolated.
     pub interpolates: bool,
-    /// The triangles that may become one rectangle.
-    pub pairs: RectanglePairs,
+    pairs: RectanglePairs,
+    has_fragment_side_effects: bool,
 }
 
 /// The pairs of consecutive triangles that may be set up as one rectangle. Which pairs these are
@@ -150,6 +150,14 @@ fn is_of_primitive(slot: BuiltinSlot) -> bool {
 }
 
 impl Linkage {
+    /// Returns the triangles that may become one rectangle in a pass with this number of samples.
+    /// With several samples, a pixel on the diagonal has a fragment of each triangle, and a shader
+    /// with side effects is executed for both.
+    pub fn pairs(&self, samples: u32) -> RectanglePairs {
+        let both = samples > 1 && self.has_fragment_side_effects;
+        if both { RectanglePairs::None } else { self.pairs }
+    }
+
     /// Links the interfaces of stages.
     pub(super) fn new(stages: &StageList) -> Linkage {
         let first = &stages.first().info;
@@ -198,6 +206,7 @@ impl Linkage {
                 None if tessellation.is_some() => RectanglePairs::None,
                 None => RectanglePairs::Numbered,
             },
+            has_fragment_side_effects: stages.fragment().is_some_and(|fragment| fragment.info.side_effects),
             mesh,
         }
     }

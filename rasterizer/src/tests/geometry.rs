@@ -176,13 +176,18 @@ fn layers_and_viewports_come_from_the_vertex_stage() {
     let vertices: Vec<V> = [(0, 0), (2, 1), (3, 0), (1, 2)].into_iter().flat_map(|(l, v)| tagged(l, v)).collect();
     render(2, targets(&a, None), [draw(s, &vertices)]);
     let get = |x, y, layer| a.texel::<f32>(Aspect::Color, x, y, 0, layer);
-    assert_eq!((get(1, 1, 0), get(62, 62, 0)), (1.0, 0.0));
+    assert_eq!((get(1, 1, 0), get(62, 62, 0), get(1, 1, 2)), (1.0, 0.0, 0.0));
     // The triangle is flipped in the lower right quarter, and cut by its scissor at x = 62.
     assert_eq!(
         (get(33, 62, 2), get(33, 31, 2), get(61, 63, 2), get(62, 63, 2), get(40, 35, 2)),
         (1.0, 0.0, 1.0, 0.0, 0.0)
     );
     assert!((0..64).all(|x| get(x, 20, 1) == 0.0));
+    // A target without further layers takes all primitives.
+    let flat = Image::new(R32F, 64, 64, 1, 1);
+    let s = additive(Topology::TriangleList);
+    render(2, targets(&flat, None), [draw(s, &tagged(3, 0))]);
+    assert_eq!(flat.color::<f32>(1, 1), 1.0);
 }
 
 #[test]

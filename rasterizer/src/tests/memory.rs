@@ -114,11 +114,11 @@ fn rounds_that_end_early_keep_stipple_and_statistics() {
         let mut pass = engine.begin_rendering(targets(&image, None));
         pass.round_bytes = bytes;
         let mut d = draw(s.clone(), &corners);
-        d.queries.statistics = Some(Arc::default());
+        d.queries.statistics = vec![Arc::default()];
         d.counts.instances = 3;
         pass.draw(d.clone());
         pass.end();
-        let counts = d.queries.statistics.map(|s| s.each_ref().map(|n| n.load(std::sync::atomic::Ordering::Relaxed)));
+        let counts = d.queries.statistics[0].each_ref().map(|n| n.load(std::sync::atomic::Ordering::Relaxed));
         (image.bytes(), counts)
     };
     let want = run(1, ROUND_BYTES);

@@ -173,7 +173,7 @@ fn one_stream_is_rasterized_and_all_are_counted() {
         let points = vec![v(0.0, 0.0, 0.5, WHITE); 37];
         let mut draw = made(streams, info(OutputPrimitive::TriangleStrip, 10, 2), state, &points);
         let counters: Arc<Statistics> = Arc::new(core::array::from_fn(|_| AtomicU64::new(0)));
-        draw.queries.statistics = Some(counters.clone());
+        draw.queries.statistics = vec![counters.clone()];
         let generated: [Option<Arc<AtomicU64>>; STREAMS] = core::array::from_fn(|_| Some(Arc::default()));
         draw.queries.generated = generated.clone();
         render(2, targets(&image, None), [draw]);

@@ -132,6 +132,15 @@ fn only_exact_rectangles_are_set_up_as_one() {
         change(&mut vertices);
         vertices
     };
+    // A shader with side effects is executed for the samples of each triangle.
+    let effects = || {
+        let mut stage = smooth();
+        stage.info.side_effects = true;
+        stage
+    };
+    assert_eq!(picture(1, &two, effects()).1, all);
+    assert_eq!(picture(4, &two, smooth()).1, all);
+    assert!(picture(4, &two, effects()).1 > all);
     let apart: [(&str, [V; 6]); 7] = [
         ("depth", changed(|v| v[3].position[2] = 0.75)),
         ("distance", changed(|v| v[3].position = v[3].position.map(|c| c * 2.0))),

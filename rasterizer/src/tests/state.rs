@@ -441,21 +441,20 @@ fn queries_count_exactly() {
     let mut p = engine.begin_rendering(targets(&color, Some(&depth)));
     p.clear_depth_stencil(Some(0.5), None, [0, 0, W, H / 2], 0, 1);
     let occlusion = Arc::new(AtomicU64::new(0));
-    let statistics: Arc<Statistics> = Arc::default();
+    let statistics: [Arc<Statistics>; 2] = Default::default();
     let quad = full(0.25, WHITE);
     let mut d = draw(depth_state(CompareOp::Less), &quad);
-    d.queries = QuerySinks {
-        occlusion: Some(occlusion.clone()),
-        statistics: Some(statistics.clone()),
-        ..QuerySinks::default()
-    };
+    d.queries =
+        QuerySinks { occlusion: Some(occlusion.clone()), statistics: statistics.to_vec(), ..QuerySinks::default() };
     p.draw(d);
     p.end();
     // The lower part was never cleared, so its depth is 0.
     assert_eq!(occlusion.load(Ordering::Relaxed), u64::from(4 * W * (H / 2)));
-    let n: Vec<u64> = statistics.iter().map(|s| s.load(Ordering::Relaxed)).collect();
-    assert_eq!((n[0], n[1], n[2], n[5], n[6]), (4, 2, 4, 2, 2));
-    assert!(n[7] >= u64::from(W * (H / 2)));
+    for statistics in statistics {
+        let n: Vec<u64> = statistics.iter().map(|s| s.load(Ordering::Relaxed)).collect();
+        assert_eq!((n[0], n[1], n[2], n[5], n[6]), (4, 2, 4, 2, 2));
+        assert!(n[7] >= u64::from(W * (H / 2)));
+    }
 }
 
 #[test]
@@ -496,6 +495,24 @@ fn depth_bias_clamp_and_bounds() {
     };
     assert_eq!(once(&|s| bounds(s, 0.1), 0.5), (0, 0.0));
     assert_eq!(once(&|s| bounds(s, 0.0), 0.5).1, 1.0);
+}
+
+#[test]
+fn depth_bounds_are_values_of_the_format() {
+    // One half is between two values of D16, and is stored as the larger one.
+    for (format, bounds, passes) in
+        [(D16, [0.0, 0.5], true), (D16, [0.5, 1.0], true), (D16, [0.0, 0.499], false), (D32F, [0.5, 0.5], true)]
+    {
+        let (color, depth) = (Image::new(R32F, W, H, 1, 1), Image::new(format, W, H, 1, 1));
+        let engine = Engine::new(1);
+        let mut pass = engine.begin_rendering(targets(&color, Some(&depth)));
+        pass.clear_depth_stencil(Some(0.5), None, [0, 0, W, H], 0, 1);
+        let mut s = depth_state(CompareOp::Always);
+        (s.pixel.depth_bounds_test, s.pixel_values.depth_bounds) = (true, bounds);
+        pass.draw(draw(s, &full(0.25, WHITE)));
+        pass.end();
+        assert_eq!(color.color::<f32>(5, 5) == 1.0, passes, "{format} {bounds:?}");
+    }
 }
 
 #[test]

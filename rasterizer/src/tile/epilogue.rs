@@ -20,7 +20,7 @@ impl TileJob<'_> {
         let (first, end) = (x0.max(self.pass.area[0]), x1.min(self.pass.area[2]));
         let possible = self.all_plain
             && self.draw.plan.epilogue.is_some()
-            && self.draw.draw.queries.statistics.is_none()
+            && self.draw.draw.queries.statistics.is_empty()
             && end - first >= RECTANGLE_LANES as i32;
         self.rectangles_end = possible.then_some(end);
     }

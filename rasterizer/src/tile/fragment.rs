@@ -138,7 +138,7 @@ fn call_stage(
     outputs: &mut (AlignedBuf, AlignedBuf),
 ) {
     let quads = &mut job.scratch.quads;
-    if job.draw.draw.queries.statistics.is_some() {
+    if !job.draw.draw.queries.statistics.is_empty() {
         job.invocations += quads.list().iter().map(|q| u64::from(any_sample(q.coverage).count_ones())).sum::<u64>();
     }
     let per_chunk = (stage.info.lanes as usize / 4).max(FragmentBatch::PADDING);

@@ -111,7 +111,7 @@ impl<'a> TileJob<'a> {
         scratch: &'a mut TileScratch,
     ) -> TileJob<'a> {
         let filters =
-            draw.plan.filter.is_some() && draw.draw.queries.statistics.is_none() && pass.removes_hidden_surfaces;
+            draw.plan.filter.is_some() && draw.draw.queries.statistics.is_empty() && pass.removes_hidden_surfaces;
         TileJob {
             pass,
             draw,
@@ -130,7 +130,7 @@ impl<'a> TileJob<'a> {
             rows: draw.plan.depth_rows(draw.draw.queries.ignores_fragments(), filters),
             filters,
             small_path: None,
-            flat: draw.plan.flat && draw.draw.queries.statistics.is_none(),
+            flat: draw.plan.flat && draw.draw.queries.statistics.is_empty(),
             flat_here: false,
             colored: false,
             smooth: None,

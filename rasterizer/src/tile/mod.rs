@@ -107,7 +107,7 @@ fn run_any(scene: &TileRound<'_>, i: usize, worker: &Worker, memory: &mut StageM
         scratch.groups.clear();
         scratch.passing.clear();
         let plan = draw.plan;
-        let deferred = plan.overwrites.filter(|_| defer && draw.draw.queries.statistics.is_none());
+        let deferred = plan.overwrites.filter(|_| defer && draw.draw.queries.statistics.is_empty());
         worker.set_running(draw.running);
         let mut job = TileJob::new(pass, draw, layer, memory, scratch);
         if plan.shades && !deferred.is_some_and(|attachments| job.scratch.visibility.fits_draw(attachments)) {

@@ -12,7 +12,10 @@ use std::sync::atomic::Ordering;
 impl Executor<'_> {
     pub(super) fn begin_query(&mut self, pool: &QueryPool, query: u32, stream: u32) {
         let Some(query) = pool.queries.get(query as usize) else { return };
-        self.count_in(pool.query_type, Some(&query.counters), stream);
+        match query.counters.statistics() {
+            Some(statistics) => self.queries.statistics.push(statistics),
+            None => self.count_in(pool.query_type, Some(&query.counters), stream),
+        }
     }
 
     /// Makes subsequent draws count in these counters, or in none.
@@ -21,7 +24,6 @@ impl Executor<'_> {
         let stream = stream as usize;
         match query_type {
             vk::QueryType::OCCLUSION => sinks.occlusion = counters.and_then(Counters::value),
-            vk::QueryType::PIPELINE_STATISTICS => sinks.statistics = counters.and_then(Counters::statistics),
             vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => {
                 sinks.feedback.get_mut(stream).into_iter().for_each(|s| *s = counters.and_then(Counters::feedback));
             }
@@ -34,7 +36,11 @@ impl Executor<'_> {
     }
 
     pub(super) fn end_query(&mut self, pool: &Arc<QueryPool>, query: u32, stream: u32) {
-        self.count_in(pool.query_type, None, stream);
+        let ended = pool.queries.get(query as usize).and_then(|query| query.counters.statistics());
+        match ended {
+            Some(ended) => self.queries.statistics.retain(|active| !Arc::ptr_eq(active, &ended)),
+            None => self.count_in(pool.query_type, None, stream),
+        }
         match &mut self.render {
             // The draws of the query may still be deferred.
             Some(render) => render.ended_queries.push((pool.clone(), query)),

@@ -58,7 +58,10 @@ impl DepthPlan {
             test: test.is_some(),
             write: depth.is_some_and(|(_, depth)| depth.write),
             compare: test.unwrap_or(CompareOp::Always),
-            bounds: depth.and_then(|(_, depth)| depth.bounds.then_some(values.depth_bounds)),
+            // Bounds are values of the format, as a stored depth is: 0.5 is within 0.5 and 1.
+            bounds: depth.and_then(|(format, depth)| {
+                depth.bounds.then(|| values.depth_bounds.map(|bound| format.value(format.encode(bound))))
+            }),
             stencil: key.stencil.map(|ops| [face(ops, 0), face(ops, 1)]),
         };
         plan.choose();

@@ -107,7 +107,7 @@ impl PrimitiveBuilder<'_> {
         if all & (code::REJECT | code::CULL) != 0 || any & code::NAN != 0 {
             return;
         }
-        let layer = self.layer(&own, provoking);
+        let layer = self.layer_of_all().unwrap_or_else(|| self.layer(&own, provoking));
         if layer >= self.grid.layers {
             return;
         }
@@ -137,24 +137,26 @@ impl PrimitiveBuilder<'_> {
         PrimitiveValues { primitive_id, layer: word(mesh.layer), viewport: word(mesh.viewport) }
     }
 
-    /// Returns the layer of a primitive. The only layer of a pass is that of all its primitives,
-    /// whatever a stage selects: Vulkan leaves other layers undefined, and OpenGL ignores the
-    /// selection then, on which programs rely that zink translates.
+    /// Returns the layer that a primitive selects.
     #[inline(always)]
     pub fn layer(&self, own: &PrimitiveValues, provoking: u32) -> u32 {
         match (own.layer, self.draw.linkage().layer) {
-            (None, NO_SLOT) => self.draw.draw.context.view_index,
-            _ if self.grid.layers == 1 => 0,
             (Some(layer), _) => layer,
+            (None, NO_SLOT) => self.draw.draw.context.view_index,
             (None, slot) => self.shaded.get(provoking as usize, slot),
         }
     }
 
-    /// Returns the layer of all primitives, if primitives do not select one.
+    /// Returns the layer of all primitives, if primitives do not select one. They do not select one
+    /// of a pass that has only one: Vulkan leaves other layers undefined, and OpenGL ignores the
+    /// selection then, on which programs rely that zink translates.
     pub fn layer_of_all(&self) -> Option<u32> {
         let linkage = self.draw.linkage();
         let own = linkage.mesh.as_ref().is_some_and(|mesh| mesh.layer != NO_SLOT);
-        (linkage.layer == NO_SLOT && !own).then_some(self.draw.draw.context.view_index)
+        match linkage.layer == NO_SLOT && !own {
+            true => Some(self.draw.draw.context.view_index),
+            false => (self.grid.layers == 1).then_some(0),
+        }
     }
 
     fn bounds(&self, screen: &[ScreenVertex; 3]) -> [i32; 4] {

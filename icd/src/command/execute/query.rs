@@ -12,34 +12,36 @@ use std::sync::atomic::Ordering;
 impl Executor<'_> {
     pub(super) fn begin_query(&mut self, pool: &QueryPool, query: u32, stream: u32) {
         let Some(query) = pool.queries.get(query as usize) else { return };
-        match query.counters.statistics() {
-            Some(statistics) => self.queries.statistics.push(statistics),
-            None => self.count_in(pool.query_type, Some(&query.counters), stream),
-        }
+        self.count_in(pool.query_type, &query.counters, stream, true);
     }
 
-    /// Makes subsequent draws count in these counters, or in none.
-    fn count_in(&mut self, query_type: vk::QueryType, counters: Option<&Counters>, stream: u32) {
+    /// Makes subsequent draws count in these counters, or no longer.
+    fn count_in(&mut self, query_type: vk::QueryType, counters: &Counters, stream: u32, begins: bool) {
         let sinks = &mut self.queries;
         let stream = stream as usize;
+        let active = begins.then_some(counters);
         match query_type {
-            vk::QueryType::OCCLUSION => sinks.occlusion = counters.and_then(Counters::value),
+            vk::QueryType::OCCLUSION => sinks.occlusion = active.and_then(Counters::value),
+            vk::QueryType::PIPELINE_STATISTICS => {
+                // A query that begins twice counts once.
+                let own = counters.statistics();
+                sinks.statistics.retain(|other| own.as_ref().is_none_or(|own| !Arc::ptr_eq(own, other)));
+                sinks.statistics.extend(own.filter(|_| begins));
+            }
             vk::QueryType::TRANSFORM_FEEDBACK_STREAM_EXT => {
-                sinks.feedback.get_mut(stream).into_iter().for_each(|s| *s = counters.and_then(Counters::feedback));
+                sinks.feedback.get_mut(stream).into_iter().for_each(|s| *s = active.and_then(Counters::feedback));
             }
             vk::QueryType::PRIMITIVES_GENERATED_EXT => {
-                sinks.generated.get_mut(stream).into_iter().for_each(|s| *s = counters.and_then(Counters::value));
+                sinks.generated.get_mut(stream).into_iter().for_each(|s| *s = active.and_then(Counters::value));
             }
-            vk::QueryType::MESH_PRIMITIVES_GENERATED_EXT => sinks.meshes = counters.and_then(Counters::value),
+            vk::QueryType::MESH_PRIMITIVES_GENERATED_EXT => sinks.meshes = active.and_then(Counters::value),
             _ => {}
         }
     }
 
     pub(super) fn end_query(&mut self, pool: &Arc<QueryPool>, query: u32, stream: u32) {
-        let ended = pool.queries.get(query as usize).and_then(|query| query.counters.statistics());
-        match ended {
-            Some(ended) => self.queries.statistics.retain(|active| !Arc::ptr_eq(active, &ended)),
-            None => self.count_in(pool.query_type, None, stream),
+        if let Some(query) = pool.queries.get(query as usize) {
+            self.count_in(pool.query_type, &query.counters, stream, false);
         }
         match &mut self.render {
             // The draws of the query may still be deferred.

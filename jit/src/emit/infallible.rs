@@ -25,9 +25,6 @@ const DEPTH: usize = 64;
 
 /// Returns true if emission cannot refuse any part of the stage, so that it can be deferred.
 pub fn can_defer(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> bool {
-    if shader.live_insts().count() * lanes.max(8) as usize > 8 * INSTRUCTIONS {
-        return false;
-    }
     let mut bytes = 0;
     for var in shader.vars.values() {
         if matches!(var.ty, Ty::Buf | Ty::Img | Ty::Smp) {
@@ -35,9 +32,10 @@ pub fn can_defer(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32) -> bo
         }
         bytes += 8 * u64::from(var.len);
     }
+    let instructions = 8 * INSTRUCTIONS / lanes.max(8) as usize;
     bytes <= ARRAYS
         && depth(&shader.root.body) <= DEPTH
-        && shader.live_insts().all(|data| is_infallible(shader, layout, data))
+        && shader.live_insts().enumerate().all(|(i, data)| i < instructions && is_infallible(shader, layout, data))
 }
 
 /// Returns true if emission cannot refuse an instruction, as the row of its operation says.

@@ -46,6 +46,7 @@ pub use verify::verify;
 use crate::error::{Error, Result};
 use base::shader::{Capture, FragmentInfo, OutputPlacement, Slot, Stage, StageSpecificInfo, WorkgroupInfo};
 use cranelift_entity::{PrimaryMap, entity_impl};
+use smallvec::SmallVec;
 
 /// An SSA value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -247,6 +248,42 @@ pub struct Scope {
     pub results: Vec<Value>,
 }
 
+/// Iterator over the instructions of a shader's body ([`Shader::live_insts`]). The list of outer
+/// regions allocates only if regions are nested.
+struct LiveInsts<'a> {
+    shader: &'a Shader,
+    /// Nodes of the innermost region that are left.
+    nodes: std::slice::Iter<'a, Node>,
+    /// Nodes that are left of the regions after it.
+    outer: Vec<std::slice::Iter<'a, Node>>,
+}
+
+impl<'a> LiveInsts<'a> {
+    /// Continues with the nodes of a nested region.
+    fn enter(&mut self, region: &'a Region) {
+        self.outer.push(std::mem::replace(&mut self.nodes, region.nodes.iter()));
+    }
+}
+
+impl<'a> Iterator for LiveInsts<'a> {
+    type Item = &'a InstData;
+
+    fn next(&mut self) -> Option<&'a InstData> {
+        loop {
+            match self.nodes.next() {
+                Some(Node::Inst(inst)) => return Some(&self.shader.insts[*inst]),
+                Some(Node::If(n)) => {
+                    self.enter(&n.else_);
+                    self.enter(&n.then);
+                }
+                Some(Node::Loop(n)) => self.enter(&n.body),
+                Some(Node::Scope(n)) => self.enter(&n.body),
+                None => self.nodes = self.outer.pop()?,
+            }
+        }
+    }
+}
+
 /// One entry point of a module, specialised and with all calls inlined.
 #[derive(Clone, Debug)]
 pub struct Shader {
@@ -337,18 +374,7 @@ impl Shader {
     /// Returns the instructions of the body, in program order. [`Shader::insts`] also has those
     /// that passes have removed or replaced.
     pub fn live_insts(&self) -> impl Iterator<Item = &InstData> {
-        let mut regions = vec![self.root.body.nodes.iter()];
-        std::iter::from_fn(move || {
-            loop {
-                match regions.last_mut()?.next() {
-                    Some(Node::Inst(inst)) => return Some(&self.insts[*inst]),
-                    Some(Node::If(n)) => regions.extend([n.else_.nodes.iter(), n.then.nodes.iter()]),
-                    Some(Node::Loop(n)) => regions.push(n.body.nodes.iter()),
-                    Some(Node::Scope(n)) => regions.push(n.body.nodes.iter()),
-                    None => drop(regions.pop()),
-                }
-            }
-        })
+        LiveInsts { shader: self, nodes: self.root.body.nodes.iter(), outer: Vec::new() }
     }
 
     /// Creates a label.
@@ -368,7 +394,7 @@ impl Shader {
         let first = Value(self.values.len() as u32);
         let inst = self.insts.push(InstData {
             op,
-            args: args.iter().copied().collect(),
+            args: SmallVec::from_slice(args),
             first_result: first,
             result_count: results.len() as u16,
             float: FloatFlags::NONE,

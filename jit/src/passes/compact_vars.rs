@@ -2,7 +2,7 @@
 //! arrays in use.
 
 use super::util::for_each_inst;
-use crate::ir::{Op, RayQueryOp, Shader, Var};
+use crate::ir::{Op, RayQueryOp, Region, Shader, Var};
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 
 /// Runs the pass; the remaining variables keep their order and are renumbered.
@@ -14,6 +14,14 @@ pub fn compact_vars(shader: &mut Shader) {
             used[*var] = true;
         }
     });
+    if shader.vars.keys().any(|var| !used[var]) {
+        renumber(shader, &body, &used);
+    }
+    shader.root.body = body;
+}
+
+/// Removes the variables that are not used, and renumbers those of the instructions.
+fn renumber(shader: &mut Shader, body: &Region, used: &SecondaryMap<Var, bool>) {
     let mut kept = PrimaryMap::new();
     let mut renumbered: SecondaryMap<Var, Option<Var>> = SecondaryMap::new();
     for (var, data) in std::mem::take(&mut shader.vars) {
@@ -21,15 +29,17 @@ pub fn compact_vars(shader: &mut Shader) {
             renumbered[var] = Some(kept.push(data));
         }
     }
-    for_each_inst(&body, &mut |inst| {
+    shader.vars = kept;
+    if shader.vars.is_empty() {
+        return;
+    }
+    for_each_inst(body, &mut |inst| {
         for var in variables(&mut shader.insts[inst].op) {
             if let Some(new) = renumbered[*var] {
                 *var = new;
             }
         }
     });
-    shader.vars = kept;
-    shader.root.body = body;
 }
 
 /// Returns the variables that an operation accesses.

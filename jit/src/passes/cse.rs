@@ -8,12 +8,17 @@ use crate::ir::{Inst, Node, Op, Region, Shader, Term};
 use base::hash::{WordHasher, WordMap};
 use std::hash::{Hash, Hasher};
 
+/// Upper bound of the instructions for which the table has room from the beginning. It is small
+/// enough for memory that the allocator has at hand.
+const CAPACITY: usize = 1024;
+
 /// Runs the pass.
 pub fn cse(shader: &mut Shader) {
     let mut root = std::mem::take(&mut shader.root.body);
     let mut constant_memory = true;
     for_each_inst(&root, &mut |inst| constant_memory &= !shader.insts[inst].op.effects().changes_memory());
-    let (renames, known) = (Renames::default(), WordMap::default());
+    let known = WordMap::with_capacity_and_hasher(shader.insts.len().min(CAPACITY), Default::default());
+    let renames = Renames::default();
     let mut cse = Cse { shader, renames, known, log: Vec::new(), constant_memory };
     cse.region(&mut root);
     shader.root.body = root;

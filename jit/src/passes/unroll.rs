@@ -285,10 +285,10 @@ impl Unroll<'_> {
     }
 
     fn copy_inst(&mut self, inst: Inst) -> Inst {
-        let data = self.shader.insts[inst].clone();
-        let args = self.mapped_list(&data.args);
+        let mut data = self.shader.insts[inst].clone();
+        data.args.iter_mut().for_each(|arg| *arg = self.mapped(*arg));
         let types: SmallVec<[crate::ir::Ty; 4]> = data.results().map(|r| self.shader.ty(r)).collect();
-        let new = self.shader.inst(data.op.clone(), &args, &types, data.source);
+        let new = self.shader.inst(data.op.clone(), &data.args, &types, data.source);
         self.shader.insts[new].float = data.float;
         for (old, new) in data.results().zip(self.shader.insts[new].results()) {
             self.map[old] = Some(new);

@@ -49,12 +49,17 @@ pub struct ConstantPool {
 impl ConstantPool {
     /// Finds the constants that are already at the start of the root body.
     pub fn new(shader: &Shader) -> Self {
-        let mut known = WordMap::default();
-        for node in &shader.root.body.nodes {
-            let Node::Inst(inst) = node else { break };
-            let Op::Const(bits) = shader.insts[*inst].op else { break };
-            let value = shader.insts[*inst].first_result;
-            known.entry((shader.ty(value), bits)).or_insert(value);
+        let constant = |node: &Node| {
+            let Node::Inst(inst) = *node else { return None };
+            let Op::Const(bits) = shader.insts[inst].op else { return None };
+            let value = shader.insts[inst].first_result;
+            Some(((shader.ty(value), bits), value))
+        };
+        let nodes = &shader.root.body.nodes;
+        let count = nodes.iter().take_while(|node| constant(node).is_some()).count();
+        let mut known = WordMap::with_capacity_and_hasher(count, Default::default());
+        for (key, value) in nodes[..count].iter().filter_map(constant) {
+            known.entry(key).or_insert(value);
         }
         ConstantPool { known, new: Vec::new() }
     }

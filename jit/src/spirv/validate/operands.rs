@@ -21,7 +21,9 @@ fn literals(number: u16) -> &'static [Literal] {
 pub(super) fn check(m: &Module) -> Result<()> {
     for inst in 0..m.instructions() {
         let v = m.view(inst);
-        if let Some(row) = opcodes::row(v.op) {
+        if let Some(row) = opcodes::row(v.op)
+            && !row.is_single(v.args.len())
+        {
             each_operand(&v, row, v.args, &mut |_, _| Ok(()))?;
         }
         for &(at, most) in literals(v.op) {
@@ -80,6 +82,11 @@ fn one<'m>(
     args: &'m [u32],
     f: &mut impl FnMut(OperandKind, &'m [u32]) -> Result<()>,
 ) -> Result<&'m [u32]> {
+    if kind.is_id() {
+        let Some((id, rest)) = args.split_at_checked(1) else { return broken(*v, "has too few operands") };
+        f(kind, id)?;
+        return Ok(rest);
+    }
     let words = match kind {
         OperandKind::Str => match string_words(args) {
             Some(words) => words,
@@ -91,7 +98,7 @@ fn one<'m>(
         _ => 1,
     };
     let Some((words, rest)) = args.split_at_checked(words) else { return broken(*v, "has too few operands") };
-    if kind.is_id() || kind == OperandKind::Case {
+    if kind == OperandKind::Case {
         f(kind, words)?;
     } else if kind == OperandKind::Incoming {
         f(OperandKind::LaterValue, &words[..1])?;

@@ -21,6 +21,9 @@
 //! [`code_fn`], and has no Vulkan handle and no SPIR-V. Only `base::mem` turns device memory
 //! into bytes, because the application may write it while the driver reads.
 
+// The code that `derive(FromText)` generates names this crate.
+extern crate self as base;
+
 pub mod abi;
 pub mod alloc;
 #[cfg(target_arch = "x86_64")]
@@ -47,6 +50,7 @@ pub mod sample;
 pub mod shader;
 pub mod stack;
 pub mod swept_map;
+pub mod text;
 pub mod thread;
 mod vk_enum;
 

@@ -22,9 +22,10 @@ struct Member {
 }
 
 /// All crates, with the allowed dependencies between them.
-const MEMBERS: [Member; 13] = [
+const MEMBERS: [Member; 14] = [
     Member { package: "grus-code-fn", folder: "base/code-fn", uses: &[], tests_use: &[] },
-    Member { package: "grus-base", folder: "base", uses: &["grus-code-fn"], tests_use: &[] },
+    Member { package: "grus-from-text", folder: "base/from-text", uses: &[], tests_use: &[] },
+    Member { package: "grus-base", folder: "base", uses: &["grus-code-fn", "grus-from-text"], tests_use: &[] },
     Member { package: "grus-jit", folder: "jit", uses: &["grus-base"], tests_use: &[] },
     Member {
         package: "grus-execution",

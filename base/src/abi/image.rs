@@ -8,6 +8,7 @@
 use super::MAX_LANES;
 use super::layout::layout;
 use crate::limits::MAX_LEVELS;
+use crate::text::FromText;
 
 /// Image dimensionality as in SPIR-V's `Dim`; whether the image is arrayed is separate.
 #[repr(u32)]
@@ -139,7 +140,7 @@ pub struct ImageLevel {
 /// The kind of texels that generated code reads and writes itself ([`TexelRows`]): their layout in
 /// memory and their conversion.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum TexelKind {
     /// No kind that generated code knows, so that kernels access the texels.
     None = 0,
@@ -301,7 +302,7 @@ pub struct Sampler {
 
 /// The source of the level of detail of a sampling operation.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum LodMode {
     /// The differences of `coord` inside each group of four lanes (a quad), with `args.lod` as
     /// bias.
@@ -314,7 +315,7 @@ pub enum LodMode {
 
 /// The operation of a sampling kernel on the footprint.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum SampleOp {
     /// Filtered sample of four components.
     Sample = 0,
@@ -337,7 +338,7 @@ pub enum SampleOp {
 
 /// Atomic operations on images, buffers and shared memory.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum AtomicOp {
     /// Stores the new value.
     Exchange = 0,

@@ -9,6 +9,7 @@
 
 use super::MAX_LANES;
 use super::layout::layout;
+use crate::text::FromText;
 
 /// Number of bytes of a ray query.
 pub const RAY_QUERY_BYTES: usize = 1024;
@@ -43,7 +44,7 @@ pub struct RayArguments {
 macro_rules! ray_getters {
     ($($(#[$doc:meta])* $getter:ident $components:literal;)*) => {
         /// A value that an instruction `OpRayQueryGet…KHR` reads from a ray query.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
         #[repr(u32)]
         pub enum RayGetter {
             $($(#[$doc])* $getter,)*

@@ -7,9 +7,10 @@
 #![forbid(unsafe_code)]
 
 use crate::limits::CAPTURE_BUFFERS;
+use crate::text::FromText;
 
 /// Outputs in consecutive slots that are written to consecutive words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromText)]
 pub struct Captured {
     /// Number of the buffer, below [`CAPTURE_BUFFERS`] (`XfbBuffer`).
     pub buffer: u32,
@@ -22,7 +23,7 @@ pub struct Captured {
 }
 
 /// The declarations of a stage's execution mode `Xfb` and the decorations of its outputs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, FromText)]
 pub struct Capture {
     /// Number of bytes from vertex to vertex, a multiple of four (`XfbStride`); 0 if nothing is
     /// written to a buffer.

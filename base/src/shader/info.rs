@@ -8,10 +8,11 @@ use super::interface::StageInterface;
 use super::stage::Stage;
 use super::suspension::FrameInfo;
 use crate::limits::STREAMS;
+use crate::text::FromText;
 use std::sync::Arc;
 
 /// Properties of a fragment stage that affect fixed-function code.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromText)]
 pub struct FragmentInfo {
     /// True if the stage may kill or demote invocations.
     pub kills: bool,
@@ -46,7 +47,7 @@ pub struct FragmentInfo {
 }
 
 /// Properties of a stage whose invocations form workgroups.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromText)]
 pub struct WorkgroupInfo {
     /// Number of invocations in each dimension.
     pub local_size: [u32; 3],
@@ -78,7 +79,7 @@ impl WorkgroupInfo {
 }
 
 /// The domain that is tessellated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum Domain {
     /// Triangles (`Triangles`), with barycentric coordinates (u, v, w).
     Triangles,
@@ -100,7 +101,7 @@ impl Domain {
 }
 
 /// Spacing of the segments into which edges are divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum Spacing {
     /// `SpacingEqual`.
     Equal,
@@ -111,7 +112,7 @@ pub enum Spacing {
 }
 
 /// Winding order of the tessellator's triangles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum VertexOrder {
     /// `VertexOrderCw`.
     Clockwise,
@@ -120,7 +121,7 @@ pub enum VertexOrder {
 }
 
 /// Modes of the tessellator. Either tessellation stage declares them, or both declare the same.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromText)]
 pub struct TessellationInfo {
     /// Domain that is tessellated.
     pub domain: Option<Domain>,
@@ -150,7 +151,7 @@ impl TessellationInfo {
 }
 
 /// Properties of a tessellation control stage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromText)]
 pub struct TessellationControlInfo {
     /// The patch as a workgroup, which has as many invocations as the patch has vertices and its
     /// outputs as shared memory.
@@ -160,7 +161,7 @@ pub struct TessellationControlInfo {
 }
 
 /// Input primitive of a stage that processes primitives.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromText)]
 pub enum InputPrimitive {
     /// `InputPoints`.
     Points,
@@ -188,7 +189,7 @@ impl InputPrimitive {
 }
 
 /// Output primitive of a geometry stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromText)]
 pub enum OutputPrimitive {
     /// `OutputPoints`.
     Points,
@@ -210,7 +211,7 @@ impl OutputPrimitive {
 }
 
 /// Properties of a geometry stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromText)]
 pub struct GeometryInfo {
     /// Input primitive.
     pub input: InputPrimitive,
@@ -258,7 +259,7 @@ impl VertexMark {
 pub const WORKGROUP_HEADER_BYTES: u32 = 16;
 
 /// Properties of a task stage.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromText)]
 pub struct TaskInfo {
     /// Properties of its workgroups.
     pub group: WorkgroupInfo,
@@ -267,7 +268,7 @@ pub struct TaskInfo {
 }
 
 /// Primitive of a mesh.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromText)]
 pub enum MeshPrimitive {
     /// `OutputPoints`.
     Points,
@@ -290,7 +291,7 @@ impl MeshPrimitive {
 
 /// Records of a mesh in the memory of its workgroup. Their words hold slots at the places that
 /// [`super::StageInterface::placements`] defines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromText)]
 pub struct Records {
     /// Byte offset of the first record; a multiple of 4.
     pub first: u32,
@@ -299,7 +300,7 @@ pub struct Records {
 }
 
 /// Properties of a mesh stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromText)]
 pub struct MeshInfo {
     /// Properties of its workgroups.
     pub group: WorkgroupInfo,
@@ -334,7 +335,7 @@ impl Default for MeshInfo {
 }
 
 /// Properties that only one kind of stage has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromText)]
 pub enum StageSpecificInfo {
     /// Vertex.
     Vertex,

@@ -3,9 +3,10 @@
 #![forbid(unsafe_code)]
 
 use super::ray::RayWord;
+use crate::text::FromText;
 
 /// Built-in variables that cross a stage boundary through slots.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, FromText)]
 pub enum BuiltinSlot {
     /// Position.xyzw by component.
     Position(u8),
@@ -44,7 +45,7 @@ pub enum BuiltinSlot {
 }
 
 /// The source or destination of the 32 bits of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, FromText)]
 pub enum SlotKind {
     /// A user variable: location, component 0..=3, and for fragment outputs the dual-source index.
     /// A variable of a whole patch or of a mesh's primitive has the index
@@ -69,7 +70,7 @@ impl SlotKind {
 
 /// The location of an output slot in the memory of a patch, or in the record of a mesh's vertex or
 /// primitive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub struct OutputPlacement {
     /// Number of bytes from the patch's first byte, for vertex 0, or from the record's. (A number
     /// of 16 bits takes two bytes in a patch, and a word in a record.)
@@ -80,7 +81,7 @@ pub struct OutputPlacement {
 }
 
 /// The interpolation of a fragment input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, FromText)]
 pub enum Interpolation {
     /// Perspective-correct interpolation (also used for slots that are not fragment inputs).
     Smooth,
@@ -91,7 +92,7 @@ pub enum Interpolation {
 }
 
 /// The numeric class of a slot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, FromText)]
 pub enum SlotType {
     /// Bits of a 32-bit float.
     Float,
@@ -102,7 +103,7 @@ pub enum SlotType {
 }
 
 /// One 32-bit slot of a stage's inputs or outputs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub struct Slot {
     /// Source or destination of the slot.
     pub kind: SlotKind,

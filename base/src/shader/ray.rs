@@ -3,6 +3,8 @@
 
 #![forbid(unsafe_code)]
 
+use crate::text::FromText;
+
 /// Stages that read a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RayStages {
@@ -30,7 +32,7 @@ pub enum RayWordType {
 macro_rules! ray_values {
     ($($(#[$doc:meta])* $name:ident { $builtin:expr, $words:literal $ty:ident $stages:ident })*) => {
         /// A value of a ray, its launch or its intersection, which is an input of stages.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, FromText)]
         pub enum RayValue {
             $($(#[$doc])* $name,)*
         }
@@ -142,7 +144,7 @@ impl RayValue {
 }
 
 /// A word of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, FromText)]
 pub struct RayWord {
     /// The value.
     pub value: RayValue,

@@ -49,6 +49,11 @@ impl FloatFlags {
         (FloatFlags::FLUSH_DENORMALS, "flush_denormals"),
         (FloatFlags::NO_RECIPROCAL, "no_reciprocal"),
     ];
+    /// Returns the flag with a name ([`Display`]).
+    pub fn from_name(name: &str) -> Option<FloatFlags> {
+        FloatFlags::NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
+    }
+
     const CHANGES: FloatFlags = FloatFlags(FloatFlags::ROUND_ZERO.0 | FloatFlags::FLUSH_DENORMALS.0);
 
     /// Returns true if this set has all flags of another set.

@@ -4,6 +4,7 @@
 
 use super::{FloatFlags, Ty, Value, Var};
 use base::abi::{AtomicOp, LodMode, RAY_QUERY_ALIGN, RAY_QUERY_BYTES, RayGetter, SampleOp, TexelKind};
+use base::text::FromText;
 use smallvec::SmallVec;
 
 /// An instruction.
@@ -45,7 +46,7 @@ pub const RAY_QUERY_PADDING: u32 = RAY_QUERY_ALIGN as u32 / 4;
 
 /// Operations on ray queries, with their operands and results behind the index of the query, and
 /// behind `initialized` (see [`Op::RayQuery`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum RayQueryOp {
     /// (structure: I64, flags: I32, mask: I32, origin: 3 F32, minimum: F32, direction: 3 F32,
     /// maximum: F32) -> (); it has no operand `initialized`.
@@ -117,7 +118,7 @@ impl Op {
 }
 
 /// Unary operations: (a: T) -> T unless stated otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum Unary {
     /// Integer negation.
     INeg,
@@ -188,7 +189,7 @@ pub enum Unary {
 }
 
 /// Binary operations: (a: T, b: T) -> T.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum Binary {
     /// Sum, modulo 2^bits.
     IAdd,
@@ -268,7 +269,7 @@ impl Binary {
 }
 
 /// Comparisons: (a: T, b: T) -> B1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum Cmp {
     /// Equal integers or B1.
     IEq,
@@ -301,7 +302,7 @@ pub enum Cmp {
 }
 
 /// Conversions: (a) -> result of another type.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum Convert {
     /// Float to signed integer, towards zero, saturating, NaN → 0.
     FToS,
@@ -326,7 +327,7 @@ pub enum Convert {
 }
 
 /// Memory spaces of [`Op::Load`], [`Op::Store`], [`Op::Atomic`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum Space {
     /// (buf: Buf, offset: I32 bytes), bounds-checked: out-of-bounds loads give 0 and stores are
     /// dropped. An access of several elements is in bounds as a whole or not at all.
@@ -340,7 +341,7 @@ pub enum Space {
 }
 
 /// Qualifiers of a memory access.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, FromText)]
 pub struct MemFlags {
     /// The memory is not written while the stage runs (uniform buffers, NonWritable with
     /// Restrict…), so that loads may move and be merged.
@@ -352,7 +353,7 @@ pub struct MemFlags {
 }
 
 /// Built-in values that are not slots: () -> I32 unless stated otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum Builtin {
     /// gl_VertexIndex.
     VertexIndex,
@@ -415,7 +416,7 @@ pub enum Builtin {
 }
 
 /// Position at which a fragment input is evaluated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum InterpolateAt {
     /// Pixel centre, or the sample when the stage shades per sample.
     Default,
@@ -430,7 +431,7 @@ pub enum InterpolateAt {
 }
 
 /// Subgroup and quad operations; all lanes in the exec mask take part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum Subgroup {
     /// () -> B1: true in the lowest active lane.
     Elect,
@@ -467,7 +468,7 @@ pub enum Subgroup {
 /// The order is part of the meaning, because floats round. It proceeds in rounds with distances 1,
 /// 2, 4, …: in a reduction, a lane combines its value with that of its pair (the lower lane first).
 /// In a scan, it combines with the lane at this distance below it, if there is one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum Scan {
     /// All lanes of the subgroup: uniform.
     Reduce,
@@ -480,7 +481,7 @@ pub enum Scan {
 }
 
 /// Static description of an image operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub struct SampleInfo {
     /// Operation: sample, fetch, gather or query.
     pub op: SampleOp,
@@ -505,7 +506,7 @@ pub struct SampleInfo {
 }
 
 /// Property that an image query reads: (img[, level: I32]) -> I32.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum ImageQuery {
     /// Width of a level; the second argument is the level. For buffer views: number of texels.
     Width,
@@ -531,7 +532,7 @@ pub const HEAP_DATA: u32 = 0x8000_0002;
 pub const SAMPLER_HEAP_DATA: u32 = 0x8000_0003;
 
 /// Operation of an instruction. Its row (`ops/table.rs`) says how passes may treat it.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum Op {
     /// () -> T: bits of the constant, zero-extended.
     Const(u64),

@@ -27,6 +27,7 @@ mod inst;
 pub mod interp;
 pub mod modes;
 mod ops;
+mod parse;
 mod print;
 #[doc(hidden)]
 pub mod random;
@@ -41,6 +42,7 @@ pub use ops::{
     AffineRule, CostClass, Effects, EmissionRule, F16Rule, FloatRule, LaneCountRule, Meaning, OpInfo, RandomForm,
     ShapeRule, Signature, StageRule, TypePattern, TypeSet,
 };
+pub use parse::parse;
 pub use verify::verify;
 
 use crate::error::{Error, Result};

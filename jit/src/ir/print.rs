@@ -1,4 +1,4 @@
-//! Text form of a shader for human readers: `Display` of [`Shader`]. There is no parser.
+//! Text form of a shader: `Display` of [`Shader`]. [`super::parse()`] reads it.
 
 use super::{Inst, Node, Op, Region, Shader, Term, Ty, Value};
 use std::fmt::{self, Display, Formatter};
@@ -30,8 +30,19 @@ impl Display for Shader {
         for (i, slot) in self.outputs.iter().enumerate() {
             writeln!(f, "  out {i}: {slot:?}")?;
         }
+        for (i, placement) in self.placements.iter().enumerate() {
+            writeln!(f, "  placement {i}: {placement:?}")?;
+        }
+        if let Some(capture) = &self.capture {
+            writeln!(f, "  capture: {capture:?}")?;
+        }
+        for (flag, name) in [(self.side_effects, "side_effects"), (self.uses_subgroup, "uses_subgroup")] {
+            if flag {
+                writeln!(f, "  {name}")?;
+            }
+        }
         for (var, data) in self.vars.iter() {
-            writeln!(f, "  {var}: {}[{}] {}", data.ty, data.len, data.name)?;
+            writeln!(f, "  {var}: {}[{}] {:?}", data.ty, data.len, data.name)?;
         }
         writeln!(f, "{}: {{", self.root.label)?;
         Printer { shader: self }.region(f, &self.root.body, 1)?;

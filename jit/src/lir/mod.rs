@@ -12,13 +12,14 @@
 //! * Nothing traps, and nothing depends on the machine. The emitter spells out what machines do
 //!   differently.
 //!
-//! [`verify`] checks a function, [`print`] shows it, and [`random`] makes programs from the table
-//! for the tests.
+//! [`verify`] checks a function, [`print`] shows it, and [`mod@parse`] reads it back. [`random`] makes
+//! programs from the table for the tests.
 
 pub mod build;
 mod divide;
 pub mod eval;
 pub mod op;
+mod parse;
 mod print;
 #[doc(hidden)]
 pub mod random;
@@ -33,10 +34,12 @@ mod verify;
 
 pub use build::Builder;
 pub use op::{Effect, Op};
+pub use parse::parse;
 pub use ssa::Variable;
 pub use types::{Elem, Type};
 pub use verify::verify;
 
+use base::text::FromText;
 use cranelift_entity::{PrimaryMap, entity_impl};
 use smallvec::SmallVec;
 
@@ -93,7 +96,7 @@ pub struct ValueData {
 }
 
 /// An integer comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 #[allow(missing_docs, reason = "as they are named everywhere: equal, signed and unsigned, less, greater")]
 pub enum IntCond {
     Eq,
@@ -118,7 +121,7 @@ impl IntCond {
 
 /// A comparison of floats. With a NaN, ordered comparisons are false and unordered ones (`U`) are
 /// true.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 #[allow(missing_docs, reason = "as they are named everywhere: ordered, unordered, equal, less, greater")]
 pub enum FloatCond {
     Eq,
@@ -146,7 +149,7 @@ impl FloatCond {
 }
 
 /// The operation of an [`Op::AtomicRmw`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 #[allow(missing_docs, reason = "the operations' own names")]
 pub enum Rmw {
     Exchange,
@@ -171,7 +174,7 @@ impl Rmw {
 
 /// Reason why the address of an access is valid. The emitter claims it, and [`safety`] proves the
 /// claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, FromText)]
 pub enum AccessReason {
     /// The access lies in memory that the application names. A comparison with its size, or a
     /// look-up in the table of live memory, decides whether it happens. Otherwise it goes to the

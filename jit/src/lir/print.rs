@@ -1,5 +1,5 @@
-//! Text form of a function for reading: `Display` of [`Function`]. No parser for it exists. Equal
-//! functions give equal texts.
+//! Text form of a function: `Display` of [`Function`]. [`super::parse()`] reads it. Equal functions
+//! give equal texts.
 
 #![forbid(unsafe_code)]
 
@@ -111,9 +111,10 @@ impl Function {
 
 fn print_bits(f: &mut Formatter<'_>, elem: Elem, bits: u64) -> fmt::Result {
     match elem {
-        Elem::F32 => write!(f, "{:?}", f32::from_bits(bits as u32)),
-        Elem::F64 => write!(f, "{:?}", f64::from_bits(bits)),
-        Elem::F16 => write!(f, "{bits:#x}"),
+        // A NaN is written as its bits, because it may have any payload.
+        Elem::F32 if !f32::from_bits(bits as u32).is_nan() => write!(f, "{:?}", f32::from_bits(bits as u32)),
+        Elem::F64 if !f64::from_bits(bits).is_nan() => write!(f, "{:?}", f64::from_bits(bits)),
+        Elem::F16 | Elem::F32 | Elem::F64 => write!(f, "{bits:#x}"),
         _ if bits < 1 << 16 => write!(f, "{bits}"),
         _ => write!(f, "{bits:#x}"),
     }

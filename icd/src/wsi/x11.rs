@@ -11,18 +11,26 @@
 use super::frame::PixelOrder;
 use super::x11_stream::{BoundedConnection, SERVER_TIMEOUT, connect};
 use std::fmt;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use x11rb::connection::{Connection, RequestConnection, SequenceNumber};
-use x11rb::protocol::Event;
+use x11rb::errors::ReplyError;
 use x11rb::protocol::shm::{self, ConnectionExt as _};
 use x11rb::protocol::xproto::{
     ChangeWindowAttributesAux, ConnectionExt as _, CreateGCAux, EventMask, Gcontext, ImageFormat, Window,
 };
+use x11rb::protocol::{ErrorKind, Event};
 
 /// Bytes of a `PutImage` request before its data.
 const PUT_IMAGE_HEADER: usize = 24;
 /// Bytes per pixel: X11 windows of this driver have 32 bits per pixel.
 const PIXEL_BYTES: usize = 4;
+
+/// Time for which a window is awaited that the server does not have. An application that has just
+/// created the window has sent that request over its own connection, which a busy server may read
+/// after the driver's.
+const CREATION_TIMEOUT: Duration = Duration::from_millis(100);
+/// Time between two requests for such a window.
+const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The reason why presenting failed; any of them means that the surface is lost.
 #[derive(Debug)]
@@ -49,6 +57,21 @@ impl std::error::Error for X11Error {}
 
 fn lost(e: impl fmt::Display) -> X11Error {
     X11Error::Lost(e.to_string())
+}
+
+/// Requests events about a window, and waits for the window if the server does not have it yet.
+fn request_events(connection: &BoundedConnection, window: Window) -> Result<(), X11Error> {
+    // Several clients may request events of this kind.
+    let events = ChangeWindowAttributesAux::new().event_mask(EventMask::STRUCTURE_NOTIFY);
+    let start = Instant::now();
+    loop {
+        match connection.change_window_attributes(window, &events).map_err(lost)?.check() {
+            Err(ReplyError::X11Error(e)) if e.error_kind == ErrorKind::Window && start.elapsed() < CREATION_TIMEOUT => {
+                std::thread::sleep(RETRY_INTERVAL);
+            }
+            result => return result.map_err(lost),
+        }
+    }
 }
 
 /// Identity of a window.
@@ -92,9 +115,7 @@ impl X11Window {
     fn open_within(id: &WindowId, timeout: Duration) -> Result<X11Window, X11Error> {
         let window = id.window;
         let connection = connect(id.display.as_deref(), timeout).map_err(|e| X11Error::Connect(e.to_string()))?;
-        // Several clients may request events of this kind.
-        let events = ChangeWindowAttributesAux::new().event_mask(EventMask::STRUCTURE_NOTIFY);
-        connection.change_window_attributes(window, &events).map_err(lost)?.check().map_err(lost)?;
+        request_events(&connection, window)?;
         let visual = connection.get_window_attributes(window).map_err(lost)?.reply().map_err(lost)?.visual;
         let geometry = connection.get_geometry(window).map_err(lost)?.reply().map_err(lost)?;
         let (depth, extent) = (geometry.depth, [geometry.width.into(), geometry.height.into()]);

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::wsi::x11_stream::BoundedStream;
-use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read, Write};
+use std::io::{BufRead, BufReader, IoSlice, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use x11rb::protocol::xproto::{ConfigureWindowAux, CreateWindowAux, WindowClass};
@@ -162,6 +162,23 @@ fn a_window_reports_its_size() {
     }
 }
 
+/// The server may read the application's request to create a window after the driver's requests.
+#[test]
+fn a_window_that_is_created_a_little_later_is_found() {
+    let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
+    let (client, id) = window(&server, 64, 48);
+    let later = client.generate_id().unwrap();
+    std::thread::scope(|scope| {
+        let opened = scope.spawn(|| X11Window::open(&server.window(later)).map(|mut window| window.extent().ok()));
+        std::thread::sleep(Duration::from_millis(20));
+        let (aux, geometry) = (CreateWindowAux::new(), client.get_geometry(id).unwrap().reply().unwrap());
+        let (depth, class) = (geometry.depth, WindowClass::INPUT_OUTPUT);
+        let cookie = client.create_window(depth, later, geometry.root, 0, 0, 32, 16, 0, class, 0, &aux).unwrap();
+        cookie.check().unwrap();
+        assert_eq!(opened.join().unwrap().unwrap(), Some([32, 16]));
+    });
+}
+
 #[test]
 fn a_window_that_goes_away_is_an_error() {
     let Some(server) = Xvfb::start("640x480x24", &[]) else { return };
@@ -298,12 +315,12 @@ fn writing_to_a_closed_connection_raises_no_signal() {
         assert_eq!((&servers).read(&mut arrived).unwrap(), 10);
         assert_eq!(arrived[..10], *b"requestabc");
         drop(servers);
-        assert_eq!(stream.write(b"request", &mut fds).unwrap_err().kind(), ErrorKind::BrokenPipe);
+        assert_eq!(stream.write(b"request", &mut fds).unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
         let vectored = stream.write_vectored(&[IoSlice::new(b"ab"), IoSlice::new(b"c")], &mut fds);
-        assert_eq!(vectored.unwrap_err().kind(), ErrorKind::BrokenPipe);
+        assert_eq!(vectored.unwrap_err().kind(), std::io::ErrorKind::BrokenPipe);
         // A descriptor is refused, not lost.
         fds.push(std::fs::File::open("/dev/null").unwrap().into());
-        assert_eq!(stream.write(b"request", &mut fds).unwrap_err().kind(), ErrorKind::Unsupported);
+        assert_eq!(stream.write(b"request", &mut fds).unwrap_err().kind(), std::io::ErrorKind::Unsupported);
         assert_eq!(fds.len(), 1);
     });
 }

@@ -36,6 +36,10 @@ impl Contents<'_> {
 /// Texts that every package has: paths in the repository.
 const TEXTS: [&str; 3] = ["CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
+/// Names of the Vulkan loader: that of its library, and that of its development files, which programs
+/// made with `vulkan-hpp` try first.
+const LOADERS: [&str; 2] = [LOADER, "libvulkan.so"];
+
 /// Sets the variables of the loader in a shell. The path is that of the script, so that a tarball
 /// works in any folder.
 const ENVIRONMENT: &str = include_str!("grus-env.sh");
@@ -46,7 +50,9 @@ const ENVIRONMENT: &str = include_str!("grus-env.sh");
 /// Returns a message if a file of the repository is missing.
 pub fn tarball(contents: &Contents<'_>, name: &str) -> Result<Tree> {
     let mut tree = folder(contents, name)?;
-    tree.link(format!("{name}/loader/{LOADER}"), format!("../{}", contents.target.system.library()));
+    for loader in LOADERS {
+        tree.link(format!("{name}/loader/{loader}"), format!("../{}", contents.target.system.library()));
+    }
     tree.file(format!("{name}/grus-env.sh"), ENVIRONMENT);
     Ok(tree)
 }
@@ -90,7 +96,9 @@ pub fn debian(contents: &Contents<'_>, multiarch: &str) -> Result<Tree> {
     let name = contents.target.system.library();
     let library = format!("{folder}/{name}");
     tree.file(format!("usr/share/grus/{MANIFEST}"), contents.release.manifest(&format!("/{library}"))?);
-    tree.link(format!("{folder}/grus/{LOADER}"), format!("../{name}"));
+    for loader in LOADERS {
+        tree.link(format!("{folder}/grus/{loader}"), format!("../{name}"));
+    }
     tree.file(library, &contents.binaries.library[..]);
     tree.program("usr/bin/cts-runner", &contents.binaries.runner[..]);
     tree.file("usr/share/grus/grus-env.sh", ENVIRONMENT);

@@ -119,6 +119,31 @@ fn the_tarball_works_in_any_folder() {
     }
 }
 
+/// Checks that programs with a folder in their `LD_LIBRARY_PATH` open the driver's library by the
+/// names of the loader. Programs made with `vulkan-hpp` try `libvulkan.so` first.
+fn assert_opens(folder: &Path, library: &Path) {
+    let script = "import ctypes, sys; ctypes.CDLL(sys.argv[1]).vkGetInstanceProcAddr
+print(next(line.split()[-1] for line in open('/proc/self/maps') if 'vulkan' in line))";
+    for name in ["libvulkan.so", "libvulkan.so.1"] {
+        let mut python = Command::new("python3");
+        let opened = run(python.args(["-c", script, name]).env("LD_LIBRARY_PATH", folder));
+        assert_eq!(Path::new(opened.trim()), library, "{name}");
+    }
+}
+
+#[test]
+fn the_library_has_the_names_of_the_loader() {
+    if !has("python3") || !has("dpkg-deb") {
+        return;
+    }
+    let folder = unpacked("loader").canonicalize().expect("a path");
+    assert_opens(&folder.join("loader"), &folder.join("libvulkan_grus.so"));
+    let root = scratch("loader-debian");
+    run(Command::new("dpkg-deb").arg("--extract").arg(package(&format!("_{}.deb", debian().0))).arg(&root));
+    let folder = root.canonicalize().expect("a path").join("usr/lib").join(debian().1);
+    assert_opens(&folder.join("grus"), &folder.join("libvulkan_grus.so"));
+}
+
 /// Returns the names of the target in Debian: its architecture and the folder of its libraries.
 fn debian() -> (&'static str, &'static str) {
     let names = |kind: &Kind| match *kind {

@@ -1,17 +1,12 @@
 //! Debian packages. `grus-vulkan` has the library, and a manifest where the loader does not search;
 //! `grus-vulkan-default` has a link to it where the loader does.
 
-use crate::layout::{self, Contents};
+use crate::layout::{self, Contents, DEFAULT, DRIVER};
 use crate::release::Release;
 use crate::tarball::archive;
 use crate::tree::Tree;
 use crate::{Package, Result};
 use std::io;
-
-/// Name of the package with the driver.
-pub const DRIVER: &str = "grus-vulkan";
-/// Name of the package that lets the loader find the driver.
-pub const DEFAULT: &str = "grus-vulkan-default";
 
 /// Makes the package with the driver for an architecture of Debian, whose libraries are in the
 /// folder `multiarch` below `/usr/lib`.
@@ -19,7 +14,7 @@ pub const DEFAULT: &str = "grus-vulkan-default";
 /// # Errors
 /// Returns a message if a file of the repository is missing, or if the binaries are not for Linux.
 pub fn driver(contents: &Contents<'_>, architecture: &str, multiarch: &str) -> Result<Package> {
-    let tree = layout::debian(contents, multiarch)?;
+    let tree = layout::system(contents, &format!("usr/lib/{multiarch}"))?;
     let glibc = contents.glibc.ok_or("a Debian package needs binaries for Linux")?;
     let fields = format!(
         "Depends: libc6 (>= {glibc})\nSuggests: libvulkan1\nDescription: Vulkan driver that runs on the CPU\n \
@@ -34,15 +29,12 @@ pub fn driver(contents: &Contents<'_>, architecture: &str, multiarch: &str) -> R
 /// # Errors
 /// Returns a message if a file of the repository is missing.
 pub fn default(release: &Release) -> Result<Package> {
-    let mut tree = Tree::default();
-    tree.link("usr/share/vulkan/icd.d/grus_icd.json", "../../grus/grus_icd.json");
-    tree.file(format!("usr/share/doc/{DEFAULT}/copyright"), release.text("LICENSE-MIT")?);
     let fields = format!(
         "Depends: {DRIVER} (= {})\nProvides: vulkan-icd\nDescription: Vulkan driver that runs on the CPU, for all programs\n \
          The Vulkan loader finds Grus without any variable.\n",
         release.version
     );
-    package(release, DEFAULT, "all", &fields, &tree)
+    package(release, DEFAULT, "all", &fields, &layout::default(release)?)
 }
 
 fn package(release: &Release, name: &str, architecture: &str, fields: &str, tree: &Tree) -> Result<Package> {

@@ -1,12 +1,16 @@
 //! The files of each kind of package, and where they are.
 
-use crate::deb::DRIVER;
 use crate::loader_file::LOADER;
 use crate::release::Release;
 use crate::system::Glibc;
 use crate::target::Target;
 use crate::tree::Tree;
 use crate::{Binaries, Result};
+
+/// Name of the package of a distribution with the driver.
+pub const DRIVER: &str = "grus-vulkan";
+/// Name of the package that lets the loader find the driver.
+pub const DEFAULT: &str = "grus-vulkan-default";
 
 /// File name of the driver's manifest.
 pub const MANIFEST: &str = "grus_icd.json";
@@ -85,14 +89,13 @@ fn folder(contents: &Contents<'_>, folder: &str) -> Result<Tree> {
     Ok(tree)
 }
 
-/// Returns the files of the Debian package, below the root. Libraries of the architecture are in a
-/// folder below `/usr/lib`.
+/// Returns the files of a package of a distribution, below the root. Libraries of the architecture
+/// are in a folder of each distribution.
 ///
 /// # Errors
 /// Returns a message if a file of the repository is missing.
-pub fn debian(contents: &Contents<'_>, multiarch: &str) -> Result<Tree> {
+pub fn system(contents: &Contents<'_>, folder: &str) -> Result<Tree> {
     let mut tree = Tree::default();
-    let folder = format!("usr/lib/{multiarch}");
     let name = contents.target.system.library();
     let library = format!("{folder}/{name}");
     tree.file(format!("usr/share/grus/{MANIFEST}"), contents.release.manifest(&format!("/{library}"))?);
@@ -106,5 +109,16 @@ pub fn debian(contents: &Contents<'_>, multiarch: &str) -> Result<Tree> {
     tree.file(format!("usr/share/doc/{DRIVER}/CHANGELOG.md"), changes?);
     let copyright = format!("{}\n{}\n{}", mit?, apache?, contents.licences);
     tree.file(format!("usr/share/doc/{DRIVER}/copyright"), copyright);
+    Ok(tree)
+}
+
+/// Returns the files of the package that lets the loader find the driver.
+///
+/// # Errors
+/// Returns a message if a file of the repository is missing.
+pub fn default(release: &Release) -> Result<Tree> {
+    let mut tree = Tree::default();
+    tree.link(format!("usr/share/vulkan/icd.d/{MANIFEST}"), format!("../../grus/{MANIFEST}"));
+    tree.file(format!("usr/share/doc/{DEFAULT}/copyright"), release.text("LICENSE-MIT")?);
     Ok(tree)
 }

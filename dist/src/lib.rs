@@ -1,10 +1,10 @@
-//! Builds the packages of Grus: tarballs, zip files, Debian packages, Python wheels, packages for
-//! npm, lists of licences and components, and checksums.
+//! Builds the packages of Grus: tarballs, zip files, Debian and rpm packages, Python wheels, packages
+//! for npm, lists of licences and components, and checksums.
 //!
 //! Two builds of one commit have the same bytes, in whatever folder they run. [`compile`] makes the
 //! binaries with the linker of a row of [`target`], for Linux that of [`zig`]; everything after
 //! that is a function of files: a [`tree::Tree`] holds the files of a package, sorted, with fixed
-//! owners and times, and [`tarball`], [`zipfile`], [`deb`], [`wheel`] and [`npm`] write it.
+//! owners and times, and [`tarball`], [`zipfile`], [`deb`], [`rpm`], [`wheel`] and [`npm`] write it.
 
 pub mod compile;
 pub mod components;
@@ -21,6 +21,7 @@ pub mod options;
 pub mod pe;
 pub mod process;
 pub mod release;
+pub mod rpm;
 pub mod sbom;
 pub mod system;
 pub mod tarball;
@@ -64,10 +65,14 @@ pub struct Package {
 /// target allows.
 pub fn run(options: &Options) -> Result<Vec<PathBuf>> {
     let release = Release::read(&options.root)?;
-    let is_debian = |kind: &Kind| matches!(kind, Kind::Debian { .. });
     let mut packages = Vec::new();
-    if options.targets.iter().any(|target| target.packages.iter().any(is_debian)) {
+    // Packages without binaries serve all targets.
+    let has = |is_kind: fn(&Kind) -> bool| options.targets.iter().any(|target| target.packages.iter().any(is_kind));
+    if has(|kind| matches!(kind, Kind::Debian { .. })) {
         packages.push(deb::default(&release)?);
+    }
+    if has(|kind| matches!(kind, Kind::Rpm { .. })) {
+        packages.push(rpm::default(&release)?);
     }
     for &target in &options.targets {
         let binaries = match &options.prebuilt {
@@ -100,6 +105,7 @@ fn package(kind: &Kind, contents: &layout::Contents<'_>) -> Result<Package> {
         Kind::Tarball => tarball::package(contents),
         Kind::Zip => zipfile::package(contents),
         Kind::Debian { architecture, multiarch } => deb::driver(contents, architecture, multiarch),
+        Kind::Rpm { architecture } => rpm::driver(contents, architecture),
         Kind::Wheel { platform } => wheel::package(contents, platform),
         Kind::Npm { cpu } => npm::package(contents, cpu),
     }

@@ -13,8 +13,8 @@ cargo xtask dist [options]     build the packages of Grus
     --library FILE    package this library instead of building one; with --runner and one --target.
     --runner FILE     The packages then need the glibc of the files.
 
-The packages are tarballs, zip files, Debian packages, Python wheels, packages for npm, lists of
-components (CycloneDX) and SHA256SUMS. Builds for Linux need python3 with pip, which installs the
+The packages are tarballs, zip files, Debian and rpm packages, Python wheels, packages for npm, lists
+of components (CycloneDX) and SHA256SUMS. Builds for Linux need python3 with pip, which installs the
 linker; builds for Windows need mingw-w64 (docs/ci.md).
 ";
 

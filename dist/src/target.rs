@@ -47,6 +47,11 @@ pub enum Kind {
         /// Folder of the architecture's libraries below `/usr/lib`.
         multiarch: &'static str,
     },
+    /// An rpm package.
+    Rpm {
+        /// Architecture of rpm.
+        architecture: &'static str,
+    },
     /// A Python wheel.
     Wheel {
         /// Platform in the tag, where `GLIBC` stands for the version that the binaries need.
@@ -70,6 +75,7 @@ pub static TARGETS: [Target; 3] = [
         packages: &[
             Kind::Tarball,
             Kind::Debian { architecture: "amd64", multiarch: "x86_64-linux-gnu" },
+            Kind::Rpm { architecture: "x86_64" },
             Kind::Wheel { platform: "manylinux_GLIBC_x86_64" },
             Kind::Npm { cpu: "x64" },
         ],
@@ -83,6 +89,7 @@ pub static TARGETS: [Target; 3] = [
         packages: &[
             Kind::Tarball,
             Kind::Debian { architecture: "arm64", multiarch: "aarch64-linux-gnu" },
+            Kind::Rpm { architecture: "aarch64" },
             Kind::Wheel { platform: "manylinux_GLIBC_aarch64" },
             Kind::Npm { cpu: "arm64" },
         ],

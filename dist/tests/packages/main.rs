@@ -5,6 +5,7 @@
 //! part that installs wgpu and pytest is skipped.
 
 mod npm;
+mod rpm;
 mod snippets;
 mod support;
 mod windows;
@@ -12,7 +13,7 @@ mod windows;
 use grus_dist::options::Prebuilt;
 use grus_dist::system::Glibc;
 use grus_dist::target::{GLIBC, Kind};
-use grus_dist::{Binaries, components, deb, layout, licences, read, release::Release};
+use grus_dist::{Binaries, Package, components, deb, layout, licences, read, release::Release};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use support::{TARGET, attempt, has, make, package, root, run, say, scratch, text};
@@ -40,7 +41,7 @@ fn two_roots_give_the_same_bytes() {
         make(clone, &TARGET, prebuilt, &format!("{name}-packages"))
     };
     let (first, second) = (in_root("root"), in_root("another-root"));
-    assert_eq!(first.len(), 7, "{first:?}");
+    assert_eq!(first.len(), 9, "{first:?}");
     for (first, second) in first.iter().zip(&second) {
         assert_eq!(first.file_name(), second.file_name());
         assert!(read(first) == read(second), "{} differs", second.display());
@@ -49,7 +50,7 @@ fn two_roots_give_the_same_bytes() {
 
 #[test]
 fn packages_are_small() {
-    for end in ["-linux.tar.xz", ".whl", ".tgz"] {
+    for end in ["-linux.tar.xz", "64.deb", "64.rpm", ".whl", ".tgz"] {
         let bytes = std::fs::metadata(package(end)).expect("a file").len();
         assert!(bytes <= LARGEST, "{end} has {bytes} bytes");
     }
@@ -60,7 +61,7 @@ fn checksums_and_components_are_complete() {
     let sums = package("SHA256SUMS");
     let listed =
         run(Command::new("sha256sum").arg("--check").arg("SHA256SUMS").current_dir(sums.parent().expect("a folder")));
-    assert_eq!(listed.lines().filter(|line| line.ends_with(": OK")).count(), 6, "{listed}");
+    assert_eq!(listed.lines().filter(|line| line.ends_with(": OK")).count(), 8, "{listed}");
     let bytes = read(&package(".cdx.json")).expect("a file");
     let json: serde_json::Value = serde_json::from_slice(&bytes).expect("JSON");
     let names: Vec<&str> =
@@ -153,30 +154,39 @@ fn debian() -> (&'static str, &'static str) {
     TARGET.packages.iter().find_map(names).expect("a Debian package")
 }
 
-/// Makes the Debian packages of another version, for upgrades. The binaries are small.
-fn newer(folder: &Path) -> Vec<PathBuf> {
+/// Makes packages of another version in a folder, for upgrades. The binaries are small.
+fn newer(folder: &Path, make: impl Fn(&layout::Contents<'_>) -> grus_dist::Result<Vec<Package>>) -> Vec<PathBuf> {
     let mut release = Release::read(&root()).expect("a release");
     release.version = "99.0.0".into();
     let binaries = Binaries { library: b"newer library".to_vec(), runner: b"newer program".to_vec() };
     let glibc = Some(Glibc(GLIBC));
     let contents =
         layout::Contents { release: &release, target: &TARGET, glibc, binaries: &binaries, licences: "none" };
-    let (architecture, multiarch) = debian();
-    let driver = deb::driver(&contents, architecture, multiarch);
-    let packages = [driver.expect("a package"), deb::default(&release).expect("a package")];
-    let write = |package: grus_dist::Package| {
+    let write = |package: Package| {
         let path = folder.join(package.name);
         std::fs::write(&path, package.bytes).expect("a file");
         path
     };
-    packages.map(write).to_vec()
+    make(&contents).expect("packages").into_iter().map(write).collect()
+}
+
+/// Returns a command for a program that installs packages, which runs as root. In a namespace of its
+/// own a user is root, as far as such programs are concerned. Returns `None` with a reason if there
+/// is no way.
+fn as_root(program: &str) -> Option<Command> {
+    let is_root = run(Command::new("id").arg("-u")).trim() == "0";
+    if !has(program) || !is_root && !has("unshare") {
+        return None;
+    }
+    let mut command = Command::new(if is_root { "env" } else { "unshare" });
+    command.args((!is_root).then_some("--map-root-user")).arg(program);
+    Some(command)
 }
 
 /// Installs, upgrades and removes the packages in a root of their own.
 #[test]
 fn debian_packages_install_upgrade_and_remove() {
-    let is_root = run(Command::new("id").arg("-u")).trim() == "0";
-    if !has("dpkg") || !is_root && !has("unshare") {
+    if as_root("dpkg").is_none() {
         return;
     }
     let folder = scratch("debian");
@@ -186,10 +196,8 @@ fn debian_packages_install_upgrade_and_remove() {
         std::fs::create_dir_all(database.join(path)).expect("a folder");
     }
     std::fs::write(database.join("status"), "").expect("a file");
-    // In a namespace of its own a user is root, as far as dpkg is concerned.
     let dpkg = |arguments: &[&str], files: &[PathBuf]| {
-        let mut command = Command::new(if is_root { "env" } else { "unshare" });
-        command.args((!is_root).then_some("--map-root-user")).arg("dpkg");
+        let mut command = as_root("dpkg").expect("a command");
         command.arg(format!("--root={}", target.display()));
         command.args(["--force-depends", "--log=/dev/null"]).args(arguments).args(files);
         run(&mut command)
@@ -206,11 +214,15 @@ fn debian_packages_install_upgrade_and_remove() {
     assert!(library.is_file(), "{}", library.display());
     dpkg(&["--install"], &[default]);
     assert_eq!(link.canonicalize().ok(), manifest.canonicalize().ok(), "the loader finds the driver");
-    let upgraded = dpkg(&["--install"], &newer(&folder));
+    let (architecture, multiarch) = debian();
+    let newer = newer(&folder, |contents| {
+        Ok(vec![deb::driver(contents, architecture, multiarch)?, deb::default(contents.release)?])
+    });
+    let upgraded = dpkg(&["--install"], &newer);
     assert!(upgraded.contains("99.0.0"), "{upgraded}");
     assert_eq!(std::fs::read(&library).ok().as_deref(), Some(&b"newer library"[..]));
     assert!(link.exists());
-    dpkg(&["--purge", deb::DEFAULT, deb::DRIVER], &[]);
+    dpkg(&["--purge", layout::DEFAULT, layout::DRIVER], &[]);
     assert!(!library.exists() && !manifest.exists() && std::fs::symlink_metadata(&link).is_err());
     assert!(!target.join("usr").exists(), "files or folders remain");
 }

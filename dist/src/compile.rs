@@ -96,14 +96,16 @@ fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Writes a program that calls rustc with paths of this machine replaced by fixed ones, and returns
-/// its path. As flags of cargo, the replacements would be part of the hashes in symbol names.
+/// Writes a program that calls rustc for the linker of a target, with paths of this machine replaced
+/// by fixed ones, and returns its path. As flags of cargo, the replacements would be part of the hashes in symbol names.
 fn compiler(root: &Path, folder: &Path) -> Result<PathBuf> {
     // The last replacement that matches applies.
     let replace = |from: &Path, to: &str| format!(" '--remap-path-prefix={}={to}'", from.display());
     let flags = [replace(&home()?, HOME), replace(root, ROOT), replace(folder, "/build")].concat();
+    // rustc guesses the kind of a linker by its name: `link` would be that of MSVC, which takes other
+    // options. All linkers are C compilers.
     let path = folder.join("rustc");
-    zig::write(&path, &format!("#!/bin/sh\nexec \"$@\"{flags}\n"), 0o755)?;
+    zig::write(&path, &format!("#!/bin/sh\nexec \"$@\"{flags} -Clinker-flavor=gcc\n"), 0o755)?;
     Ok(path)
 }
 
@@ -125,6 +127,31 @@ pub fn prebuilt(files: &Prebuilt, target: &Target) -> Result<Binaries> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Links a program for Windows by the files that a build uses.
+    #[test]
+    fn rustc_calls_the_linker_as_a_compiler() {
+        let target = crate::target::find("x86_64-windows").expect("a row");
+        let libraries = output(Command::new("rustc").args(["--print", "target-libdir", "--target", target.rust]));
+        let is_installed = libraries.is_ok_and(|folder| Path::new(folder.trim()).is_dir());
+        if !is_installed || output(Command::new("x86_64-w64-mingw32-gcc").arg("--version")).is_err() {
+            eprintln!("skipped: no mingw-w64, or no Rust target {}", target.rust);
+            return;
+        }
+        let folder = std::env::temp_dir().join(format!("grus-link-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let source = folder.join("program.rs");
+        std::fs::write(&source, "fn main() {}").expect("a file");
+        let wrapper = compiler(Path::new("/src/grus"), &folder).expect("a wrapper");
+        let linker = linker(&target.linker, &folder).expect("a linker");
+        let mut rustc = Command::new(wrapper);
+        rustc.args(["rustc", "--target", target.rust]).arg(format!("-Clinker={}", linker.display()));
+        let linked = run(rustc.arg(&source).arg("--out-dir").arg(&folder));
+        let program = read(&folder.join("program.exe"));
+        std::fs::remove_dir_all(&folder).expect("removal");
+        assert_eq!(linked, Ok(()));
+        assert!(program.expect("a program").starts_with(b"MZ"));
+    }
 
     #[test]
     fn binaries_with_paths_of_the_build_are_refused() {

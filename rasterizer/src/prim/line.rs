@@ -131,20 +131,47 @@ impl LinePrim {
             mask | u32::from(stipple.draws(start + along)) << i
         })
     }
-
-    /// Returns the part of a pixel square that a smooth line covers. It is the product of the
-    /// overlaps of a unit interval around the centre with the line's extent across and along it.
-    pub fn coverage(&self, x: i32, y: i32) -> f32 {
-        let (px, py) = (f64::from(x) + 0.5, f64::from(y) + 0.5);
-        let at = |p: &[f64; 3]| p[0] * px + p[1] * py + p[2];
-        let common = |low: f64, high: f64, c: f64| (high.min(c + 0.5) - low.max(c - 0.5)).max(0.0);
-        let (across, along) = (at(&self.across), at(&self.along));
-        (common(-self.half_width, self.half_width, across) * common(0.0, self.length, along)) as f32
-    }
 }
 
-impl LinePrim {
-    /// Returns [`LinePrim::coverage`] of a quad's pixels.
+/// A smooth line, with its stipple and the stipple counter at the start of its chunk.
+#[derive(Clone, Copy, Debug)]
+pub struct SmoothLine {
+    pub line: LinePrim,
+    pub stipple: Option<(Stipple, u32)>,
+}
+
+impl SmoothLine {
+    /// Returns the part of a pixel square that the line covers. It is the product of the overlaps
+    /// of a unit interval around the centre with the line's extent across it, and with the parts of
+    /// its length that the stipple draws.
+    pub fn coverage(&self, x: i32, y: i32) -> f32 {
+        let line = &self.line;
+        let (px, py) = (f64::from(x) + 0.5, f64::from(y) + 0.5);
+        let at = |p: &[f64; 3]| p[0] * px + p[1] * py + p[2];
+        let common = |low: f64, high: f64, c: f64| [low.max(c - 0.5), high.min(c + 0.5)];
+        let [low, high] = common(-line.half_width, line.half_width, at(&line.across));
+        ((high - low).max(0.0) * self.drawn(common(0.0, line.length, at(&line.along)))) as f32
+    }
+
+    /// Returns the length of the parts of an interval along the line that the stipple draws. The
+    /// interval has at most the length of one of the rectangles into which a stipple divides a line
+    /// (Vulkan, "Line Stipple"), so that it meets two of them at most.
+    fn drawn(&self, [low, high]: [f64; 2]) -> f64 {
+        let length = (high - low).max(0.0);
+        let Some((stipple, before)) = self.stipple.filter(|_| length > 0.0) else { return length };
+        let start = f64::from(self.line.phase.then(before, Some(stipple))) / FRAGMENT;
+        let (low, high) = (start + low, start + high);
+        let border = (low.floor() + 1.0).min(high);
+        let part = |from: f64, to: f64| if stipple.draws(from) { to - from } else { 0.0 };
+        part(low, border) + part(border, high)
+    }
+
+    /// Returns the pixels of the 4×4 block at (x, y) of which the line covers a part.
+    pub fn covered(&self, [x, y]: [i32; 2]) -> u32 {
+        (0..16).fold(0, |mask, i| mask | u32::from(self.coverage(x + (i & 3), y + (i >> 2)) > 0.0) << i)
+    }
+
+    /// Returns [`SmoothLine::coverage`] of a quad's pixels.
     pub fn quad_coverage(&self, x: u16, y: u16) -> [f32; 4] {
         core::array::from_fn(|i| self.coverage(i32::from(x) + (i as i32 & 1), i32::from(y) + (i as i32 >> 1)))
     }
@@ -351,13 +378,43 @@ mod tests {
         }
     }
 
+    /// Returns a smooth line between two positions, which are multiples of the sub-pixel.
+    fn smooth(from: [i64; 2], to: [i64; 2], stipple: Option<Stipple>) -> SmoothLine {
+        let line = LinePrim::rectangle(&[screen(from), screen(to)], 1.0, StipplePhase::NONE);
+        SmoothLine { line, stipple: stipple.map(|stipple| (stipple, 0)) }
+    }
+
     #[test]
     fn smooth_coverage_is_area_for_straight_lines() {
-        let line = LinePrim::rectangle(&[screen([0, 128]), screen([2560, 128])], 1.0, StipplePhase::NONE);
+        let line = smooth([0, 128], [2560, 128], None);
         assert_eq!(line.coverage(4, 0), 1.0);
         assert_eq!(line.coverage(4, 1), 0.0);
-        let line = LinePrim::rectangle(&[screen([64, 192]), screen([2560, 192])], 1.0, StipplePhase::NONE);
+        let line = smooth([64, 192], [2560, 192], None);
         assert_eq!((line.coverage(4, 0), line.coverage(4, 1)), (0.75, 0.25));
         assert_eq!(line.coverage(0, 0), 0.75 * 0.75);
+    }
+
+    /// A stipple removes rectangles of unit length, which begin at the start of the line and not at
+    /// the borders of pixels.
+    #[test]
+    fn a_stipple_removes_parts_of_pixels_from_smooth_lines() {
+        let coverage = |pattern, x| smooth([64, 128], [2560, 128], Some(Stipple { factor: 1, pattern })).coverage(x, 0);
+        // Pixel 4 has a quarter of rectangle 3 and three quarters of rectangle 4.
+        assert_eq!([1 << 3, 1 << 4, 3 << 3, !(3 << 3)].map(|pattern| coverage(pattern, 4)), [0.25, 0.75, 1.0, 0.0]);
+        assert_eq!((coverage(1, 0), coverage(!1, 0)), (0.75, 0.0));
+        // The last rectangle is shorter.
+        assert_eq!((coverage(1 << 9, 9), coverage(1 << 9, 10)), (0.75, 0.0));
+        let mut rng = base::random::Rng(3);
+        for _ in 0..1000 {
+            let mut at = || [0, 1].map(|_| i64::from(rng.below(4096)));
+            let (from, to) = (at(), at());
+            let stipple = Stipple { factor: 1 + rng.below(4), pattern: rng.below(1 << 16) as u16 };
+            let inverse = Stipple { pattern: !stipple.pattern, ..stipple };
+            let [drawn, others, all] = [Some(stipple), Some(inverse), None].map(|stipple| smooth(from, to, stipple));
+            for (x, y) in (0..16).flat_map(|y| (0..16).map(move |x| (x, y))) {
+                let [drawn, others, all] = [drawn, others, all].map(|line| line.coverage(x, y));
+                assert!((drawn + others - all).abs() < 1e-6, "{drawn} {others} {all}");
+            }
+        }
     }
 }

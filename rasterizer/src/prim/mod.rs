@@ -16,7 +16,7 @@ pub use coverage::{
     sample_offsets, sample_positions,
 };
 pub use grid::{CHILD_SHIFT, LEVELS, TILE_SHIFT, TileGrid};
-pub use line::{BresenhamLine, LinePrim, StipplePhase, counted};
+pub use line::{BresenhamLine, LinePrim, SmoothLine, StipplePhase, counted};
 pub(crate) use record::word_of;
 pub use record::{AttributeRowWriter, BinSorter, BoxedOutput, ChunkOutput, GROUP, Prim, PrimLanes, transposed};
 pub use screen::{GUARD, SUBPIXEL, ScreenVertex, fixed, intersect};

@@ -161,3 +161,16 @@ fn smooth_lines_multiply_alpha() {
         }
     }
 }
+
+/// A stipple removes a part of a pixel of a smooth line: its centre does not decide.
+#[test]
+fn stippled_smooth_lines_cover_parts_of_pixels() {
+    for samples in [1, 4] {
+        let image = Image::new(RGBA32F, 64, 64, samples, 1);
+        let mut s = lines(Topology::LineList, LineMode::Smooth, Some((1, 0x5555)));
+        s.pixel.blend[0] = OPAQUE;
+        render(1, targets(&image, None), [draw(s, &[at(4.25, 10.5), at(20.25, 10.5)])]);
+        let alpha = |x| image.texel::<[f32; 4]>(Aspect::Color, x, 10, samples - 1, 0)[3];
+        assert_eq!([3, 4, 5, 6, 7, 19, 20].map(alpha), [0.0, 0.75, 0.25, 0.75, 0.25, 0.25, 0.0]);
+    }
+}

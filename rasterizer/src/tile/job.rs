@@ -11,7 +11,7 @@ use super::quads::Quads;
 use super::rectangles::Rectangles;
 use super::runs::BinRun;
 use super::visibility_buffer::VisibilityBuffer;
-use crate::prim::LinePrim;
+use crate::prim::SmoothLine;
 use crate::surface::RenderSurface;
 use base::abi::SampleGroups;
 use execution::{AlignedBuf, StageMemory};
@@ -92,7 +92,7 @@ pub struct TileJob<'a> {
     /// True if the colours of the current flat primitive are in the scratch memory.
     pub colored: bool,
     /// The current smooth line.
-    pub smooth: Option<LinePrim>,
+    pub smooth: Option<SmoothLine>,
     /// Number of samples that passed, if they are counted.
     pub passed: u64,
     /// True if passed samples are counted. (Counting bits is slow on some processors.)

@@ -1,7 +1,8 @@
 //! Special lines in a tile: coverage of pixel centres that applies to all samples, stipple, and
 //! coverage of smooth lines.
 //!
-//! Stipple masks coverage before any test. Other draws do not use this module.
+//! Stipple masks coverage before any test: of smooth lines those pixels that it removes whole. Other
+//! draws do not use this module.
 
 #![forbid(unsafe_code)]
 
@@ -9,7 +10,7 @@ use super::cover::{self, CoverageSink};
 use super::job::TileJob;
 use super::plan::LinePlan;
 use crate::api::{LineMode, Stipple};
-use crate::prim::{ChunkOutput, EdgeFunction, LinePrim, Prim, SUBPIXEL, sample_offsets};
+use crate::prim::{ChunkOutput, EdgeFunction, LinePrim, Prim, SUBPIXEL, SmoothLine, sample_offsets};
 
 /// A sink that passes the covered blocks of a line to a job of
 /// `N` samples, however many samples coverage has. With `P`, the draw has its own sample positions.
@@ -32,7 +33,10 @@ impl<const S: usize, const N: usize, const P: bool> CoverageSink<S> for LineSink
     /// Does not narrow the depth bounds, because the stipple may have gaps.
     fn covered(&mut self, _: i32, _: i32) {}
     fn block(&mut self, x: i32, y: i32, mut masks: [u32; S]) {
-        if let Some(stipple) = self.stipple {
+        if let Some(smooth) = self.job.smooth.filter(|smooth| smooth.stipple.is_some()) {
+            let covered = smooth.covered([x, y]);
+            masks.iter_mut().for_each(|mask| *mask &= covered);
+        } else if let Some(stipple) = self.stipple {
             for (mask, offset) in masks.iter_mut().zip(CoverageSink::<S>::offsets(self)) {
                 let offset = offset.map(|o| f64::from(o) / f64::from(SUBPIXEL));
                 *mask &= self.line.stippled(stipple, self.before, [x, y], offset);
@@ -65,7 +69,8 @@ pub fn run(
         job.finish_ordered();
         let (prim, line) = (&output.prims[bin as u32 as usize], &output.lines[bin as u32 as usize]);
         let edges = output.edges_of(prim);
-        job.smooth = (plan.mode == LineMode::Smooth).then_some(*line);
+        let smooth = SmoothLine { line: *line, stipple: stipple.map(|stipple| (stipple, before)) };
+        job.smooth = (plan.mode == LineMode::Smooth).then_some(smooth);
         let line = TileLine { prim, line, stipple, before, at: [x0, y0] };
         match job.draw.plan.sample_locations {
             None => line.run::<false>(job, edges, per_sample),

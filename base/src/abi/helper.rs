@@ -106,7 +106,7 @@ helpers! {
     /// Returns a monotonic time in nanoseconds.
     Clock = clock(out: *mut u64);
     /// Initializes the ray query of each lane that has a bit in `lanes`. `queries`, here and in the
-    /// other helpers of ray queries, has [`super::MAX_LANES`] addresses, of which only those of
+    /// other helpers of ray queries, has [`super::MAX_RAY_LANES`] addresses, of which only those of
     /// such lanes are used. The bytes there may be anything; all other helpers are given only
     /// queries that were initialized. Results of lanes without a bit are 0.
     RayQueryInitialize = ray_query_initialize(context: *const c_void, queries: *const u64, arguments: *const RayArguments, lanes: u32);
@@ -123,7 +123,7 @@ helpers! {
     /// Ends the traversal of each lane in `lanes`.
     RayQueryTerminate = ray_query_terminate(context: *const c_void, queries: *const u64, lanes: u32);
     /// Reads from the ray query of each lane in `lanes`. `getter` is a word of
-    /// [`super::RayGetter::word`], and `results` is `[component][super::MAX_LANES]`.
+    /// [`super::RayGetter::word`], and `results` is `[component][super::MAX_RAY_LANES]`.
     RayQueryGet = ray_query_get(context: *const c_void, queries: *const u64, getter: u32, results: *mut u32, lanes: u32);
 }
 

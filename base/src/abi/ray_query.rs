@@ -2,14 +2,17 @@
 //!
 //! Generated code owns the memory of ray queries and knows nothing about its contents. It notes
 //! itself which queries are initialized, and passes only these to other helpers than
-//! `ray_query_initialize`. Helpers work on up to [`MAX_LANES`] lanes; arrays of results are
+//! `ray_query_initialize`. Helpers work on up to [`MAX_RAY_LANES`] lanes; arrays of results are
 //! `[component][lane]`.
 
 #![forbid(unsafe_code)]
 
-use super::MAX_LANES;
 use super::layout::layout;
 use crate::text::FromText;
+
+/// Largest number of lanes of a call of a helper of ray queries. It is that of the widest
+/// functions, because rays that proceed together can be traversed as one packet.
+pub const MAX_RAY_LANES: usize = 16;
 
 /// Number of bytes of a ray query.
 pub const RAY_QUERY_BYTES: usize = 1024;
@@ -26,19 +29,19 @@ pub const MAX_RAY_COMPONENTS: usize = 12;
 #[derive(Clone, Copy, Debug)]
 pub struct RayArguments {
     /// Addresses of the top-level structures; 0 for none.
-    pub structure: [u64; MAX_LANES],
+    pub structure: [u64; MAX_RAY_LANES],
     /// Flags of the rays.
-    pub flags: [u32; MAX_LANES],
+    pub flags: [u32; MAX_RAY_LANES],
     /// Masks of the instances that rays can hit.
-    pub cull_mask: [u32; MAX_LANES],
+    pub cull_mask: [u32; MAX_RAY_LANES],
     /// Origins by component.
-    pub origin: [[f32; MAX_LANES]; 3],
+    pub origin: [[f32; MAX_RAY_LANES]; 3],
     /// Starts of the rays' intervals.
-    pub t_min: [f32; MAX_LANES],
+    pub t_min: [f32; MAX_RAY_LANES],
     /// Directions by component.
-    pub direction: [[f32; MAX_LANES]; 3],
+    pub direction: [[f32; MAX_RAY_LANES]; 3],
     /// Ends of the rays' intervals.
-    pub t_max: [f32; MAX_LANES],
+    pub t_max: [f32; MAX_RAY_LANES],
 }
 
 macro_rules! ray_getters {

@@ -1,7 +1,7 @@
 //! The helpers of ray queries, and the table of structures that they read.
 
 use base::abi::{
-    MAX_LANES, MAX_RAY_COMPONENTS, RAY_QUERY_ALIGN, RAY_QUERY_BYTES, RayArguments, RayGetter, ShaderContext,
+    MAX_RAY_COMPONENTS, MAX_RAY_LANES, RAY_QUERY_ALIGN, RAY_QUERY_BYTES, RayArguments, RayGetter, ShaderContext,
 };
 use base::mem::{DeviceMemory, MemoryRange};
 use base::shader::{RADIUS_WORD, matrix_columns};
@@ -66,7 +66,7 @@ impl Structures {
 /// # Safety
 /// `queries` has the addresses of initialized ray queries of generated code for the lanes of the
 /// mask.
-unsafe fn collect(rays: &mut [Option<&mut Traversal>; MAX_LANES], queries: *const u64, lanes: u32) {
+unsafe fn collect(rays: &mut [Option<&mut Traversal>; MAX_RAY_LANES], queries: *const u64, lanes: u32) {
     for lane in lanes_of(lanes) {
         // SAFETY: the lane's query has `RAY_QUERY_BYTES` bytes aligned to `RAY_QUERY_ALIGN`, which
         // no other lane and no other code uses meanwhile. They are a traversal, because
@@ -81,7 +81,7 @@ unsafe fn collect(rays: &mut [Option<&mut Traversal>; MAX_LANES], queries: *cons
 /// `queries` has the addresses of initialized ray queries of generated code for the lanes of the
 /// mask.
 unsafe fn each(queries: *const u64, lanes: u32, mut f: impl FnMut(usize, &mut Traversal)) {
-    let mut rays: [Option<&mut Traversal>; MAX_LANES] = [const { None }; MAX_LANES];
+    let mut rays: [Option<&mut Traversal>; MAX_RAY_LANES] = [const { None }; MAX_RAY_LANES];
     // SAFETY: the addresses are those of queries (`# Safety`).
     unsafe { collect(&mut rays, queries, lanes) };
     rays.into_iter().enumerate().for_each(|(lane, ray)| ray.into_iter().for_each(|ray| f(lane, ray)));
@@ -91,7 +91,7 @@ unsafe fn each(queries: *const u64, lanes: u32, mut f: impl FnMut(usize, &mut Tr
 #[inline]
 fn lanes_of(lanes: u32) -> impl Iterator<Item = usize> {
     let rest = |lanes: u32| (lanes != 0).then_some(lanes);
-    let all = lanes & (u32::MAX >> (u32::BITS as usize - MAX_LANES));
+    let all = lanes & (u32::MAX >> (u32::BITS as usize - MAX_RAY_LANES));
     std::iter::successors(rest(all), move |lanes| rest(lanes & (lanes - 1)))
         .map(|lanes| lanes.trailing_zeros() as usize)
 }
@@ -146,7 +146,7 @@ pub unsafe extern "code" fn initialize(
                     let found = scene.structures.find(structure);
                     last = (structure, found.map_or(TopLevel::NONE, |found| TopLevel::open(found.memory)));
                 }
-                let component = |of: &[[f32; MAX_LANES]; 3]| [of[0][lane], of[1][lane], of[2][lane]];
+                let component = |of: &[[f32; MAX_RAY_LANES]; 3]| [of[0][lane], of[1][lane], of[2][lane]];
                 let ray = Ray {
                     origin: component(&a.origin),
                     t_min: a.t_min[lane],
@@ -171,15 +171,15 @@ pub unsafe extern "code" fn copy(_: *const c_void, queries: *const u64, sources:
 /// Proceeds with ray queries (`OpRayQueryProceedKHR`).
 #[base::code_fn]
 pub unsafe extern "code" fn proceed(context: *const c_void, queries: *const u64, results: *mut u32, lanes: u32) {
-    // SAFETY: generated code passes results for MAX_LANES lanes, and its own context and
+    // SAFETY: generated code passes results for MAX_RAY_LANES lanes, and its own context and
     // queries.
     unsafe {
-        results.write_bytes(0, MAX_LANES);
+        results.write_bytes(0, MAX_RAY_LANES);
         with_scene(context, |scene| {
-            let mut rays: [Option<&mut Traversal>; MAX_LANES] = [const { None }; MAX_LANES];
+            let mut rays: [Option<&mut Traversal>; MAX_RAY_LANES] = [const { None }; MAX_RAY_LANES];
             collect(&mut rays, queries, lanes);
             let found = Traversal::proceed_all(&mut rays, scene);
-            (0..MAX_LANES).for_each(|lane| *results.add(lane) = found >> lane & 1);
+            (0..MAX_RAY_LANES).for_each(|lane| *results.add(lane) = found >> lane & 1);
         });
     }
 }
@@ -194,7 +194,7 @@ pub unsafe extern "code" fn confirm(_: *const c_void, queries: *const u64, lanes
 /// Commits intersections with candidate boxes (`OpRayQueryGenerateIntersectionKHR`).
 #[base::code_fn]
 pub unsafe extern "code" fn generate(_: *const c_void, queries: *const u64, t: *const f32, lanes: u32) {
-    // SAFETY: generated code passes its own queries, and distances for MAX_LANES lanes.
+    // SAFETY: generated code passes its own queries, and distances for MAX_RAY_LANES lanes.
     unsafe {
         each(queries, lanes, |lane, query| {
             query.generate_intersection(*t.add(lane));
@@ -215,9 +215,9 @@ pub unsafe extern "code" fn get(_: *const c_void, queries: *const u64, getter: u
     use RayGetter as G;
     let Some((getter, committed)) = RayGetter::from_word(getter) else { return };
     // SAFETY: generated code passes its own queries, and results for all components of the
-    // getter and MAX_LANES lanes.
+    // getter and MAX_RAY_LANES lanes.
     let results = unsafe {
-        results.write_bytes(0, getter.components().min(MAX_RAY_COMPONENTS) * MAX_LANES);
+        results.write_bytes(0, getter.components().min(MAX_RAY_COMPONENTS) * MAX_RAY_LANES);
         Results { queries, results, lanes, committed }
     };
     match getter {
@@ -274,7 +274,7 @@ impl Results {
             unsafe {
                 let query = &*(*self.queries.add(lane) as *const Traversal);
                 for (component, word) in words(query).into_iter().enumerate() {
-                    *self.results.add(component * MAX_LANES + lane) = word;
+                    *self.results.add(component * MAX_RAY_LANES + lane) = word;
                 }
             }
         }

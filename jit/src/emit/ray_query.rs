@@ -1,4 +1,4 @@
-//! Operations on ray queries, which helpers perform for parts of up to [`MAX_LANES`] lanes.
+//! Operations on ray queries, which helpers perform for parts of up to [`MAX_RAY_LANES`] lanes.
 //!
 //! The queries of a variable are the bytes of its private array, `[query][lane]`, from the first
 //! aligned address in it on. In frames of invocations they are those of its rows in a group of
@@ -10,12 +10,12 @@ use super::value_rep::ValueRep;
 use crate::error::Result;
 use crate::ir::{InstData, RAY_QUERY_PADDING, RAY_QUERY_WORDS, RayQueryOp, Ty, Value, Var};
 use crate::lir::{AccessReason, Elem, Slot, Value as C};
-use base::abi::{Helper, MAX_LANES, MAX_RAY_COMPONENTS, RAY_QUERY_ALIGN, RAY_QUERY_BYTES, RayArguments};
+use base::abi::{Helper, MAX_RAY_COMPONENTS, MAX_RAY_LANES, RAY_QUERY_ALIGN, RAY_QUERY_BYTES, RayArguments};
 use base::shader::FrameInfo;
 use core::mem::offset_of;
 
 /// Number of bytes of a row: one word for each lane of a call.
-const ROW: usize = MAX_LANES * 4;
+const ROW: usize = MAX_RAY_LANES * 4;
 
 /// Offsets of the arguments of an initialization, in the order of the operands.
 const ARGUMENTS: [usize; 11] = {
@@ -63,7 +63,7 @@ impl Emitter<'_> {
         let exec = self.query_lanes(initialized)?;
         let addresses = self.query_addresses(var, data.args[0])?;
         let sources = op.source().map(|source| self.query_addresses(source, operands[0])).transpose()?;
-        let part = (self.lanes as usize).min(MAX_LANES);
+        let part = (self.lanes as usize).min(MAX_RAY_LANES);
         let mut results: Vec<Vec<C>> = vec![Vec::new(); data.result_count.into()];
         for first in (0..self.lanes as usize).step_by(part) {
             let own = self.b.slice(exec, first, part);
@@ -106,7 +106,7 @@ impl Emitter<'_> {
         }
         let results = MAX_RAY_COMPONENTS * ROW;
         let slots = RayQuerySlots {
-            queries: [(); 2].map(|()| self.b.create_slot((MAX_LANES * 8) as u32, 8)),
+            queries: [(); 2].map(|()| self.b.create_slot((MAX_RAY_LANES * 8) as u32, 8)),
             data: self.b.create_slot(size_of::<RayArguments>().max(results) as u32, 8),
         };
         self.ray_query_slots = Some(slots);

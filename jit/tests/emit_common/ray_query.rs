@@ -1,6 +1,6 @@
 //! Ray queries whose results are functions of their arguments, in place of a traversal.
 
-use super::{MAX_LANES, RAY_COMMITTED, RAY_QUERY_ALIGN, RayArguments, RayGetter};
+use super::{MAX_RAY_LANES, RAY_COMMITTED, RAY_QUERY_ALIGN, RayArguments, RayGetter};
 use core::ffi::c_void;
 
 /// The state of a query in memory of generated code.
@@ -24,8 +24,8 @@ struct Query {
 /// # Safety
 /// `queries` has addresses of queries of these lanes.
 unsafe fn each(queries: *const u64, lanes: u32, mut f: impl FnMut(usize, &mut Query)) {
-    assert!(lanes < 1 << MAX_LANES);
-    for lane in (0..MAX_LANES).filter(|lane| lanes >> lane & 1 != 0) {
+    assert!(lanes < 1 << MAX_RAY_LANES);
+    for lane in (0..MAX_RAY_LANES).filter(|lane| lanes >> lane & 1 != 0) {
         // SAFETY: the caller passes addresses of queries.
         let address = unsafe { *queries.add(lane) };
         assert!(address.is_multiple_of(RAY_QUERY_ALIGN as u64));
@@ -75,7 +75,7 @@ pub unsafe extern "code" fn copy(_: *const c_void, queries: *const u64, sources:
 pub unsafe extern "code" fn proceed(_: *const c_void, queries: *const u64, results: *mut u32, lanes: u32) {
     // SAFETY: generated code passes queries of the lanes and results of all lanes.
     unsafe {
-        results.write_bytes(0, MAX_LANES);
+        results.write_bytes(0, MAX_RAY_LANES);
         each(queries, lanes, |lane, q| {
             *results.add(lane) = u32::from(q.remaining > 0);
             q.remaining = q.remaining.saturating_sub(1);
@@ -112,7 +112,7 @@ pub unsafe extern "code" fn get(_: *const c_void, queries: *const u64, word: u32
     // SAFETY: generated code passes queries of the lanes and results of all components and
     // lanes.
     unsafe {
-        results.write_bytes(0, getter.components() * MAX_LANES);
+        results.write_bytes(0, getter.components() * MAX_RAY_LANES);
         each(queries, lanes, |lane, q| {
             for component in 0..getter.components() {
                 let value = match getter {
@@ -126,7 +126,7 @@ pub unsafe extern "code" fn get(_: *const c_void, queries: *const u64, word: u32
                     RayGetter::FrontFace | RayGetter::CandidateAabbOpaque => q.structure as u32 & 1,
                     _ => (word << 8 | component as u32) ^ q.structure as u32,
                 };
-                *results.add(component * MAX_LANES + lane) = value;
+                *results.add(component * MAX_RAY_LANES + lane) = value;
             }
         });
     }

@@ -1,4 +1,5 @@
-//! Up to eight rays that are tested together: against the children of a node, and against one box.
+//! Rays that are tested together: against the children of a node, and against one box. They are in
+//! one or two vectors of eight ("parts").
 //!
 //! All near planes are on the same sides, so the least and greatest origins and reciprocals of the
 //! rays give an interval that contains the distances of each ray ("hull"). Rounding is monotone: a
@@ -16,11 +17,14 @@ use crate::view::{AabbLeaf, NodeRef, TriangleLeaf, View};
 use base::abi::MAX_LANES;
 use base::host::{Floats, Host, Ints};
 
+/// Largest number of rays of a packet.
+pub const WIDTH: usize = 2 * MAX_LANES;
+
 /// Values of three axes in all lanes.
 pub type Vectors<H> = [<H as Host>::Floats; 3];
 
-/// Rays in one structure's space.
-pub struct Bundle<H: Host> {
+/// Eight rays in one structure's space.
+pub struct Part<H: Host> {
     /// The fields of [`BoxRay`], by axis.
     pub near_origin: Vectors<H>,
     pub far_origin: Vectors<H>,
@@ -28,6 +32,12 @@ pub struct Bundle<H: Host> {
     pub far_inverse: Vectors<H>,
     /// Beginnings of the intervals.
     pub t_min: H::Floats,
+}
+
+/// Rays in one structure's space.
+pub struct Bundle<H: Host, const N: usize> {
+    /// The rays, eight at a time.
+    pub parts: [Part<H>; N],
     hull: Hull,
     rows: Rows,
     octant: u32,
@@ -44,7 +54,7 @@ pub struct Place {
     /// Number of levels of the tree for which entries are left.
     pub depth: u32,
     /// Beginnings of the intervals of all rays.
-    pub t_min: [f32; MAX_LANES],
+    pub t_min: [f32; WIDTH],
 }
 
 /// Extreme values of all rays. Distances of near planes are not below the lesser one of two: with
@@ -58,72 +68,109 @@ struct Hull {
     t_min: f32,
 }
 
-/// Origins and directions of rays.
-pub struct Lines<H: Host> {
+/// Origins and directions of eight rays.
+pub struct Line<H: Host> {
     /// Origins by axis.
     pub origin: Vectors<H>,
     /// Directions by axis.
     pub direction: Vectors<H>,
 }
 
-impl<H: Host> Lines<H> {
+/// Origins and directions of rays.
+pub struct Lines<H: Host, const N: usize>(pub [Line<H>; N]);
+
+// A derived implementation would demand that the host is copied, too.
+impl<H: Host> Copy for Part<H> {}
+impl<H: Host> Clone for Part<H> {
+    #[inline(always)]
+    fn clone(&self) -> Part<H> {
+        *self
+    }
+}
+impl<H: Host> Copy for Line<H> {}
+impl<H: Host> Clone for Line<H> {
+    #[inline(always)]
+    fn clone(&self) -> Line<H> {
+        *self
+    }
+}
+impl<H: Host, const N: usize> Copy for Lines<H, N> {}
+impl<H: Host, const N: usize> Clone for Lines<H, N> {
+    #[inline(always)]
+    fn clone(&self) -> Lines<H, N> {
+        *self
+    }
+}
+
+impl<H: Host, const N: usize> Lines<H, N> {
     /// Joins the rays in the world.
     #[inline(always)]
-    pub fn of(states: &[&Traversal; MAX_LANES]) -> Lines<H> {
-        let (mut origin, mut direction) = ([[0.0; MAX_LANES]; 3], [[0.0; MAX_LANES]; 3]);
-        for lane in 0..MAX_LANES {
-            for axis in 0..3 {
-                origin[axis][lane] = states[lane].ray.origin[axis];
-                direction[axis][lane] = states[lane].ray.direction[axis];
+    pub fn of(states: &[[&Traversal; MAX_LANES]; N]) -> Lines<H, N> {
+        let zero = [H::Floats::splat(0.0); 3];
+        let mut lines = Lines([Line { origin: zero, direction: zero }; N]);
+        for part in 0..N {
+            let (mut origin, mut direction) = ([[0.0; MAX_LANES]; 3], [[0.0; MAX_LANES]; 3]);
+            for lane in 0..MAX_LANES {
+                for axis in 0..3 {
+                    origin[axis][lane] = states[part][lane].ray.origin[axis];
+                    direction[axis][lane] = states[part][lane].ray.direction[axis];
+                }
             }
+            lines.0[part] = Line { origin: vectors::<H>(&origin), direction: vectors::<H>(&direction) };
         }
-        Lines { origin: vectors::<H>(&origin), direction: vectors::<H>(&direction) }
+        lines
     }
 
     /// Applies an affine transform, given by rows, as `transform_point` and `transform_direction`
     /// do.
     #[inline(always)]
-    pub fn transformed(&self, rows: &[f32; 12]) -> Lines<H> {
-        let mut to = Lines { origin: self.origin, direction: self.direction };
+    pub fn transformed(&self, rows: &[f32; 12]) -> Lines<H, N> {
+        let mut to = *self;
         for axis in 0..3 {
             let (a, b) = (H::Floats::splat(rows[4 * axis]), H::Floats::splat(rows[4 * axis + 1]));
             let (c, d) = (H::Floats::splat(rows[4 * axis + 2]), H::Floats::splat(rows[4 * axis + 3]));
-            let [x, y, z] = self.origin;
-            to.origin[axis] = a * x + b * y + c * z + d;
-            let [x, y, z] = self.direction;
-            to.direction[axis] = a * x + b * y + c * z;
+            for part in 0..N {
+                let [x, y, z] = self.0[part].origin;
+                to.0[part].origin[axis] = a * x + b * y + c * z + d;
+                let [x, y, z] = self.0[part].direction;
+                to.0[part].direction[axis] = a * x + b * y + c * z;
+            }
         }
         to
-    }
-
-    /// Returns the components of the origins and of the directions of all rays.
-    #[inline(always)]
-    pub fn components(&self) -> [[[f32; MAX_LANES]; 3]; 2] {
-        let ([x, y, z], [dx, dy, dz]) = (self.origin, self.direction);
-        [[array(x), array(y), array(z)], [array(dx), array(dy), array(dz)]]
     }
 
     /// Returns the lanes whose numbers are finite.
     #[inline(always)]
     pub fn finite(&self) -> u32 {
         let max = H::Floats::splat(f32::MAX);
-        let mut finite = !0;
-        for axis in 0..3 {
-            finite &= max.greater_or_equal(abs::<H>(self.origin[axis])).movemask();
-            finite &= max.greater_or_equal(abs::<H>(self.direction[axis])).movemask();
+        let mut all = 0;
+        for part in 0..N {
+            let mut finite = 0xff;
+            for axis in 0..3 {
+                finite &= max.greater_or_equal(abs::<H>(self.0[part].origin[axis])).movemask();
+                finite &= max.greater_or_equal(abs::<H>(self.0[part].direction[axis])).movemask();
+            }
+            all |= finite << (MAX_LANES * part);
         }
-        finite
+        all
     }
 
     /// Returns the lanes with the same octant and the same largest component as one of them.
     #[inline(always)]
     pub fn alike(&self, leader: usize) -> u32 {
-        let [x, y, z] = self.direction;
-        let (dx, dy, dz) = (abs::<H>(x), abs::<H>(y), abs::<H>(z));
-        let is_x = (dx.greater(dy) & dx.greater(dz)).movemask();
-        let is_y = !is_x & dy.greater(dz).movemask();
+        let mut bits = [0; 5];
+        for part in 0..N {
+            let [x, y, z] = self.0[part].direction;
+            let (dx, dy, dz) = (abs::<H>(x), abs::<H>(y), abs::<H>(z));
+            let is_x = (dx.greater(dy) & dx.greater(dz)).movemask();
+            let is_y = !is_x & dy.greater(dz).movemask();
+            let of_part = [x.bits().movemask(), y.bits().movemask(), z.bits().movemask(), is_x, is_y];
+            for (all, of_part) in bits.iter_mut().zip(of_part) {
+                *all |= of_part << (MAX_LANES * part);
+            }
+        }
         let mut alike = !0;
-        for bits in [x.bits().movemask(), y.bits().movemask(), z.bits().movemask(), is_x, is_y] {
+        for bits in bits {
             alike &= if bits >> leader & 1 != 0 { bits } else { !bits };
         }
         alike
@@ -131,54 +178,95 @@ impl<H: Host> Lines<H> {
 
     /// Returns the rays in `lanes`; other lanes have one of them.
     #[inline(always)]
-    pub fn only(&self, lanes: u32, leader: usize) -> Lines<H> {
-        let mut to = Lines { origin: self.origin, direction: self.direction };
+    pub fn only(&self, lanes: u32, leader: usize) -> Lines<H, N> {
+        let mut to = *self;
         for axis in 0..3 {
-            to.origin[axis] = only::<H>(self.origin[axis], lanes, leader);
-            to.direction[axis] = only::<H>(self.direction[axis], lanes, leader);
+            let (mut origin, mut direction) = ([H::Floats::splat(0.0); N], [H::Floats::splat(0.0); N]);
+            for part in 0..N {
+                (origin[part], direction[part]) = (self.0[part].origin[axis], self.0[part].direction[axis]);
+            }
+            let (origin, direction) = (only::<H, N>(origin, lanes, leader), only::<H, N>(direction, lanes, leader));
+            for part in 0..N {
+                (to.0[part].origin[axis], to.0[part].direction[axis]) = (origin[part], direction[part]);
+            }
         }
         to
     }
 
     /// Returns the margins of boxes of instances ([`BoxRay::for_instances`]).
     #[inline(always)]
-    pub fn margin_of_instances(&self) -> Vectors<H> {
-        let [x, y, z] = self.origin;
-        let max = abs::<H>(z).max(abs::<H>(y).max(abs::<H>(x).max(H::Floats::splat(0.0))));
-        [max * H::Floats::splat(TRANSFORM_MARGIN); 3]
+    pub fn margin_of_instances(&self) -> [Vectors<H>; N] {
+        let mut margins = [[H::Floats::splat(0.0); 3]; N];
+        for part in 0..N {
+            let [x, y, z] = self.0[part].origin;
+            let max = abs::<H>(z).max(abs::<H>(y).max(abs::<H>(x).max(H::Floats::splat(0.0))));
+            margins[part] = [max * H::Floats::splat(TRANSFORM_MARGIN); 3];
+        }
+        margins
     }
 
     /// Returns the margins of boxes of triangles ([`BoxRay::for_triangles`]).
     #[inline(always)]
-    pub fn margin_of_triangles(&self, bounds: &Bounds) -> Vectors<H> {
-        let mut distance = self.origin;
-        let mut max = H::Floats::splat(0.0);
-        for axis in 0..3 {
-            let to_min = abs::<H>(H::Floats::splat(bounds.min[axis]) - self.origin[axis]);
-            let to_max = abs::<H>(H::Floats::splat(bounds.max[axis]) - self.origin[axis]);
-            distance[axis] = to_min.max(to_max).min(H::Floats::splat(f32::MAX));
-            max = distance[axis].max(max);
+    pub fn margin_of_triangles(&self, bounds: &Bounds) -> [Vectors<H>; N] {
+        let mut margins = [[H::Floats::splat(0.0); 3]; N];
+        for part in 0..N {
+            let (origin, distance) = (self.0[part].origin, &mut margins[part]);
+            let mut max = H::Floats::splat(0.0);
+            for axis in 0..3 {
+                let to_min = abs::<H>(H::Floats::splat(bounds.min[axis]) - origin[axis]);
+                let to_max = abs::<H>(H::Floats::splat(bounds.max[axis]) - origin[axis]);
+                distance[axis] = to_min.max(to_max).min(H::Floats::splat(f32::MAX));
+                max = distance[axis].max(max);
+            }
+            for axis in 0..3 {
+                distance[axis] = (distance[axis] + max) * H::Floats::splat(SHEAR_MARGIN);
+            }
         }
-        for axis in 0..3 {
-            distance[axis] = (distance[axis] + max) * H::Floats::splat(SHEAR_MARGIN);
-        }
-        distance
+        margins
     }
+}
+
+impl<H: Host> Line<H> {
+    /// Returns the components of the origins and of the directions of all rays.
+    #[inline(always)]
+    pub fn components(&self) -> [[[f32; MAX_LANES]; 3]; 2] {
+        [arrays::<H>(self.origin), arrays::<H>(self.direction)]
+    }
+}
+
+/// Returns the numbers of vectors.
+#[inline(always)]
+fn arrays<H: Host>([x, y, z]: Vectors<H>) -> [[f32; MAX_LANES]; 3] {
+    [array(x), array(y), array(z)]
 }
 
 /// Returns the values of `lanes`; other lanes have that of one of them.
 #[inline(always)]
-pub fn only<H: Host>(values: H::Floats, lanes: u32, leader: usize) -> H::Floats {
-    let first = H::Ints::splat(array(values)[leader % MAX_LANES].to_bits());
-    H::Ints::from_mask(lanes).select(values.bits(), first).as_floats()
+pub fn only<H: Host, const N: usize>(values: [H::Floats; N], lanes: u32, leader: usize) -> [H::Floats; N] {
+    let first = array(values[leader / MAX_LANES % N])[leader % MAX_LANES];
+    let first = H::Ints::splat(first.to_bits());
+    let mut all = values;
+    for part in 0..N {
+        let own = H::Ints::from_mask(lanes >> (MAX_LANES * part) & 0xff);
+        all[part] = own.select(values[part].bits(), first).as_floats();
+    }
+    all
 }
 
 /// Returns the least and the greatest value.
 #[inline(always)]
-fn extremes<F: Floats>(values: F) -> [f32; 2] {
-    let [a, b, c, d, e, f, g, h] = array(values);
-    let (low, high) = (F32x4::from_array([a, b, c, d]), F32x4::from_array([e, f, g, h]));
-    let ([a, b, c, d], [e, f, g, h]) = (low.min(high).to_array(), low.max(high).to_array());
+pub fn extremes<F: Floats, const N: usize>(values: [F; N]) -> [f32; 2] {
+    let (mut least, mut greatest) = (values[0], values[0]);
+    for part in 1..N {
+        (least, greatest) = (values[part].min(least), values[part].max(greatest));
+    }
+    let halves = |values: F| {
+        let [a, b, c, d, e, f, g, h] = array(values);
+        (F32x4::from_array([a, b, c, d]), F32x4::from_array([e, f, g, h]))
+    };
+    let ((low, high), (low_of_greatest, high_of_greatest)) = (halves(least), halves(greatest));
+    let [a, b, c, d] = low.min(high).to_array();
+    let [e, f, g, h] = low_of_greatest.max(high_of_greatest).to_array();
     let least = |a: f32, b: f32| if a < b { a } else { b };
     let greatest = |a: f32, b: f32| if a > b { a } else { b };
     [least(least(a, b), least(c, d)), greatest(greatest(e, f), greatest(g, h))]
@@ -195,36 +283,41 @@ fn equal<H: Host>(a: H::Floats, b: H::Floats) -> H::Ints {
     a.greater_or_equal(b) & b.greater_or_equal(a)
 }
 
-/// Computes origins again of which one is not moved by its margin.
+/// Computes the near and far origins of eight rays again, of which one is not moved by its margin.
 #[cold]
-#[inline(always)]
-fn move_origins<H: Host>(rays: &Lines<H>, margin: &Vectors<H>, [near, far]: [&mut Vectors<H>; 2]) {
+#[inline(never)]
+fn moved_origins([origin, direction, margin]: &[[[f32; MAX_LANES]; 3]; 3]) -> [[[f32; MAX_LANES]; 3]; 2] {
     let mut moved = [[[0.0; MAX_LANES]; 3]; 2];
-    let at = |of: &Vectors<H>, lane: usize| [array(of[0])[lane], array(of[1])[lane], array(of[2])[lane]];
     for lane in 0..MAX_LANES {
-        let [x, y, z] = at(margin, lane);
-        let margin = F32x4::from_array([x, y, z, 0.0]);
-        let ray = BoxRay::new(at(&rays.origin, lane), at(&rays.direction, lane), margin);
+        let at = |of: &[[f32; MAX_LANES]; 3]| [of[0][lane], of[1][lane], of[2][lane]];
+        let [x, y, z] = at(margin);
+        let ray = BoxRay::new(at(origin), at(direction), F32x4::from_array([x, y, z, 0.0]));
         for axis in 0..3 {
             moved[0][axis][lane] = ray.near_origin[axis];
             moved[1][axis][lane] = ray.far_origin[axis];
         }
     }
-    (*near, *far) = (vectors::<H>(&moved[0]), vectors::<H>(&moved[1]));
+    moved
 }
 
-impl<H: Host> Bundle<H> {
-    /// Prepares rays for a structure, as [`BoxRay`] does. All have the same octant. `None` if they
-    /// cannot be tested together.
+/// Eight rays that are prepared, and what the hull of all rays needs of them.
+struct Prepared<H: Host> {
+    part: Part<H>,
+    inverse: Vectors<H>,
+    /// Octant of the first ray.
+    octant: u32,
+}
+
+impl<H: Host> Prepared<H> {
+    /// Prepares eight rays as [`BoxRay`] does.
     #[inline(always)]
-    pub fn new(rays: &Lines<H>, margin: Vectors<H>, t_min: H::Floats, (view, depth): (View, u32)) -> Option<Bundle<H>> {
+    fn new(rays: &Line<H>, margin: &Vectors<H>, t_min: H::Floats) -> Prepared<H> {
         let zero = H::Floats::splat(0.0);
         let (least, greatest) = (H::Floats::splat(-f32::MAX), H::Floats::splat(f32::MAX));
         let (mut near_origin, mut far_origin) = (rays.origin, rays.origin);
         let (mut near_inverse, mut far_inverse) = (rays.direction, rays.direction);
-        let mut stuck = 0;
-        let mut octant = 0;
-        let mut inverses = [[0.0; 2]; 3];
+        let mut inverses = rays.direction;
+        let (mut stuck, mut octant) = (0, 0);
         for axis in 0..3 {
             let (origin, margin) = (rays.origin[axis], margin[axis]);
             let inverse = H::Floats::splat(1.0) / rays.direction[axis];
@@ -239,10 +332,32 @@ impl<H: Host> Bundle<H> {
             far_inverse[axis] = inverse * H::Floats::splat(FAR);
             stuck |= ((equal::<H>(near, origin) | equal::<H>(far, origin)) & has_margin).movemask();
             octant |= (sign.movemask() & 1) << axis;
-            inverses[axis] = extremes(inverse);
+            inverses[axis] = inverse;
         }
         if stuck != 0 {
-            move_origins::<H>(rays, &margin, [&mut near_origin, &mut far_origin]);
+            let rays = [arrays::<H>(rays.origin), arrays::<H>(rays.direction), arrays::<H>(*margin)];
+            let [near, far] = moved_origins(&rays);
+            (near_origin, far_origin) = (vectors::<H>(&near), vectors::<H>(&far));
+        }
+        Prepared { part: Part { near_origin, far_origin, near_inverse, far_inverse, t_min }, inverse: inverses, octant }
+    }
+}
+
+impl<H: Host, const N: usize> Bundle<H, N> {
+    /// Prepares rays for a structure, as [`BoxRay`] does. All have the same octant. `None` if they
+    /// cannot be tested together.
+    #[inline(always)]
+    pub fn new(
+        rays: &Lines<H, N>,
+        margin: &[Vectors<H>; N],
+        t_min: [H::Floats; N],
+        (view, depth): (View, u32),
+    ) -> Option<Bundle<H, N>> {
+        let Prepared { part, inverse, octant } = Prepared::new(&rays.0[0], &margin[0], t_min[0]);
+        let (mut parts, mut inverses) = ([part; N], [inverse; N]);
+        for at in 1..N {
+            let prepared = Prepared::new(&rays.0[at], &margin[at], t_min[at]);
+            (parts[at], inverses[at]) = (prepared.part, prepared.inverse);
         }
         let mut hull = Hull {
             near_origin: [0.0; 3],
@@ -254,9 +369,15 @@ impl<H: Host> Bundle<H> {
         let mut unlimited = 0;
         for axis in 0..3 {
             let is_down = octant >> axis & 1 != 0;
-            hull.near_origin[axis] = extremes(near_origin[axis])[usize::from(!is_down)];
-            hull.far_origin[axis] = extremes(far_origin[axis])[usize::from(is_down)];
-            for (end, inverse) in inverses[axis].into_iter().enumerate() {
+            let [mut near, mut far, mut inverse] = [[parts[0].near_origin[axis]; N]; 3];
+            for at in 0..N {
+                near[at] = parts[at].near_origin[axis];
+                far[at] = parts[at].far_origin[axis];
+                inverse[at] = inverses[at][axis];
+            }
+            hull.near_origin[axis] = extremes(near)[usize::from(!is_down)];
+            hull.far_origin[axis] = extremes(far)[usize::from(is_down)];
+            for (end, inverse) in extremes(inverse).into_iter().enumerate() {
                 hull.near_inverse[end][axis] = inverse.clamp(-f32::MAX, f32::MAX);
                 hull.far_inverse[end][axis] = inverse * FAR;
             }
@@ -268,18 +389,11 @@ impl<H: Host> Bundle<H> {
                 unlimited += 1;
             }
         }
-        let (rows, steps) = (rows_of(octant), view.steps());
-        let bundle = Bundle {
-            near_origin,
-            far_origin,
-            near_inverse,
-            far_inverse,
-            t_min,
-            hull,
-            rows,
-            octant,
-            place: Place { view, steps, depth, t_min: array(t_min) },
-        };
+        let mut place = Place { view, steps: view.steps(), depth, t_min: [0.0; WIDTH] };
+        for (to, part) in place.t_min.as_chunks_mut().0.iter_mut().zip(&parts) {
+            *to = array(part.t_min);
+        }
+        let bundle = Bundle { parts, hull, rows: rows_of(octant), octant, place };
         if unlimited < 3 { Some(bundle) } else { None }
     }
 
@@ -295,6 +409,12 @@ impl<H: Host> Bundle<H> {
     #[inline(always)]
     pub fn first(&self) -> f32 {
         self.hull.t_min
+    }
+
+    /// Returns the octant of the rays.
+    #[inline(always)]
+    pub fn octant(&self) -> u32 {
+        self.octant
     }
 
     /// Returns true if the rays go down an axis.
@@ -371,15 +491,31 @@ impl<H: Host> Bundle<H> {
 
     /// Tests one child; returns the near distances of the rays, and bits of those that hit it.
     #[inline(always)]
-    pub fn test_child(&self, node: NodeRef, slot: u32, t_max: H::Floats) -> (H::Floats, u32) {
-        let (mut near, mut far) = (self.t_min, t_max);
+    pub fn test_child(&self, node: NodeRef, slot: u32, t_max: [H::Floats; N]) -> ([H::Floats; N], u32) {
+        let (mut near, mut far) = (self.t_min(), t_max);
         for axis in 0..3 {
             let near_plane = H::Floats::splat(f32::from_bits(node.word_at(self.rows[0][axis], slot)));
             let far_plane = H::Floats::splat(f32::from_bits(node.word_at(self.rows[1][axis], slot)));
-            near = ((near_plane - self.near_origin[axis]) * self.near_inverse[axis]).max(near);
-            far = ((far_plane - self.far_origin[axis]) * self.far_inverse[axis]).min(far);
+            for (at, part) in self.parts.iter().enumerate() {
+                near[at] = ((near_plane - part.near_origin[axis]) * part.near_inverse[axis]).max(near[at]);
+                far[at] = ((far_plane - part.far_origin[axis]) * part.far_inverse[axis]).min(far[at]);
+            }
         }
-        (near, far.greater_or_equal(near).movemask())
+        let mut hit = 0;
+        for at in 0..N {
+            hit |= far[at].greater_or_equal(near[at]).movemask() << (MAX_LANES * at);
+        }
+        (near, hit)
+    }
+
+    /// Returns the beginnings of the rays' intervals.
+    #[inline(always)]
+    pub fn t_min(&self) -> [H::Floats; N] {
+        let mut t_min = [H::Floats::splat(0.0); N];
+        for at in 0..N {
+            t_min[at] = self.parts[at].t_min;
+        }
+        t_min
     }
 }
 

@@ -4,7 +4,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over axes index several arrays")]
 
-use super::bundle::{Bundle, Lines, Vectors, abs, array, vector};
+use super::bundle::{Line, Part, Vectors, abs, array, vector};
 use super::ray::Shear;
 use super::triangle::{TINY, UNCERTAIN, exact};
 use crate::layout::triangle_row::VERTEX;
@@ -34,10 +34,18 @@ pub struct RayHits {
     pub v: [f32; MAX_LANES],
 }
 
+impl<H: Host> Copy for Shears<H> {}
+impl<H: Host> Clone for Shears<H> {
+    #[inline(always)]
+    fn clone(&self) -> Shears<H> {
+        *self
+    }
+}
+
 impl<H: Host> Shears<H> {
     /// Prepares rays that have the axes of the first one.
     #[inline(always)]
-    pub fn new(rays: &Lines<H>) -> Shears<H> {
+    pub fn new(rays: &Line<H>) -> Shears<H> {
         let [x, y, z] = rays.origin;
         let origin = [array(x)[0], array(y)[0], array(z)[0]];
         let [x, y, z] = rays.direction;
@@ -92,7 +100,7 @@ pub fn intersect<H: Host>(
     (leaf, triangle): (TriangleLeaf, usize),
     lanes: u32,
     shears: &Shears<H>,
-    bundle: &Bundle<H>,
+    (part, octant): (&Part<H>, u32),
     [first, last]: [H::Floats; 2],
 ) -> Option<RayHits> {
     let a = &shears.vertex(leaf, triangle, 0);
@@ -133,7 +141,7 @@ pub fn intersect<H: Host>(
     if hits.lanes == 0 {
         return None;
     }
-    limit::<H>(&mut hits, (leaf, triangle), bundle, [first, last]);
+    limit::<H>(&mut hits, (leaf, triangle), (part, octant), [first, last]);
     Some(hits)
 }
 
@@ -156,19 +164,19 @@ fn decide_uncertain(hits: &mut RayHits, lanes: u32, vertices: &[[[f32; MAX_LANES
 fn limit<H: Host>(
     hits: &mut RayHits,
     (leaf, triangle): (TriangleLeaf, usize),
-    bundle: &Bundle<H>,
+    (part, octant): (&Part<H>, u32),
     [first, last]: [H::Floats; 2],
 ) {
-    let mut near = bundle.t_min;
+    let mut near = part.t_min;
     let mut far = H::Floats::splat(f32::INFINITY);
     for axis in 0..3 {
         let a = coordinate::<H>(leaf, triangle, 0, axis);
         let b = coordinate::<H>(leaf, triangle, 1, axis);
         let c = coordinate::<H>(leaf, triangle, 2, axis);
         let (min, max) = (a.min(b).min(c), a.max(b).max(c));
-        let (near_plane, far_plane) = if bundle.is_down(axis) { (max, min) } else { (min, max) };
-        near = ((near_plane - bundle.near_origin[axis]) * bundle.near_inverse[axis]).max(near);
-        far = ((far_plane - bundle.far_origin[axis]) * bundle.far_inverse[axis]).min(far);
+        let (near_plane, far_plane) = if octant >> axis & 1 != 0 { (max, min) } else { (min, max) };
+        near = ((near_plane - part.near_origin[axis]) * part.near_inverse[axis]).max(near);
+        far = ((far_plane - part.far_origin[axis]) * part.far_inverse[axis]).min(far);
     }
     let computed = vector::<H>(&hits.t);
     let t = computed.max(near);

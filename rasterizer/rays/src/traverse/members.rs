@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::bundle::WIDTH;
 use super::hit::ray_flags;
 use super::state::Traversal;
 use crate::vec4::F32x4;
@@ -109,7 +110,9 @@ pub fn frequent(rays: &[Option<&mut Traversal>], among: u32) -> u32 {
         .fold(0, |all, of| all | of)
 }
 
-/// Returns up to eight of the rays in `among` that can walk with the first one.
+/// Returns up to [`WIDTH`] of the rays in `among` that can walk with the first one, but not more
+/// than eight unless their directions differ little: otherwise a wide packet would visit many nodes
+/// that few of its rays hit.
 #[inline(always)]
 pub fn members(rays: &[Option<&mut Traversal>], among: u32) -> Members {
     let first = among.trailing_zeros() as usize;
@@ -124,7 +127,7 @@ pub fn members(rays: &[Option<&mut Traversal>], among: u32) -> Members {
     let narrow = F32x4::splat(SPREAD / 4.0 * x.max(y).max(z));
     let mut is_narrow = true;
     let (mut found, mut rest) = (0u32, among);
-    while rest != 0 && found.count_ones() < MAX_LANES as u32 {
+    while rest != 0 && found.count_ones() < WIDTH as u32 {
         let i = rest.trailing_zeros() as usize;
         rest &= rest - 1;
         let Some(Some(state)) = rays.get(i) else { continue };
@@ -134,6 +137,11 @@ pub fn members(rays: &[Option<&mut Traversal>], among: u32) -> Members {
             && limit.greater_or_equal((direction(state) - along).abs()).bits() == 0xf;
         found |= u32::from(is_alike) << i;
         is_narrow &= !is_alike || narrow.greater_or_equal((direction(state) - along).abs()).bits() == 0xf;
+    }
+    if !is_narrow {
+        while found.count_ones() > MAX_LANES as u32 {
+            found &= !(1 << found.ilog2());
+        }
     }
     let ends = leader.flags & ray_flags::TERMINATE_ON_FIRST_HIT != 0;
     let is_opaque = leader.flags & ray_flags::OPAQUE != 0;

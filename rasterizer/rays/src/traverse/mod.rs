@@ -10,6 +10,7 @@ mod hit;
 mod hull;
 mod instances;
 mod leaves;
+mod leaving;
 mod members;
 mod micromap;
 mod motion;

@@ -3,12 +3,13 @@
 use super::hit::HitKind;
 use super::instances::Found;
 use super::leaves::{Step, leaf};
-use super::members;
-use super::packet::{self, Decide, Deciding};
+use super::members::{self, Members};
+use super::packet::{self, Decide, Deciding, PacketResult};
 use super::state::{Scene, Traversal};
 use super::walk::Entry;
 use crate::layout::Contents;
 use crate::pack::Pack;
+use base::abi::MAX_LANES;
 use core::sync::atomic::Ordering;
 
 /// Largest number of rays whose visits take turns.
@@ -22,6 +23,17 @@ base::multiversion! {
         found: &mut u32,
     ) {
         *found = run::<H>(rays, scene, deciding);
+    }
+
+    // Vectors have eight lanes on all levels: a variant for AVX-512 would add 50 KB for its masks.
+    unsafe fn packet_variant[const N: usize] [N](
+        rays: &mut [Option<&mut Traversal>],
+        members: Members,
+        scene: &Scene,
+        deciding: Deciding<'_, '_>,
+        result: &mut PacketResult,
+    ) {
+        *result = packet::trace::<H, N>(rays, members, scene, deciding);
     }
 }
 
@@ -86,7 +98,12 @@ fn run<H: Pack>(rays: &mut [Option<&mut Traversal>], scene: &Scene, mut deciding
         let together = members::members(rays, fresh);
         fresh &= !together.rays;
         if together.are_enough() {
-            let result = packet::trace::<H>(rays, together, scene, deciding.again());
+            // The baseline has only wide packets, to keep the library small.
+            let is_wide = H::IS_BASELINE || together.rays.count_ones() > MAX_LANES as u32;
+            let trace = if is_wide { packet_variant::<2>(H::LEVEL) } else { packet_variant::<1>(H::LEVEL) };
+            let mut result = PacketResult { candidates: 0, remaining: 0 };
+            // SAFETY: the host has the level, which is that of this function or a lower one.
+            unsafe { trace(rays, together, scene, deciding.again(), &mut result) };
             found |= result.candidates;
             waiting &= !together.rays | result.remaining;
             alone &= !together.rays;

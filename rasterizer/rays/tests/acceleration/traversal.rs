@@ -362,6 +362,53 @@ fn rays_that_walk_together_find_the_boxes_that_each_finds() {
     assert!(candidates > 3000, "{candidates}");
 }
 
+/// The rays that share a decision depend neither on the level nor on what the thread has traced
+/// before, if it forgets its packets. Shaders see them in subgroup operations.
+#[test]
+fn decisions_are_shared_by_the_same_rays_on_all_levels() {
+    let mut rng = Rng(45);
+    let (memory, _) = bottom(&soup(&mut rng, 3000, 3.0), Quality::FastTrace);
+    let turned = core::array::from_fn(|at| if at % 4 == 3 { 0.5 } else { rng.unit() });
+    let instances = [Instance::new(&memory), Instance { transform: turned, ..Instance::new(&memory) }];
+    let world = World::new(&[&memory], &instances, Quality::FastTrace);
+    let rounds: Vec<Vec<Ray>> = (0..40)
+        .map(|round| {
+            let (ray, width) = (random_ray(&mut rng, 3.0), [0.01, 0.1, 0.3, 2.0][round % 4]);
+            let near = |rng: &mut Rng| Ray { direction: ray.direction.map(|value| value + width * rng.unit()), ..ray };
+            (0..32).map(|_| near(&mut rng)).collect()
+        })
+        .collect();
+    let trace = |level: HostLevel, decisions: &mut Vec<(Vec<u32>, Vec<u32>)>| {
+        for rays in &rounds {
+            let mut states: Vec<Traversal> =
+                rays.iter().map(|ray| world.begin(ray_flags::NO_OPAQUE, 0xff, ray)).collect();
+            let mut all: Vec<Option<&mut Traversal>> = states.iter_mut().map(Some).collect();
+            let mut decide = |positions: &[u32], states: &mut [Option<&mut Traversal>]| {
+                let mut primitives = Vec::new();
+                for state in states.iter_mut().flatten() {
+                    primitives.push(state.candidate().primitive);
+                    if state.candidate().primitive.is_multiple_of(3) {
+                        state.confirm_intersection();
+                    }
+                }
+                decisions.push((positions.to_vec(), primitives));
+            };
+            Traversal::proceed_and_decide(&mut all, &world.scene(level), &mut decide);
+        }
+    };
+    let mut expected = Vec::new();
+    Traversal::forget_packets();
+    trace(HostLevel::detect(), &mut expected);
+    assert!(expected.iter().any(|(rays, _)| rays.len() > 8), "no decision of a wide packet");
+    for level in HostLevel::all() {
+        // The thread has counted the packets of the runs before.
+        let mut found = Vec::new();
+        Traversal::forget_packets();
+        trace(level, &mut found);
+        assert!(found == expected, "{level:?}: {} and {} decisions", found.len(), expected.len());
+    }
+}
+
 /// Returns the bits of rays that have a candidate.
 fn has_candidate(rays: &[Option<&mut Traversal>]) -> u32 {
     let has_one = rays.iter().map(|ray| ray.as_ref().is_some_and(|ray| ray.candidate().kind != HitKind::None));

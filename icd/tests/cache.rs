@@ -152,6 +152,9 @@ fn child() {
     }
 }
 
+/// Variable with the folder of the user's key.
+const STATE: &str = if cfg!(windows) { "LOCALAPPDATA" } else { "XDG_STATE_HOME" };
+
 /// Checks that the user's other processes accept the data, and processes without the user's key do
 /// not.
 #[test]
@@ -161,9 +164,9 @@ fn data_of_another_user_is_ignored() {
     let child = |what: &str, state: Option<&str>| {
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "child"]).env("GRUS_TEST_CACHE", what).env("GRUS_TEST_FILE", place.join("data"));
-        command.env_remove("XDG_STATE_HOME").env_remove("HOME");
+        command.env_remove(STATE).env_remove("HOME");
         if let Some(state) = state {
-            command.env("XDG_STATE_HOME", place.join(state));
+            command.env(STATE, place.join(state));
         }
         command.output().unwrap().status.code().unwrap()
     };
@@ -187,7 +190,7 @@ fn data_is_valid_on_processors_with_the_same_features() {
     let child = |what: &str, cpu: &str| {
         let mut command = std::process::Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "child"]).env("GRUS_TEST_CACHE", what).env("GRUS_TEST_FILE", place.join("data"));
-        command.env("XDG_STATE_HOME", &place).env("GRUS_CPU", cpu).output().unwrap().status.code().unwrap()
+        command.env(STATE, &place).env("GRUS_CPU", cpu).output().unwrap().status.code().unwrap()
     };
     let levels = ["v2", "v3", "v4"];
     let here = match (is_x86_feature_detected!("avx2"), is_x86_feature_detected!("avx512vl")) {

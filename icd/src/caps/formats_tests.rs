@@ -129,11 +129,13 @@ fn external_memory_matches_its_row() {
     use vk::ExternalMemoryFeatureFlags as Features;
     use vk::ExternalMemoryHandleTypeFlags as Type;
     let both = Features::EXPORTABLE | Features::IMPORTABLE;
+    // A dma-buf can be exported if the kernel has a device for it, and imported on every Linux.
+    let dma_buf = if crate::os::dma_buf::can_be_made() { both } else { Features::IMPORTABLE };
     let rows = [
-        (Type::OPAQUE_FD, Some(both)),
+        (Type::OPAQUE_FD, cfg!(unix).then_some(both)),
+        (Type::OPAQUE_WIN32, cfg!(windows).then_some(both)),
         (Type::HOST_ALLOCATION_EXT, Some(Features::IMPORTABLE)),
-        // Can be exported if the kernel has a device for it, and imported everywhere.
-        (Type::DMA_BUF_EXT, Some(if crate::os::dma_buf::can_be_made() { both } else { Features::IMPORTABLE })),
+        (Type::DMA_BUF_EXT, cfg!(unix).then_some(dma_buf)),
         (Type::ZIRCON_VMO_FUCHSIA, None),
     ];
     for (ty, expected) in rows {

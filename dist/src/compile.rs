@@ -96,14 +96,15 @@ fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Writes a program that calls rustc for the linker of a target, with paths of this machine replaced
-/// by fixed ones, and returns its path. As flags of cargo, the replacements would be part of the hashes in symbol names.
+/// Writes a program that calls rustc for the linker of a target, with paths of this machine
+/// replaced by fixed ones, and returns its path. As flags of cargo, the replacements would be part
+/// of the hashes in symbol names.
 fn compiler(root: &Path, folder: &Path) -> Result<PathBuf> {
     // The last replacement that matches applies.
     let replace = |from: &Path, to: &str| format!(" '--remap-path-prefix={}={to}'", from.display());
     let flags = [replace(&home()?, HOME), replace(root, ROOT), replace(folder, "/build")].concat();
-    // rustc guesses the kind of a linker by its name: `link` would be that of MSVC, which takes other
-    // options. All linkers are C compilers.
+    // rustc guesses the kind of a linker by its name: `link` would be that of MSVC, which takes
+    // other options. All linkers are C compilers.
     let path = folder.join("rustc");
     zig::write(&path, &format!("#!/bin/sh\nexec \"$@\"{flags} -Clinker-flavor=gcc\n"), 0o755)?;
     Ok(path)

@@ -40,8 +40,8 @@ impl Contents<'_> {
 /// Texts that every package has: paths in the repository.
 const TEXTS: [&str; 3] = ["CHANGELOG.md", "LICENSE-APACHE", "LICENSE-MIT"];
 
-/// Names of the Vulkan loader: that of its library, and that of its development files, which programs
-/// made with `vulkan-hpp` try first.
+/// Names of the Vulkan loader: that of its library, and that of its development files, which
+/// programs made with `vulkan-hpp` try first.
 const LOADERS: [&str; 2] = [LOADER, "libvulkan.so"];
 
 /// Sets the variables of the loader in a shell. The path is that of the script, so that a tarball

@@ -1,10 +1,11 @@
-//! Builds the packages of Grus: tarballs, zip files, Debian and rpm packages, Python wheels, packages
-//! for npm, lists of licences and components, and checksums.
+//! Builds the packages of Grus: tarballs, zip files, Debian and rpm packages, Python wheels,
+//! packages for npm, lists of licences and components, and checksums.
 //!
 //! Two builds of one commit have the same bytes, in whatever folder they run. [`compile`] makes the
 //! binaries with the linker of a row of [`target`], for Linux that of [`zig`]; everything after
 //! that is a function of files: a [`tree::Tree`] holds the files of a package, sorted, with fixed
-//! owners and times, and [`tarball`], [`zipfile`], [`deb`], [`rpm`], [`wheel`] and [`npm`] write it.
+//! owners and times, and [`tarball`], [`zipfile`], [`deb`], [`rpm`], [`wheel`] and [`npm`] write
+//! it.
 
 pub mod compile;
 pub mod components;

@@ -1,9 +1,9 @@
 //! rpm packages, with the files of the Debian packages.
 //!
 //! A package is a lead that only `file` reads, a header with the size and the digest of what
-//! follows, a header that describes the package, and an archive of `cpio` compressed by xz. The crate
-//! `rpm` has 45 dependencies, compresses by gzip or by libraries in C, and would select an encoder for
-//! the zip files whose output depends on the processor.
+//! follows, a header that describes the package, and an archive of `cpio` compressed by xz. The
+//! crate `rpm` has 45 dependencies, compresses by gzip or by libraries in C, and would select an
+//! encoder for the zip files whose output depends on the processor.
 
 mod files;
 mod header;
@@ -26,7 +26,7 @@ const SHA256: u32 = 8;
 /// Release of a version, which changes only if a package of the same version is made differently.
 const RELEASE: &str = "1";
 
-/// What differs between packages.
+/// Properties in which the packages differ.
 struct About<'a> {
     name: &'a str,
     architecture: &'a str,

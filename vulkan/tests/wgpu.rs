@@ -1,5 +1,5 @@
-//! A test as users of the crate write it: wgpu draws a triangle on Grus. `.ci/clean-roots` runs this
-//! file in a new crate, too.
+//! A test as users of the crate write it: wgpu draws a triangle on Grus. `.ci/clean-roots` runs
+//! this file in a new crate, too.
 
 use std::task::{Context, Poll, Waker};
 

@@ -170,9 +170,9 @@ fn newer(folder: &Path, make: impl Fn(&layout::Contents<'_>) -> grus_dist::Resul
     make(&contents).expect("packages").into_iter().map(write).collect()
 }
 
-/// Returns a command for a program that installs packages, which runs as root. In a namespace of its
-/// own a user is root, as far as such programs are concerned. Returns `None` with a reason if there
-/// is no way.
+/// Returns a command for a program that installs packages, which runs as root. In a namespace of
+/// its own a user is root, as far as such programs are concerned. Returns `None` with a reason if
+/// there is no way.
 fn as_root(program: &str) -> Option<Command> {
     let is_root = run(Command::new("id").arg("-u")).trim() == "0";
     if !has(program) || !is_root && !has("unshare") {

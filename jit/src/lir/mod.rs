@@ -12,8 +12,8 @@
 //! * Nothing traps, and nothing depends on the machine. The emitter spells out what machines do
 //!   differently.
 //!
-//! [`verify`] checks a function, [`print`] shows it, and [`mod@parse`] reads it back. [`random`] makes
-//! programs from the table for the tests.
+//! [`verify`] checks a function, [`print`] shows it, and [`mod@parse`] reads it back. [`random`]
+//! makes programs from the table for the tests.
 
 pub mod build;
 mod divide;

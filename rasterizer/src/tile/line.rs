@@ -1,8 +1,8 @@
 //! Special lines in a tile: coverage of pixel centres that applies to all samples, stipple, and
 //! coverage of smooth lines.
 //!
-//! Stipple masks coverage before any test: of smooth lines those pixels that it removes whole. Other
-//! draws do not use this module.
+//! Stipple masks coverage before any test: of smooth lines those pixels that it removes whole.
+//! Other draws do not use this module.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! Text form of a shader: `Display` of [`Shader`]. [`super::parse()`] reads it.
 
 use super::{Inst, Node, Op, Region, Shader, Term, Ty, Value};
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Debug, Display, Formatter};
 
 impl Display for Ty {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -114,12 +114,7 @@ impl Printer<'_> {
                 Ty::I32 => write!(f, "const {}", *bits as i32)?,
                 _ => write!(f, "const {bits:#x}")?,
             },
-            Op::Unary(op) => write!(f, "{op:?}")?,
-            Op::Binary(op) => write!(f, "{op:?}")?,
-            Op::Cmp(op) => write!(f, "{op:?}")?,
-            Op::Convert(op) => write!(f, "{op:?}")?,
-            Op::Builtin(b) => write!(f, "{b:?}")?,
-            op => write!(f, "{op:?}")?,
+            op => write!(f, "{:?}", name(op))?,
         }
         write!(f, "{}", List(&data.args))?;
         write!(f, "{}", data.float)?;
@@ -135,6 +130,19 @@ impl Printer<'_> {
             write!(f, "{comma}{value}: {}", self.shader.ty(value))?;
         }
         if values.is_empty() { Ok(()) } else { write!(f, " = ") }
+    }
+}
+
+/// Returns the text of an operation other than a constant. Members of a family stand without the
+/// family's name.
+pub fn name(op: &Op) -> &dyn Debug {
+    match op {
+        Op::Unary(op) => op,
+        Op::Binary(op) => op,
+        Op::Cmp(op) => op,
+        Op::Convert(op) => op,
+        Op::Builtin(builtin) => builtin,
+        op => op,
     }
 }
 

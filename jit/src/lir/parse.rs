@@ -39,6 +39,8 @@ struct Parser<'a> {
     constants: HashMap<(Type, Vec<u64>), Value>,
     /// Number of instructions whose operands have been read.
     filled: usize,
+    /// Block of the instructions whose operands are read next.
+    block: Option<Block>,
 }
 
 impl<'a> Parser<'a> {
@@ -101,7 +103,11 @@ impl<'a> Parser<'a> {
 
     /// Reads operands, immediate and edges of an instruction.
     fn fill(&mut self, line: &'a str) -> Parsed<()> {
-        if line.starts_with("slot") || is_block(line) {
+        if line.starts_with("slot") {
+            return Ok(());
+        }
+        if is_block(line) {
+            self.block = self.blocks.get(Cursor(line).word()).copied();
             return Ok(());
         }
         let (results, rest) = results(line)?;
@@ -122,20 +128,19 @@ impl<'a> Parser<'a> {
         if args.len() < row.args.len() {
             return Err("expected another operand");
         }
+        // A gather has as many components as results, a scatter as operands of type T.
+        let is_scatter = row.variadic == VariadicRule::Count;
+        let components = if is_scatter { args.len() - row.args.len() } else { results.len() };
         let imm = match row.imm {
             ImmKind::None | ImmKind::Int | ImmKind::Float | ImmKind::Rmw => suffix,
-            // A gather has as many components as results, a scatter as operands of type T.
-            kind if row.variadic == VariadicRule::Count => {
-                self.immediate(&mut text, kind, args.len() - row.args.len())?
-            }
-            kind => self.immediate(&mut text, kind, results.len())?,
+            kind => self.immediate(&mut text, kind, components)?,
         };
         let inst = Inst::new(self.filled);
         self.filled += 1;
         let data = &mut self.func.insts[inst];
         (data.ty, data.args, data.imm) = (ty, args, imm);
         if row.effect == Effect::Control {
-            self.edges(&mut text, inst)?;
+            self.edges(&mut text)?;
         }
         if text.0.is_empty() { Ok(()) } else { Err("expected the end of the line") }
     }
@@ -199,8 +204,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn edges(&mut self, text: &mut Cursor<'a>, inst: Inst) -> Parsed<()> {
-        let block = *self.func.layout.iter().find(|&&b| self.func.blocks[b].insts.contains(&inst)).ok_or("no block")?;
+    fn edges(&mut self, text: &mut Cursor<'a>) -> Parsed<()> {
+        let block = self.block.ok_or("an instruction outside of blocks")?;
         let mut separator = " -> ";
         while text.eat(separator) {
             let target = *self.blocks.get(text.word()).ok_or("no such block")?;

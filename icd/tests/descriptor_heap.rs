@@ -1,11 +1,12 @@
-//! Tests of descriptor heaps: every source of a mapping, invalid bytes that are a null descriptor,
-//! and a million unused descriptors.
+//! Tests of descriptor heaps: every source of a mapping, binaries of shader objects, invalid bytes
+//! that are a null descriptor, and a million unused descriptors.
 
 #[path = "common/binaries.rs"]
 mod binaries;
 mod common;
 #[path = "common/heaps.rs"]
 mod heaps;
+use ash::ext::shader_object::Device as Objects;
 use ash::vk::{self, Handle};
 use binaries::{CAPTURE_DATA, Commands, Info};
 use common::{Context, Image, range, spirv};
@@ -61,6 +62,9 @@ fn mapping(set: u32, binding: u32, source: i32, words: &[u32]) -> Mapping {
     Mapping { s_type, p_next: std::ptr::null(), set_first_count_mask: [set, binding, 1, 0xff], source, data }
 }
 
+/// VK_SHADER_CREATE_DESCRIPTOR_HEAP_BIT_EXT.
+const OBJECT_DESCRIPTOR_HEAP: u32 = 1 << 10;
+
 const CONSTANT: i32 = 0;
 const PUSH_INDEX: i32 = 1;
 const INDIRECT_INDEX: i32 = 2;
@@ -95,9 +99,13 @@ impl Test {
             .robust_image_access2(true);
         let mut features = vk::PhysicalDeviceFeatures2::default()
             .features(vk::PhysicalDeviceFeatures::default().robust_buffer_access(true));
-        let extensions = [c"VK_EXT_descriptor_heap", c"VK_EXT_robustness2", c"VK_KHR_pipeline_binary"];
+        let extensions =
+            [c"VK_EXT_descriptor_heap", c"VK_EXT_robustness2", c"VK_KHR_pipeline_binary", c"VK_EXT_shader_object"];
         let mut binaries = binaries::enabled();
-        let c = Context::with(&[], &extensions, &mut [&mut heap, &mut core, &mut robust, &mut features, &mut binaries]);
+        let mut objects = vk::PhysicalDeviceShaderObjectFeaturesEXT::default().shader_object(true);
+        let chain: &mut [&mut dyn common::Chain] =
+            &mut [&mut heap, &mut core, &mut robust, &mut features, &mut binaries, &mut objects];
+        let c = Context::with(&[], &extensions, chain);
         Test { c }
     }
 
@@ -228,8 +236,21 @@ impl Test {
         unsafe { push(b, &info) };
     }
 
-    /// Dispatches and waits.
-    fn run(&self, pipeline: vk::Pipeline, (resources, samplers): (&Memory, &Memory), push: &[u32], groups: &[u32]) {
+    /// Dispatches a pipeline and waits.
+    fn run(&self, pipeline: vk::Pipeline, heaps: (&Memory, &Memory), push: &[u32], groups: &[u32]) {
+        // SAFETY: valid usage.
+        let bind = |b| unsafe { self.c.device.cmd_bind_pipeline(b, vk::PipelineBindPoint::COMPUTE, pipeline) };
+        self.run_bound(&bind, heaps, push, groups);
+    }
+
+    /// Dispatches what a function binds, and waits.
+    fn run_bound(
+        &self,
+        bind: &dyn Fn(vk::CommandBuffer),
+        (resources, samplers): (&Memory, &Memory),
+        push: &[u32],
+        groups: &[u32],
+    ) {
         let d = &self.c.device;
         let barrier = vk::MemoryBarrier::default()
             .src_access_mask(vk::AccessFlags::SHADER_WRITE)
@@ -240,9 +261,9 @@ impl Test {
                 self.bind(b, c"vkCmdBindSamplerHeapEXT", samplers);
                 self.bind(b, c"vkCmdBindResourceHeapEXT", resources);
                 self.push(b, push);
+                bind(b);
                 // SAFETY: valid usage.
                 unsafe {
-                    d.cmd_bind_pipeline(b, vk::PipelineBindPoint::COMPUTE, pipeline);
                     for &groups in groups {
                         d.cmd_dispatch(b, groups, 1, 1);
                         let none = vk::DependencyFlags::empty();
@@ -337,18 +358,8 @@ impl Scene {
 
     /// Makes a pipeline with mappings of everything, a given mapping of the block, and optionally
     /// an embedded sampler for the sampled image.
-    fn pipeline(&self, (source, block): (i32, &[u32]), embed: bool) -> vk::Pipeline {
-        let sampler = if embed { halves((&raw const self.embedded) as u64) } else { [0; 2] };
-        let [low, high] = sampler;
-        let mappings = [
-            mapping(0, 0, PUSH_ADDRESS, &[0]),
-            mapping(1, 0, CONSTANT, &[0, 64]),
-            mapping(1, 100, source, block),
-            mapping(1, 101, PUSH_INDEX, &[IMAGES, 16, 16, 0]),
-            mapping(1, 102, INDIRECT_INDEX, &[IMAGES, 8, 0, 16, 0]),
-            mapping(1, 103, PUSH_INDEX, &[IMAGES, 48, 16, 0, low, high, 1, 0, 0, 16, 0]),
-            mapping(1, 104, INDIRECT_ARRAY, &[IMAGES, 8, 4, 16]),
-        ];
+    fn pipeline(&self, block: (i32, &[u32]), embed: bool) -> vk::Pipeline {
+        let mappings = mappings(block, embed.then_some(&self.embedded));
         self.test.pipeline(&spirv(include_bytes!("data/heap.comp.spv")), &mappings)
     }
 
@@ -360,6 +371,31 @@ impl Scene {
         unsafe { self.test.c.device.destroy_pipeline(pipeline, None) };
         self.out.words.as_chunks::<8>().0[..8].to_vec()
     }
+
+    /// Runs eight invocations of a shader object, and returns their results.
+    fn answers_of_object(&mut self, objects: &Objects, shader: vk::ShaderEXT) -> Vec<[u32; 8]> {
+        self.out.words.fill(0xdead);
+        let stage = [vk::ShaderStageFlags::COMPUTE];
+        // SAFETY: valid usage.
+        let bind = |b| unsafe { objects.cmd_bind_shaders(b, &stage, &[shader]) };
+        self.test.run_bound(&bind, (&self.resources, &self.samplers), &self.push, &[1]);
+        self.out.words.as_chunks::<8>().0[..8].to_vec()
+    }
+}
+
+/// Returns mappings of everything: a given one of the block, and one of the sampled image, which
+/// may embed a sampler.
+fn mappings((source, block): (i32, &[u32]), embedded: Option<&vk::SamplerCreateInfo<'_>>) -> [Mapping; 7] {
+    let [low, high] = embedded.map_or([0; 2], |sampler| halves((&raw const *sampler) as u64));
+    [
+        mapping(0, 0, PUSH_ADDRESS, &[0]),
+        mapping(1, 0, CONSTANT, &[0, 64]),
+        mapping(1, 100, source, block),
+        mapping(1, 101, PUSH_INDEX, &[IMAGES, 16, 16, 0]),
+        mapping(1, 102, INDIRECT_INDEX, &[IMAGES, 8, 0, 16, 0]),
+        mapping(1, 103, PUSH_INDEX, &[IMAGES, 48, 16, 0, low, high, 1, 0, 0, 16, 0]),
+        mapping(1, 104, INDIRECT_ARRAY, &[IMAGES, 8, 4, 16]),
+    ]
 }
 
 /// Mapping of a uniform block by a descriptor.
@@ -392,6 +428,63 @@ fn every_mapping_source_finds_its_resource() {
                 );
             }
         }
+    }
+}
+
+/// Checks that the binary of a shader object contains its mappings and embedded samplers: objects
+/// that differ only in their sampler have different binaries, an object is restored without
+/// mappings, and other mappings are refused.
+#[test]
+fn binaries_of_shader_objects_contain_mappings_and_samplers() {
+    let mut scene = Scene::new();
+    let objects = Objects::new(&scene.test.c.instance, &scene.test.c.device);
+    let code = spirv(include_bytes!("data/heap.comp.spv"));
+    // SAFETY: the words are initialized.
+    let words = unsafe { code.align_to::<u8>().1 };
+    let create = |code: (vk::ShaderCodeTypeEXT, &[u8]), mappings: &[Mapping]| {
+        let chain = Mappings(1_000_135_006, std::ptr::null(), mappings.len() as u32, mappings.as_ptr());
+        let mut info = vk::ShaderCreateInfoEXT::default()
+            .flags(vk::ShaderCreateFlagsEXT::from_raw(OBJECT_DESCRIPTOR_HEAP))
+            .stage(vk::ShaderStageFlags::COMPUTE)
+            .code_type(code.0)
+            .code(code.1)
+            .name(c"main");
+        if !mappings.is_empty() {
+            info.p_next = (&raw const chain).cast();
+        }
+        // SAFETY: valid usage.
+        unsafe { objects.create_shaders(&[info], None) }.map(|made| made[0]).map_err(|(_, result)| result)
+    };
+    // Texels 7 and 6 are those at the edge and at the other side of the image.
+    let repeat = vk::SamplerCreateInfo::default().max_lod(1.0);
+    let embedded = [scene.embedded, repeat];
+    let all = embedded.map(|sampler| {
+        let mappings = mappings(DESCRIPTOR, Some(&sampler));
+        let shader = create((vk::ShaderCodeTypeEXT::SPIRV, words), &mappings).expect("an object");
+        // SAFETY: valid usage; the object is destroyed after its binary was queried.
+        unsafe {
+            let binary = objects.get_shader_binary_data(shader).expect("a binary");
+            objects.destroy_shader(shader, None);
+            binary
+        }
+    });
+    assert_ne!(all[0], all[1]);
+    for ((binary, sampler), sampled) in all.iter().zip(&embedded).zip([107, 106]) {
+        let binary = (vk::ShaderCodeTypeEXT::BINARY, &binary[..]);
+        for mappings in [&[][..], &mappings(DESCRIPTOR, Some(sampler))] {
+            let shader = create(binary, mappings).expect("an object of the binary");
+            let answers = scene.answers_of_object(&objects, shader);
+            assert!(answers.iter().all(|own| own[6] == sampled), "{answers:?}");
+            // SAFETY: valid usage.
+            let again = unsafe { objects.get_shader_binary_data(shader) }.expect("a binary");
+            assert!(again == binary.1, "the binary of a binary's object differs");
+            // SAFETY: the object is not in use.
+            unsafe { objects.destroy_shader(shader, None) };
+        }
+        let other = repeat.min_lod(0.5);
+        let incompatible = Err(vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT);
+        assert_eq!(create(binary, &mappings(DESCRIPTOR, Some(&other))), incompatible);
+        assert_eq!(create(binary, &mappings((PUSH_DATA, &[32]), Some(sampler))), incompatible);
     }
 }
 

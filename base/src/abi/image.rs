@@ -262,7 +262,7 @@ unsafe impl Sync for ImageView {}
 
 /// A sampler. Immutable once created.
 #[repr(C)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sampler {
     /// Kernel class, `< SAMPLER_CLASSES`; assigned by `texture` when the sampler is
     /// created.

@@ -222,7 +222,7 @@ unsafe fn heap_layout(
                 let heap = binary.heap();
                 // The binary of each stage has the samplers of all stages of its kind.
                 heap.map(|heap| {
-                    *samplers = heap.samplers;
+                    *samplers = heap.samplers.into_iter().map(|sampler| Arc::new(Sampler::new(sampler))).collect();
                     heap.mappings
                 })
                 .unwrap_or_default()

@@ -7,15 +7,15 @@
 //! from it. The key of a binary is the hash of its contents.
 
 use super::pipeline_layout::PipelineLayout;
-use super::sampler::Sampler;
 use crate::caps::newer as vk;
 use crate::fallible;
 use crate::shader_compiler::compile::StageRequest;
 use crate::shader_compiler::compiler::Compiler;
+use crate::shader_compiler::heap_resources::HeapResources;
 use crate::shader_compiler::sealed::{self, Purpose};
 use crate::shader_compiler::stage_entry::{self, StageEntry};
 use crate::shader_compiler::tiered::TieredCode;
-use base::shader::{HeapMapping, Stage};
+use base::shader::Stage;
 use jit::code::serialize::Serialize;
 use std::sync::Arc;
 
@@ -56,31 +56,15 @@ struct Head {
     heap: Option<HeapResources>,
 }
 
-/// Mappings of a stage's resources to descriptor heaps, and the samplers that they embed.
-pub struct HeapResources {
-    /// The mappings.
-    pub mappings: Vec<HeapMapping>,
-    /// The samplers.
-    pub samplers: Vec<Arc<Sampler>>,
-}
-
 impl Head {
     fn write(&self, to: &mut Vec<u8>) {
         self.stage.row().execution_model.write(to);
-        let heap = self.heap.as_ref();
-        heap.map(|heap| heap.mappings.clone()).write(to);
-        heap.map(|heap| heap.samplers.iter().map(|sampler| *sampler.sampler).collect::<Vec<_>>()).write(to);
+        self.heap.write(to);
     }
 
     fn read(from: &mut &[u8]) -> Option<Head> {
         let stage = Stage::from_execution_model(u32::read(from)?)?;
-        let mappings = Option::<Vec<HeapMapping>>::read(from)?;
-        let samplers = Option::<Vec<base::abi::Sampler>>::read(from)?;
-        let heap = mappings.zip(samplers).map(|(mappings, samplers)| HeapResources {
-            mappings,
-            samplers: samplers.into_iter().map(|sampler| Arc::new(Sampler::new(sampler))).collect(),
-        });
-        Some(Head { stage, heap })
+        Some(Head { stage, heap: Serialize::read(from)? })
     }
 }
 
@@ -89,12 +73,7 @@ impl PipelineBinary {
     /// that there is no memory or will be no code.
     pub fn of_stage(code: &TieredCode, layout: &PipelineLayout) -> Option<PipelineBinary> {
         let stage = code.request().stage;
-        let heap = code
-            .request()
-            .layout
-            .heap
-            .clone()
-            .map(|mappings| HeapResources { mappings, samplers: layout.embedded_samplers(stage).to_vec() });
+        let heap = layout.heap_resources(code.request());
         let bytes = code.first_bytes()?;
         let mut payload = Vec::new();
         Head { stage, heap }.write(&mut payload);
@@ -177,7 +156,7 @@ mod tests {
     use super::*;
     use crate::shader_compiler::compile::StageKey;
     use base::random::XorshiftStar;
-    use base::shader::{EmbeddedSampler, HeapIndex, HeapPlace, MappingSource};
+    use base::shader::{EmbeddedSampler, HeapIndex, HeapMapping, HeapPlace, MappingSource};
 
     /// Returns the contents of a binary with mappings of all kinds.
     fn payload() -> Vec<u8> {
@@ -201,8 +180,7 @@ mod tests {
         ];
         let mapping = |source| HeapMapping { set: 1, first_binding: 2, binding_count: 3, resource_mask: 4, source };
         let sampler = base::abi::Sampler { lod_bias: 0.5, max_lod: 7.25, compare_op: 3, ..*texture::default_sampler() };
-        let heap =
-            HeapResources { mappings: sources.map(mapping).into(), samplers: vec![Arc::new(Sampler::new(sampler))] };
+        let heap = HeapResources { mappings: sources.map(mapping).into(), samplers: vec![sampler] };
         let mut payload = Vec::new();
         Head { stage: Stage::Fragment, heap: Some(heap) }.write(&mut payload);
         stage_entry::append(&StageKey::new([1, 2].into(), [3; 4].into()), &[5; 6], &mut payload);
@@ -214,7 +192,7 @@ mod tests {
         let binary = PipelineBinary::of_payload(payload());
         assert_eq!((binary.stage(), binary.words().as_deref()), (Some(Stage::Fragment), Some(&[1, 2][..])));
         let heap = binary.heap().expect("mappings");
-        assert_eq!((heap.mappings.len(), heap.samplers[0].sampler.max_lod), (9, 7.25));
+        assert_eq!((heap.mappings.len(), heap.samplers[0].max_lod), (9, 7.25));
         let mut again = Vec::new();
         Head { stage: Stage::Fragment, heap: Some(heap) }.write(&mut again);
         assert!(payload().starts_with(&again));

@@ -4,6 +4,8 @@ use super::descriptor::{BindingInfo, SetLayout};
 use super::descriptor_pool::DescriptorSet;
 use super::sampler::Sampler;
 use crate::caps::limits::MAX_DYNAMIC_BUFFERS;
+use crate::shader_compiler::compile::StageRequest;
+use crate::shader_compiler::heap_resources::HeapResources;
 use ash::vk;
 use base::alloc::{OutOfMemory, or_unwind};
 use base::limits::MAX_DESCRIPTOR_SETS;
@@ -180,6 +182,12 @@ impl PipelineLayout {
     pub fn embedded_samplers(&self, stage: Stage) -> &[Arc<Sampler>] {
         let set = self.sets.get(stage as usize).filter(|_| self.uses_heap).and_then(Option::as_ref);
         set.and_then(|set| set.bindings.first()).map_or(&[], |binding| &binding.immutable_samplers)
+    }
+
+    /// Returns the mappings and embedded samplers of a stage, if it uses descriptor heaps.
+    pub fn heap_resources(&self, request: &StageRequest) -> Option<HeapResources> {
+        let samplers = self.embedded_samplers(request.stage).iter().map(|sampler| *sampler.sampler).collect();
+        request.layout.heap.clone().map(|mappings| HeapResources { mappings, samplers })
     }
 
     /// Returns a set of null descriptors, for a set number to which nothing compatible is bound.

@@ -52,7 +52,8 @@ impl ShaderObject {
     pub fn binary(&self) -> Option<Arc<[u8]>> {
         let mut binary = self.binary.lock();
         if binary.is_none() {
-            *binary = ShaderBinary::of(&self.code).map(Arc::from);
+            let heap = self.layout.heap_resources(self.code.request());
+            *binary = ShaderBinary::of(&self.code, heap).map(Arc::from);
         }
         binary.clone()
     }

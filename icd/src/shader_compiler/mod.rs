@@ -4,6 +4,7 @@
 mod cache_key;
 pub mod compile;
 pub mod compiler;
+pub mod heap_resources;
 pub mod heap_table;
 pub mod helpers;
 pub mod identifier;

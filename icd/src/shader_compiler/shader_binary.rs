@@ -1,9 +1,10 @@
 //! Binaries of shader objects: the request of a stage with its code, sealed ([`super::sealed`]).
 //!
-//! A binary has everything on which the stage's code depends, except its layout. The layout comes
+//! A binary has everything on which the stage's code depends, except its set layouts. These come
 //! from the creation that uses the binary, and the code is used only if the key of the whole
 //! request ([`StageRequest::key`]) has the parameters that the binary names: code that finds
-//! descriptors by one layout must not run with sets of another.
+//! descriptors by one layout must not run with sets of another. A stage that uses descriptor heaps
+//! has no set layouts; its binary has its mappings and embedded samplers.
 //!
 //! The code is that of the first tier, so that a binary does not depend on how long the stage has
 //! run.
@@ -11,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 use super::compile::{StageKey, StageRequest};
+use super::heap_resources::HeapResources;
 use super::sealed::{Purpose, open, seal};
 use super::stage_entry::{self, StageEntry};
 use super::tiered::TieredCode;
@@ -21,10 +23,11 @@ use jit::spirv::Specialization;
 use std::sync::Arc;
 
 /// An opened binary.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct ShaderBinary {
     entry: String,
     specialization: Specialization,
+    heap: Option<HeapResources>,
     /// Key of the request, which includes its layout.
     key: StageKey,
     /// Stored form of the code.
@@ -42,13 +45,15 @@ pub struct BinaryStage {
 }
 
 impl ShaderBinary {
-    /// Returns the binary of a stage; waits for its code. `None` means that there is no memory, no
-    /// code, or no key to seal it with.
-    pub fn of(stage: &TieredCode) -> Option<Vec<u8>> {
+    /// Returns the binary of a stage with these mappings to descriptor heaps, if it uses those;
+    /// waits for its code. `None` means that there is no memory, no code, or no key to seal it
+    /// with.
+    pub fn of(stage: &TieredCode, heap: Option<HeapResources>) -> Option<Vec<u8>> {
         let request = stage.request();
         let binary = ShaderBinary {
             entry: request.entry.clone(),
             specialization: request.specialization.clone(),
+            heap,
             key: stage.key().clone(),
             code: stage.first_bytes()?,
         };
@@ -61,10 +66,15 @@ impl ShaderBinary {
         ShaderBinary::from_bytes(&open(Purpose::ShaderBinary, data)?)
     }
 
+    /// Returns the mappings to descriptor heaps, if the stage uses those.
+    pub fn heap(&self) -> Option<&HeapResources> {
+        self.heap.as_ref()
+    }
+
     /// Returns the stage with its code; `None` if the binary is of another stage, or of another
     /// layout.
     pub fn into_stage(self, stage: Stage, layout: Arc<PipelineLayoutInfo>) -> Option<BinaryStage> {
-        let ShaderBinary { entry, specialization, key, code } = self;
+        let ShaderBinary { entry, specialization, heap: _, key, code } = self;
         let words = key.words().clone();
         let request = StageRequest { words, stage, entry, specialization, layout, is_validated: true };
         (request.key() == key).then_some(BinaryStage { key, request, code })
@@ -74,6 +84,7 @@ impl ShaderBinary {
         let mut to = Vec::new();
         self.specialization.write(&mut to);
         self.entry.write(&mut to);
+        self.heap.write(&mut to);
         fallible::reserve(&mut to, stage_entry::size(&self.key, &self.code)).ok()?;
         stage_entry::append(&self.key, &self.code, &mut to);
         Some(to)
@@ -87,9 +98,10 @@ impl ShaderBinary {
         let from = &mut &*bytes;
         let specialization = Specialization::read(from)?;
         let entry = String::read(from)?;
+        let heap = Serialize::read(from)?;
         let (stage, []) = StageEntry::split(from)? else { return None };
         let key = StageKey::new(stage.copy_words(), stage.parameters.into());
-        Some(ShaderBinary { entry, specialization, key, code: stage.code.to_vec() })
+        Some(ShaderBinary { entry, specialization, heap, key, code: stage.code.to_vec() })
     }
 }
 
@@ -106,6 +118,7 @@ mod tests {
                 patch_vertices: 3,
                 view_index_from_device_index: true,
             },
+            heap: Some(HeapResources { mappings: Vec::new(), samplers: vec![*texture::default_sampler()] }),
             key: StageKey::new([1, 2, u32::MAX].into(), [6; 7].into()),
             code: vec![8; 9],
         }
@@ -114,7 +127,7 @@ mod tests {
     #[test]
     fn a_binary_round_trips() {
         let empty = StageKey::new(Arc::default(), [6; 7].into());
-        let binaries = [binary(), ShaderBinary { key: empty, code: Vec::new(), ..binary() }];
+        let binaries = [binary(), ShaderBinary { heap: None, key: empty, code: Vec::new(), ..binary() }];
         for binary in binaries {
             let bytes = binary.to_bytes().expect("memory");
             assert_eq!(ShaderBinary::from_bytes(&bytes), Some(binary));

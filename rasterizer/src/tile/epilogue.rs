@@ -1,11 +1,11 @@
 //! Rectangles whose pixels a fragment stage writes itself: the tile only lists them.
 //!
 //! They come from affine primitives that cover a rectangle, in draws without tests whose colours
-//! have an epilogue ([`TilePlan::epilogue`](super::TilePlan::epilogue)). The stage's own code then
+//! have an epilogue ([`TilePath::Untested`]). The stage's own code then
 //! shades rows of pixels, and blends and stores them. Until such code exists, and for everything
 //! else, the tile makes quads.
-
 use super::job::TileJob;
+use super::path::{Destination, TilePath};
 use crate::prim::Prim;
 use base::abi::{RECTANGLE_LANES, Rectangle, RectangleBatch};
 use base::host::prefetch;
@@ -18,8 +18,8 @@ impl TileJob<'_> {
     /// `x0` and end before `x1`.
     pub fn find_epilogue(&mut self, [x0, x1]: [i32; 2]) {
         let (first, end) = (x0.max(self.pass.area[0]), x1.min(self.pass.area[2]));
-        let possible = self.all_plain
-            && self.draw.plan.epilogue.is_some()
+        let possible = matches!(self.draw.plan.path, TilePath::Untested { epilogue: Some(_) })
+            && self.draw_destination == Destination::Quads
             && self.draw.draw.queries.statistics.is_empty()
             && end - first >= RECTANGLE_LANES as i32;
         self.rectangles_end = possible.then_some(end);
@@ -70,7 +70,9 @@ impl TileJob<'_> {
     fn write_rectangles(&mut self) {
         let plan = self.draw.plan;
         let list = &self.scratch.rectangles.0;
-        if let (Some(stage), Some(first), Some(end)) = (&plan.epilogue, list.first(), self.rectangles_end) {
+        if let (TilePath::Untested { epilogue: Some(stage) }, Some(first), Some(end)) =
+            (&plan.path, list.first(), self.rectangles_end)
+        {
             let surface = &plan.colors[0].surface;
             let mut batch = RectangleBatch {
                 header: self.memory.header(stage),

@@ -3,6 +3,7 @@
 use super::color::{ColorPlan, FlatColor};
 use super::fragment;
 use super::job::TileJob;
+use super::path::PrimitiveColors;
 use crate::prim::{Prim, SquareRows};
 use base::abi::{FragmentBatch, FragmentQuad};
 
@@ -30,7 +31,9 @@ impl TileJob<'_> {
             colors.clear();
             self.colored = self.shade_one(prim, x, y, &mut colors);
             self.scratch.flat = colors;
-            (self.flat, self.flat_here) = (self.colored, self.colored);
+            if !self.colored {
+                (self.colors, self.destination) = (PrimitiveColors::Varying, self.draw_destination);
+            }
         }
         self.colored
     }

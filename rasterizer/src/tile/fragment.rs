@@ -3,6 +3,7 @@
 
 use super::depth::{self, DepthBlock, DepthFormat};
 use super::job::TileJob;
+use super::path::{FragmentOrder, Invocations, LateCoverage, TestOrder};
 use super::quads::{BATCH_QUADS, WIDEST_CHUNK};
 use super::shaded::{SPREAD, ShadedOutputs, ShadedQuads, pixels};
 use crate::prim::Prim;
@@ -22,9 +23,9 @@ fn any_sample(coverage: u16) -> u32 {
 /// Shades, tests and writes the quads collected so far, and clears the batch.
 pub fn shade(job: &mut TileJob<'_>) {
     let plan = job.draw.plan;
-    match plan.ordered && plan.per_sample {
-        true => shade_by_samples(job),
-        false => shade_all(job),
+    match (plan.order, plan.invocations) {
+        (FragmentOrder::Primitives, Invocations::Sample) => shade_by_samples(job),
+        _ => shade_all(job),
     }
 }
 
@@ -76,7 +77,7 @@ pub fn shaded(job: &mut TileJob<'_>, mut write: impl FnMut(&ShadedQuads<'_>)) {
         let quads = job.scratch.quads.list();
         job.draw.plan.colors.iter().for_each(|color| color.prefetch(job.layer, quads));
     }
-    if let Some(stage) = stage.filter(|_| job.draw.plan.shades) {
+    if let Some(stage) = stage.filter(|_| job.draw.plan.shades()) {
         call_stage(job, stage, count, words, &mut outputs);
         if let Some(alpha) = job.draw.plan.smooth_alpha {
             multiply(outputs.0.words(words), layout, alpha, &job.scratch.coverage);
@@ -98,13 +99,16 @@ pub fn shaded(job: &mut TileJob<'_>, mut write: impl FnMut(&ShadedQuads<'_>)) {
             let all = quads.list_mut().iter_mut().zip(&job.scratch.groups);
             all.for_each(|(quad, groups)| quad.coverage = groups[group as usize]);
         }
-        if !plan.coverage_is_final {
-            finish(job, quads.list_mut(), view, group);
+        if let LateCoverage::Changes { sample_mask, alpha } = plan.late_coverage {
+            remove_samples(job, quads.list_mut(), view, group, (sample_mask, alpha));
+            if let TestOrder::Late { frag_depth, frag_stencil, .. } = plan.tests {
+                late_tests(job, quads.list_mut(), view, group, (frag_depth, frag_stencil));
+            }
         }
         write(&ShadedQuads {
             quads: quads.list(),
             outputs: view,
-            alpha_to_one: plan.alpha_to_one,
+            alpha: plan.alpha,
             layer: job.layer,
             first_sample: group * GROUP,
             samples: samples.min(GROUP),
@@ -165,29 +169,43 @@ fn call_stage(
     unsafe { stage.run(&job.draw.draw.context, (&raw mut batch).cast()) };
 }
 
-/// Applies the stage's results to the quads' coverage by a group of samples, and performs late
-/// tests.
-fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: ShadedOutputs<'_>, group: u32) {
-    let plan = job.draw.plan;
+/// Applies the stage's results to the quads' coverage by a group of samples; `slots` are those of
+/// the SampleMask output and of the alpha for alpha to coverage.
+fn remove_samples(
+    job: &TileJob<'_>,
+    quads: &mut [FragmentQuad],
+    outputs: ShadedOutputs<'_>,
+    group: u32,
+    slots: (u16, Option<u16>),
+) {
     for (quad, passing) in quads.iter_mut().zip(&job.scratch.passing) {
         quad.coverage &= passing[group as usize];
     }
     for (i, quad) in quads.iter_mut().enumerate() {
         quad.coverage &= SPREAD[outputs.alive(i) as usize] * 0xf;
     }
-    if plan.sample_mask_output != NO_SLOT || plan.coverage_alpha.is_some() {
-        apply_sample_mask(job, quads, outputs, group);
+    if slots != (NO_SLOT, None) {
+        apply_sample_mask(job, quads, outputs, group, slots);
     }
-    if plan.early {
-        return;
-    }
+}
+
+/// Performs the tests after the fragment stage for a group of samples; `slots` are those of
+/// FragDepth and FragStencilRef.
+fn late_tests(
+    job: &mut TileJob<'_>,
+    quads: &mut [FragmentQuad],
+    outputs: ShadedOutputs<'_>,
+    group: u32,
+    slots: (u16, u16),
+) {
+    let plan = job.draw.plan;
     if plan.depth.is_no_op() {
         job.passed += quads.iter().map(|quad| u64::from(quad.coverage.count_ones())).sum::<u64>();
         return;
     }
     // If the number of rows is even, both rows of every quad lie in the attachment.
     let even = job.pass.depth.is_some_and(|surface| surface.extent[1] % 2 == 0);
-    if let Some(test) = plan.depth.quads.filter(|_| plan.frag_depth == NO_SLOT && even) {
+    if let Some(test) = plan.depth.quads.filter(|_| slots.0 == NO_SLOT && even) {
         for (bit, sample) in samples_of(job, group) {
             let at = job.address(&job.pass.depth, sample, 0, 0);
             // SAFETY: covered pixels lie inside the attachment, whose rows are padded; both rows of
@@ -197,7 +215,7 @@ fn finish(job: &mut TileJob<'_>, quads: &mut [FragmentQuad], outputs: ShadedOutp
         return;
     }
     for (i, quad) in quads.iter_mut().enumerate().filter(|(_, quad)| quad.coverage != 0) {
-        quad.coverage = late(job, quad, i, outputs, group);
+        quad.coverage = late_test(job, quad, i, (outputs, group), slots);
     }
 }
 
@@ -213,14 +231,20 @@ fn sample_offset(job: &TileJob<'_>, sample: u32) -> [f32; 2] {
 }
 
 /// Removes the samples of a group that the stage's sample mask or its alpha excludes.
-fn apply_sample_mask(job: &TileJob<'_>, quads: &mut [FragmentQuad], outputs: ShadedOutputs<'_>, group: u32) {
-    let (plan, samples) = (job.draw.plan, job.pass.grid.samples);
+fn apply_sample_mask(
+    job: &TileJob<'_>,
+    quads: &mut [FragmentQuad],
+    outputs: ShadedOutputs<'_>,
+    group: u32,
+    (sample_mask, alpha): (u16, Option<u16>),
+) {
+    let samples = job.pass.grid.samples;
     let own = |mask: u32| (mask >> (group * GROUP)) as u16;
     for (i, quad) in quads.iter_mut().enumerate() {
-        if plan.sample_mask_output != NO_SLOT {
-            quad.coverage &= pixel_bits(outputs.quad(i, plan.sample_mask_output).map(own));
+        if sample_mask != NO_SLOT {
+            quad.coverage &= pixel_bits(outputs.quad(i, sample_mask).map(own));
         }
-        if let Some(slot) = plan.coverage_alpha {
+        if let Some(slot) = alpha {
             let mask = |alpha: u32| {
                 let n = (f32::from_bits(alpha).clamp(0.0, 1.0) * samples as f32 + 0.5) as u32;
                 own((1 << n.min(samples)) - 1)
@@ -235,17 +259,23 @@ fn pixel_bits(masks: [u16; 4]) -> u16 {
     masks.iter().enumerate().fold(0, |c, (p, &m)| c | (m & 0xf) << (4 * p))
 }
 
-/// Performs all tests after the fragment stage for a group of samples; returns the remaining
-/// coverage.
-fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: ShadedOutputs<'_>, group: u32) -> u16 {
+/// Performs the tests of a quad after the fragment stage for a group of samples; returns the
+/// remaining coverage.
+fn late_test(
+    job: &mut TileJob<'_>,
+    quad: &FragmentQuad,
+    index: usize,
+    (outputs, group): (ShadedOutputs<'_>, u32),
+    (frag_depth, frag_stencil): (u16, u16),
+) -> u16 {
     let plan = job.draw.plan;
     // SAFETY: the quad was pushed with a pointer to the first field of a `Prim` that outlives the
     // tile.
     let prim = unsafe { &*quad.primitive.cast::<Prim>() };
     let mut left = 0;
     let mut references = [0u8; 16];
-    if plan.frag_stencil != NO_SLOT {
-        let written = outputs.quad(index, plan.frag_stencil);
+    if frag_stencil != NO_SLOT {
+        let written = outputs.quad(index, frag_stencil);
         (0..4).for_each(|i| references[i] = written[i] as u8);
     }
     for (bit, s) in samples_of(job, group) {
@@ -254,8 +284,8 @@ fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Shade
             continue;
         }
         let mut z = prim.plane_z::<2>(i32::from(quad.x), i32::from(quad.y), sample_offset(job, s));
-        if plan.frag_depth != NO_SLOT {
-            let written = outputs.quad(index, plan.frag_depth);
+        if frag_depth != NO_SLOT {
+            let written = outputs.quad(index, frag_depth);
             // Float depth that is not clamped to the viewport's range has no other range
             // (VK_EXT_depth_range_unrestricted).
             let free = plan.depth.format == Some(DepthFormat::F32) && !job.draw.draw.state.depth_clamp;
@@ -270,7 +300,7 @@ fn late(job: &mut TileJob<'_>, quad: &FragmentQuad, index: usize, outputs: Shade
             z: &z,
             mask,
             front: prim.shade.front_facing != 0,
-            references: (plan.frag_stencil != NO_SLOT).then_some(&references),
+            references: (frag_stencil != NO_SLOT).then_some(&references),
         };
         // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
         // this worker owns the tile.

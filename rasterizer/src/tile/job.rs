@@ -3,9 +3,10 @@
 #![forbid(unsafe_code)]
 
 use super::color::FlatColor;
-use super::depth::{BlockAddress, QuadTest, RowsTest};
+use super::depth::{BlockAddress, DepthPlan, QuadTest};
 use super::hi_z::HiZTest;
 use super::pass::RenderPass;
+use super::path::{Destination, EarlyTest, PrimitiveColors};
 use super::plan::TileDraw;
 use super::quads::Quads;
 use super::rectangles::Rectangles;
@@ -26,7 +27,7 @@ pub struct TileScratch {
     pub coverage: Vec<[f32; 4]>,
     /// Coverage of the quads by groups of samples, if a pixel has more than four.
     pub groups: Vec<SampleGroups>,
-    /// Coverage of the quads after early tests, with [`TilePlan::sees_all`](super::TilePlan).
+    /// Coverage of the quads after early tests, if the fragment stage sees that from before them.
     pub passing: Vec<SampleGroups>,
     pub outputs: AlignedBuf,
     pub alive: AlignedBuf,
@@ -61,34 +62,27 @@ pub struct TileJob<'a> {
     pub scratch: &'a mut TileScratch,
     /// Hi-Z, if it may be used.
     pub hi_z: Option<HiZTest<'a>>,
-    /// True if covered pixels get owners instead of being shaded.
-    pub deferred: bool,
+    /// Test before the fragment stage.
+    pub early: EarlyTest,
+    /// Test that fragments that are tested late must pass before they are shaded.
+    pub filter: Option<&'a DepthPlan>,
+    /// Destination of pixels in the draw: quads, or owners.
+    pub draw_destination: Destination,
+    /// Destination of the current primitive's pixels.
+    pub destination: Destination,
     /// Rectangle around the primitives whose quads wait to be shaded, in draws whose fragments are
     /// ordered.
     pub waiting: [i32; 4],
     /// Number of the current primitive as an owner; 0 if it has none yet.
     pub owner: u16,
-    /// True if fragments must pass the plan's filter before they are shaded.
-    pub filters: bool,
-    /// True if covered pixels are only shaded, unless the primitive is flat: there are no tests,
-    /// and one sample.
-    pub all_plain: bool,
-    /// True if the current primitive's covered pixels are only shaded.
-    pub plain: bool,
+    /// True if the current primitive, as an owner, fills its pixels.
+    pub flat_owner: bool,
     /// End of the tile's columns, if the stage writes rectangles itself.
     pub rectangles_end: Option<i32>,
-    /// True if flat primitives fill their covered pixels: there are no tests, and one sample.
-    pub fills: bool,
-    /// True if covered pixels of the current primitive are passed on by the rows of squares.
-    pub takes_rows: bool,
-    /// Depth test of the rows of a square, if it is the only test before shading.
-    pub rows: Option<RowsTest>,
     /// Processing of small primitives, if it is simple.
     pub small_path: Option<SmallPrimitivePath>,
-    /// True if one fragment is shaded for all of a primitive's.
-    pub flat: bool,
-    /// True if one fragment is shaded for all of the current primitive's.
-    pub flat_here: bool,
+    /// Colours of a primitive's fragments; varying once the colour plans could not fill.
+    pub colors: PrimitiveColors,
     /// True if the colours of the current flat primitive are in the scratch memory.
     pub colored: bool,
     /// The current smooth line.
@@ -110,8 +104,8 @@ impl<'a> TileJob<'a> {
         memory: &'a mut StageMemory,
         scratch: &'a mut TileScratch,
     ) -> TileJob<'a> {
-        let filters =
-            draw.plan.filter.is_some() && draw.draw.queries.statistics.is_empty() && pass.removes_hidden_surfaces;
+        let filter = draw.late_filter(pass);
+        let queries = &draw.draw.queries;
         TileJob {
             pass,
             draw,
@@ -119,23 +113,24 @@ impl<'a> TileJob<'a> {
             memory,
             scratch,
             hi_z: None,
-            deferred: false,
+            early: draw.plan.early_test(queries.ignores_fragments(), filter),
+            filter,
+            draw_destination: Destination::Quads,
+            destination: Destination::Quads,
             waiting: [0; 4],
             owner: 0,
-            all_plain: false,
-            plain: false,
+            flat_owner: false,
             rectangles_end: None,
-            fills: false,
-            takes_rows: false,
-            rows: draw.plan.depth_rows(draw.draw.queries.ignores_fragments(), filters),
-            filters,
             small_path: None,
-            flat: draw.plan.flat && draw.draw.queries.statistics.is_empty(),
-            flat_here: false,
+            colors: match queries.statistics.is_empty() {
+                true => draw.plan.primitive_colors,
+                // Queries count the invocations of all fragments.
+                false => PrimitiveColors::Varying,
+            },
             colored: false,
             smooth: None,
             passed: 0,
-            counts: draw.draw.queries.occlusion.is_some(),
+            counts: queries.occlusion.is_some(),
             invocations: 0,
         }
     }

@@ -8,7 +8,7 @@
 
 use super::cover::{self, CoverageSink};
 use super::job::TileJob;
-use super::plan::LinePlan;
+use super::path::LinePlan;
 use crate::api::{LineMode, Stipple};
 use crate::prim::{ChunkOutput, EdgeFunction, LinePrim, Prim, SUBPIXEL, SmoothLine, sample_offsets};
 

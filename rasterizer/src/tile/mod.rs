@@ -1,16 +1,21 @@
 //! Tiles: one worker runs all primitives of a 64×64 tile in draw order.
 //!
-//! Coverage comes in 4×4 blocks (`cover`), early tests work on blocks, and survivors become quads
-//! (`blocks`). Up to [`BATCH_QUADS`](quads::BATCH_QUADS) quads of one draw are shaded in one call,
-//! then tested (late) and written in order (`fragment`, `color`). All accesses to a pixel happen on
-//! this worker, in primitive order. The parameters of a draw and a pass are prepared before
-//! (`plan`, `pass`).
+//! The parameters of a draw and a pass are prepared before (`plan`, `pass`); three enumerations of
+//! them choose the path of pixels: [`path::TilePath`] that of primitives, [`path::EarlyTest`] the
+//! tests, [`path::Destination`] what follows. Coverage comes in 4×4 blocks or in rows of
+//! squares (`cover`, `blocks`), is tested (`early`), and becomes quads (`expand`), filled pixels
+//! (`flat`) or owners of pixels (`visibility_buffer`). Up to [`BATCH_QUADS`](quads::BATCH_QUADS)
+//! quads of one draw are shaded in one call, then tested (late) and written in order (`fragment`,
+//! `color`). All accesses to a pixel happen on this worker, in primitive order.
 
 mod blocks;
 mod color;
 mod cover;
 mod depth;
+mod destination;
+mod early;
 mod epilogue;
+mod expand;
 mod flat;
 mod fragment;
 mod hi_z;
@@ -18,6 +23,7 @@ mod job;
 mod line;
 mod occlusion;
 mod pass;
+mod path;
 mod plan;
 mod quads;
 mod rectangles;
@@ -30,6 +36,8 @@ mod visibility_buffer;
 pub use depth::DepthFormat;
 pub use job::TileScratch;
 pub use pass::RenderPass;
+#[cfg(test)]
+pub use path::FragmentOrder;
 pub use plan::{TileDraw, TilePlan, TileState};
 pub use runs::BinRuns;
 
@@ -39,6 +47,7 @@ use execution::{StageMemory, Worker, aborted};
 use hi_z::HiZTest;
 use job::TileJob;
 use occlusion::OcclusionCulling;
+use path::{Destination, TilePath};
 use runs::{BinRun, PREFETCH, joined_bins, prefetch_prim};
 
 /// The origin of a chunk of primitives.
@@ -110,17 +119,15 @@ fn run_any(scene: &TileRound<'_>, i: usize, worker: &Worker, memory: &mut StageM
         let deferred = plan.overwrites.filter(|_| defer && draw.draw.queries.statistics.is_empty());
         worker.set_running(draw.running);
         let mut job = TileJob::new(pass, draw, layer, memory, scratch);
-        if plan.shades && !deferred.is_some_and(|attachments| job.scratch.visibility.fits_draw(attachments)) {
+        if plan.shades() && !deferred.is_some_and(|attachments| job.scratch.visibility.fits_draw(attachments)) {
             job.resolve(draws, worker, [x0, y0]);
         }
         if let Some(attachments) = deferred {
-            job.deferred = true;
+            job.draw_destination = Destination::VisibilityBuffer;
             job.scratch.visibility.begin(number, attachments);
         }
         job.enable_hi_z([x0, y0]);
-        job.all_plain = plan.plain && !job.deferred;
         job.find_epilogue([x0, x0 + (1 << TILE_SHIFT)]);
-        job.fills = job.all_plain && plan.sample_mask & 1 != 0;
         job.find_small_path([x0, y0]);
         for run in group.chunk_by(|a, b| a.chunk == b.chunk) {
             if aborted(&draw.draw.context) {
@@ -152,7 +159,7 @@ impl TileJob<'_> {
     fn enable_hi_z(&mut self, [x0, y0]: [i32; 2]) {
         let (pass, plan) = (self.pass, self.draw.plan);
         let all_samples = plan.sample_mask == (1 << pass.grid.samples) - 1;
-        if plan.early {
+        if plan.tests_early() {
             self.hi_z = HiZTest::new(pass.hi_z.as_deref(), pass.depth.as_ref(), &plan.depth, self.layer, all_samples);
         }
         if plan.depth.write
@@ -171,12 +178,12 @@ impl TileJob<'_> {
         let mut joined = core::mem::take(&mut self.scratch.bins);
         let bins = joined_bins(run, output, &mut joined);
         let bins = if occluded == 0 { bins } else { &bins[bins.partition_point(|&bin| (bin as u32) < occluded)..] };
-        if self.deferred && !self.scratch.visibility.fits_chunk(output) {
+        if self.draw_destination == Destination::VisibilityBuffer && !self.scratch.visibility.fits_chunk(output) {
             let attachments = self.draw.plan.overwrites.unwrap_or_default();
             self.resolve(scene.draws, worker, [x0, y0]);
             self.scratch.visibility.begin(scene.origins[chunk].draw, attachments);
         }
-        if let Some(lines) = &self.draw.plan.lines {
+        if let TilePath::Lines(lines) = &self.draw.plan.path {
             line::run(self, lines, output, bins, scene.origins[chunk].stipple, [x0, y0]);
         } else {
             let mut i = 0;

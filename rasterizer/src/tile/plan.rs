@@ -1,27 +1,23 @@
-//! The meaning of stages and a pixel key for the tiles of a pass: test order, depth plan, colour
-//! plans.
+//! The meaning of stages and a pixel key for the tiles of a pass: the path of the draw, the order
+//! of its steps, depth plan, colour plans.
 
 #![forbid(unsafe_code)]
 
 use super::color::ColorPlan;
-use super::depth::{DepthPlan, RowsTest};
+use super::depth::DepthPlan;
 use super::pass::RenderPass;
-use crate::api::{AttachmentLoops, Draw, DrawState, GraphicsStages, LineMode, Stipple, Topology};
+use super::path::{
+    EarlyTest, FragmentOrder, Invocations, LateCoverage, LinePlan, PrimitiveColors, TestOrder, TilePath,
+};
+use super::shaded::OutputAlpha;
+use crate::api::{AttachmentLoops, Draw, DrawState, GraphicsStages, LineMode, Topology};
 use crate::prim::{CustomSampleLocations, sample_positions};
 use crate::stages::NO_SLOT;
 use base::abi::SamplePositions;
+use base::epilogue::Epilogue;
 use base::pixel::{PixelKey, PixelValues};
 use base::shader::{BuiltinSlot, CompiledStage, SlotKind, SlotType, StageInterface};
 use execution::RunningCommand;
-
-/// The special lines of a draw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LinePlan {
-    /// The rasterization mode of the lines.
-    pub mode: LineMode,
-    /// The stipple, which leaves out pixels along a line.
-    pub stipple: Option<Stipple>,
-}
 
 /// The state on which a plan depends besides stages and attachments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,61 +56,45 @@ pub struct TileDraw<'a> {
     pub running: RunningCommand,
 }
 
+impl<'a> TileDraw<'a> {
+    /// Returns the test that fragments that are tested late must pass before they are shaded, if
+    /// the draw has one in a pass. (Queries of invocations count fragments that fail.)
+    pub fn late_filter(&self, pass: &RenderPass) -> Option<&'a DepthPlan> {
+        let TestOrder::Late { filter, .. } = &self.plan.tests else { return None };
+        filter.as_ref().filter(|_| self.draw.queries.statistics.is_empty() && pass.removes_hidden_surfaces)
+    }
+}
+
 /// The plan by which tiles process a draw.
 #[derive(Debug)]
 pub struct TilePlan {
-    /// True if tests run before the fragment stage (and nothing after it can change coverage).
-    pub early: bool,
-    /// True if the fragments of a pixel are shaded one after the other in the order of primitives,
-    /// and so are its samples. The stage requests it, or it reads an attachment that it writes.
-    /// (Without a flag of VK_EXT_rasterization_order_attachment_access, the specification
-    /// guarantees no order for such reads. Other drivers have one, and applications rely on it.)
-    pub ordered: bool,
-    /// True if the fragment stage sees the coverage before early tests, for pixels of which any
-    /// sample is left.
-    pub sees_all: bool,
-    /// True if nothing after the fragment stage changes coverage.
-    pub coverage_is_final: bool,
-    /// True if there is one invocation per sample.
-    pub per_sample: bool,
+    /// The path of the primitives.
+    pub path: TilePath,
+    /// The time of tests.
+    pub tests: TestOrder,
+    /// The invocations of the fragment stage.
+    pub invocations: Invocations,
+    /// The order of fragments.
+    pub order: FragmentOrder,
+    /// The coverage after the fragment stage.
+    pub late_coverage: LateCoverage,
+    /// The colours of a primitive's fragments.
+    pub primitive_colors: PrimitiveColors,
     /// Depth and stencil tests.
     pub depth: DepthPlan,
-    /// Test that fragments that are tested late must pass before they are shaded, if shading a
-    /// failing fragment has no effect.
-    pub filter: Option<DepthPlan>,
     /// Colour writes.
     pub colors: Vec<ColorPlan>,
-    /// True if the fragment stage must run, because it writes something or has effects.
-    pub shades: bool,
-    /// True if covered pixels are only shaded: there are no tests, one sample and no special lines.
-    pub plain: bool,
     /// Attachments (a bit each) whose components fragments overwrite completely, if that is their
     /// only effect after early tests.
     pub overwrites: Option<u8>,
     /// Attachments (a bit each) whose pixels may change, if fragments have no other effect.
     pub colors_only: Option<u8>,
-    /// Code of the fragment stage that takes rectangles and writes its colours itself, if that is
-    /// the only effect of fragments and the code exists.
-    pub epilogue: Option<CompiledStage>,
-    /// True if all fragments of a primitive have the same colours, and no other effect; one is
-    /// shaded for all, if the colour plans support it.
-    pub flat: bool,
-    /// Slot of FragDepth, unless early tests make it irrelevant.
-    pub frag_depth: u16,
-    /// Slot of FragStencilRef.
-    pub frag_stencil: u16,
-    /// Slot of the SampleMask output.
-    pub sample_mask_output: u16,
-    /// Slot of the alpha of colour output 0, for alpha to coverage.
-    pub coverage_alpha: Option<u16>,
-    /// Value of alphaToOne.
-    pub alpha_to_one: bool,
+    /// Alpha of colour outputs.
+    pub alpha: OutputAlpha,
     /// Value of pSampleMask, cut to the pass's samples.
     pub sample_mask: u32,
     /// Sample positions that the draw sets.
     pub sample_locations: Option<Box<CustomSampleLocations>>,
-    /// Plan of the lines, if the primitives are lines that are more than rectangles.
-    pub lines: Option<LinePlan>,
     /// Slot of the alpha of colour output 0, which smooth lines multiply.
     pub smooth_alpha: Option<u16>,
 }
@@ -126,17 +106,55 @@ fn color_slots(interface: &StageInterface, location: u32, index: u8) -> [u16; 4]
     })
 }
 
+/// Returns the plans of the attachments to which fragments write, and a mask of these attachments.
+fn color_plans(
+    key: &PixelKey,
+    values: &PixelValues,
+    pass: &RenderPass,
+    interface: &StageInterface,
+) -> (Vec<ColorPlan>, u8) {
+    let (mut colors, mut written) = (Vec::new(), 0);
+    for (i, (key, surface)) in key.color.iter().zip(&pass.color).enumerate() {
+        let plan = key.as_ref().zip(*surface).and_then(|(key, surface)| {
+            let slots = [0, 1].map(|index| color_slots(interface, key.location.into(), index));
+            ColorPlan::new(key, surface, slots, values.blend_constants)
+        });
+        written |= u8::from(plan.is_some()) << i;
+        colors.extend(plan);
+    }
+    (colors, written)
+}
+
+/// Returns a fragment stage with an epilogue, once its code exists.
+fn with_epilogue(stage: &CompiledStage, epilogue: &Epilogue) -> Option<CompiledStage> {
+    Some(CompiledStage { info: stage.info.clone(), code: stage.code.with_epilogue(epilogue)? })
+}
+
 impl TilePlan {
-    /// Returns the row test before the fragment stage, if it tests only depth with one sample per
-    /// pixel. With late tests, it is the filter, if `filters` is set. With early tests, it is the
-    /// draw's test; a draw that shades nothing has it only with `alone`, which means that no query
-    /// counts fragments.
-    pub fn depth_rows(&self, alone: bool, filters: bool) -> Option<RowsTest> {
-        let test = match self.early {
-            true => Some(&self.depth).filter(|_| self.shades || alone),
-            false => self.filter.as_ref().filter(|_| filters),
+    /// Returns the test before the fragment stage. With late tests, it is `filter`. With early
+    /// tests, it is the draw's test; a draw that shades nothing is tested by rows only with
+    /// `alone`, which means that no query counts fragments.
+    pub fn early_test(&self, alone: bool, filter: Option<&DepthPlan>) -> EarlyTest {
+        let test = match (&self.path, &self.tests) {
+            (TilePath::Untested { .. }, _) => return EarlyTest::None,
+            (TilePath::Lines(_), _) => return EarlyTest::Blocks,
+            (TilePath::Tested, TestOrder::Late { .. }) => filter,
+            (TilePath::Tested, _) => Some(&self.depth).filter(|_| self.shades() || alone),
         };
-        test.and_then(|test| test.rows).filter(|_| self.sample_mask == 1 && self.lines.is_none())
+        let rows = test.and_then(|test| test.rows).filter(|_| self.sample_mask == 1);
+        rows.map_or(EarlyTest::Blocks, EarlyTest::Rows)
+    }
+
+    /// Returns true if tests run before the fragment stage.
+    #[inline(always)]
+    pub fn tests_early(&self) -> bool {
+        !matches!(self.tests, TestOrder::Late { .. })
+    }
+
+    /// Returns true if the fragment stage must run.
+    #[inline(always)]
+    pub fn shades(&self) -> bool {
+        self.invocations != Invocations::None
     }
 
     /// Returns the attachments that a primitive overwrites completely in its pixels.
@@ -157,15 +175,7 @@ impl TilePlan {
         let interface = info.map_or(&none, |f| &f.interface);
         let fragment = info.and_then(|f| f.stage_info.fragment()).copied().unwrap_or_default();
         let builtin = |b| interface.output(SlotKind::Builtin(b)).map_or(NO_SLOT, |i| i as u16);
-        let (mut colors, mut written) = (Vec::new(), 0);
-        for (i, (key, surface)) in key.color.iter().zip(&pass.color).enumerate() {
-            let plan = key.as_ref().zip(*surface).and_then(|(key, surface)| {
-                let slots = [0, 1].map(|index| color_slots(interface, key.location.into(), index));
-                ColorPlan::new(key, surface, slots, values.blend_constants)
-            });
-            written |= u8::from(plan.is_some()) << i;
-            colors.extend(plan);
-        }
+        let (colors, written) = color_plans(&key, &values, pass, interface);
         let depth = DepthPlan::new(&key, &values);
         let changes = fragment.kills
             || info.is_some_and(|f| f.side_effects)
@@ -177,11 +187,6 @@ impl TilePlan {
         // depth or stencil. It must see them without its own fragment's writes.
         let sees_writes = (fragment.reads_input_attachments || loops.depth_stencil) && depth.writes();
         let early = fragment.early_fragment_tests || fragment.post_depth_coverage || !(changes || sees_writes);
-        let (frag_depth, frag_stencil) = if early {
-            (NO_SLOT, NO_SLOT)
-        } else {
-            (builtin(BuiltinSlot::FragDepth), builtin(BuiltinSlot::FragStencilRef))
-        };
         let smooth = lines.is_some_and(|l| l.mode == LineMode::Smooth);
         let float = |&slot: &u16| interface.outputs.get(usize::from(slot)).is_some_and(|o| o.ty == SlotType::Float);
         let per_sample = key.samples > 1 && (fragment.sample_shading || key.sample_shading);
@@ -200,9 +205,7 @@ impl TilePlan {
             [color] if writes_colors && depth.is_no_op() && !fragment.ordered && !key.alpha_to_one => color.epilogue(),
             _ => None,
         };
-        let epilogue = epilogue.zip(stages.fragment()).and_then(|(epilogue, stage)| {
-            Some(CompiledStage { info: stage.info.clone(), code: stage.code.with_epilogue(&epilogue)? })
-        });
+        let epilogue = epilogue.zip(stages.fragment()).and_then(|(epilogue, stage)| with_epilogue(stage, &epilogue));
         // If the test fails, the stage runs without effect; stages that only discard fragments
         // cannot observe whether they run.
         let leaves_out = (fragment.kills || fragment.writes_sample_mask || key.alpha_to_coverage)
@@ -210,38 +213,54 @@ impl TilePlan {
             && !fragment.writes_stencil
             && !info.is_some_and(|f| f.side_effects)
             && !sees_writes;
-        let filter = if !early && leaves_out { depth.filter() } else { None };
+        let tests = match early {
+            true if sees_all => TestOrder::EarlyUnseen,
+            true => TestOrder::Early,
+            false => TestOrder::Late {
+                filter: if leaves_out { depth.filter() } else { None },
+                frag_depth: builtin(BuiltinSlot::FragDepth),
+                frag_stencil: builtin(BuiltinSlot::FragStencilRef),
+            },
+        };
         let shades = info.is_some() && (!colors.is_empty() || changes);
         let reads = |inputs: bool, loops: bool| loops || inputs && fragment.reads_input_attachments;
         let reads_own = reads(pass.inputs.color, loops.color) && written != 0
             || reads(pass.inputs.depth_stencil, loops.depth_stencil) && depth.writes();
+        let reads_any = fragment.reads_input_attachments || loops.color || loops.depth_stencil;
+        let is_ordered = fragment.ordered || reads_own || ordered && reads_any;
         let sample_mask = values.sample_mask & ((1 << key.samples) - 1);
+        let is_untested = early && shades && depth.is_no_op() && key.samples == 1 && sample_mask != 0;
+        let is_flat = fragment.flat && coverage_is_final && key.samples == 1 && lines.is_none() && written != 0;
+        let coverage_alpha = key.alpha_to_coverage.then(|| color_slots(interface, 0, 0)[3]);
         TilePlan {
-            early,
-            sees_all,
-            ordered: fragment.ordered
-                || reads_own
-                || ordered && (fragment.reads_input_attachments || loops.color || loops.depth_stencil),
-            filter,
-            plain: early && shades && depth.is_no_op() && key.samples == 1 && sample_mask != 0 && lines.is_none(),
-            coverage_is_final,
-            epilogue,
-            flat: fragment.flat && coverage_is_final && key.samples == 1 && lines.is_none() && written != 0,
+            path: match lines {
+                Some(lines) => TilePath::Lines(lines),
+                None if is_untested => TilePath::Untested { epilogue },
+                None => TilePath::Tested,
+            },
+            tests,
+            invocations: match (shades, per_sample) {
+                (false, _) => Invocations::None,
+                (true, false) => Invocations::Pixel,
+                (true, true) => Invocations::Sample,
+            },
+            order: if is_ordered { FragmentOrder::Primitives } else { FragmentOrder::Any },
+            late_coverage: match coverage_is_final {
+                true => LateCoverage::Final,
+                false => LateCoverage::Changes {
+                    sample_mask: builtin(BuiltinSlot::SampleMask),
+                    alpha: coverage_alpha.filter(|&slot| slot != NO_SLOT),
+                },
+            },
+            primitive_colors: if is_flat { PrimitiveColors::Flat } else { PrimitiveColors::Varying },
             colors_only: Some(written).filter(|_| !info.is_some_and(|f| f.side_effects) && !depth.writes()),
             overwrites: Some(written).filter(|&written| overwrites && written != 0),
-            per_sample,
             depth,
-            shades,
             colors,
-            frag_depth,
-            frag_stencil,
-            sample_mask_output: builtin(BuiltinSlot::SampleMask),
-            coverage_alpha: key.alpha_to_coverage.then(|| color_slots(interface, 0, 0)[3]).filter(|&s| s != NO_SLOT),
-            alpha_to_one: key.alpha_to_one,
+            alpha: if key.alpha_to_one { OutputAlpha::One } else { OutputAlpha::Stage },
             sample_mask,
             sample_locations: (values.sample_locations.as_ref().filter(|_| key.samples > 1))
                 .map(|locations| Box::new(CustomSampleLocations::new(locations, key.samples))),
-            lines,
             smooth_alpha: smooth.then(|| color_slots(interface, 0, 0)[3]).filter(float),
         }
     }

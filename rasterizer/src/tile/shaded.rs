@@ -59,14 +59,23 @@ pub const SPREAD: [u16; 16] = {
     table
 };
 
+/// The alpha of colour outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputAlpha {
+    /// The value of the fragment stage.
+    Stage,
+    /// One (`alphaToOneEnable`).
+    One,
+}
+
 /// The quads of a batch after the fragment stage and all tests.
 pub struct ShadedQuads<'a> {
     /// Quads, with the remaining coverage.
     pub quads: &'a [FragmentQuad],
     /// Outputs of the stage.
     pub outputs: ShadedOutputs<'a>,
-    /// True if alphaToOne is enabled.
-    pub alpha_to_one: bool,
+    /// Alpha of the outputs.
+    pub alpha: OutputAlpha,
     /// Layer that is written.
     pub layer: u32,
     /// Number of the sample that is bit 0 of each pixel's coverage.

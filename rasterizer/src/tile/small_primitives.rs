@@ -5,9 +5,9 @@
 //! longer than testing and listing the quads. This module handles draws whose fragments are only
 //! tested by depth before they are shaded, or not at all. A separate function keeps all that it
 //! needs in registers.
-
 use super::fragment;
 use super::job::{SmallPrimitivePath, TileJob};
+use super::path::{Destination, EarlyTest, FragmentOrder, TilePath};
 use super::runs::{PREFETCH, prefetch_prim};
 use super::shaded::SPREAD;
 use crate::prim::{ChunkOutput, TILE_SHIFT};
@@ -21,16 +21,16 @@ impl TileJob<'_> {
         let (pass, plan) = (self.pass, self.draw.plan);
         let other = pass.grid.samples != 1
             || plan.sample_locations.is_some()
-            || plan.lines.is_some()
-            || plan.ordered
+            || matches!(plan.path, TilePath::Lines(_))
+            || plan.order == FragmentOrder::Primitives
             || plan.sample_mask & 1 == 0
-            || !plan.early
-            || self.deferred
-            || self.filters;
+            || !plan.tests_early()
+            || self.draw_destination == Destination::VisibilityBuffer
+            || self.filter.is_some();
         let untested = SmallPrimitivePath { test: None, depth: core::ptr::null_mut(), pitch: 0, bytes: 0 };
         self.small_path = match (plan.depth.quad, &pass.depth) {
             _ if other => None,
-            _ if self.all_plain => Some(untested),
+            _ if matches!(self.early, EarlyTest::None) => Some(untested),
             // Both rows of all quads lie in the attachment.
             (test @ Some(_), Some(surface)) if y + (1 << TILE_SHIFT) <= surface.extent[1] as i32 => {
                 let depth = surface.at(self.layer, 0, x as u32, y as u32);
@@ -71,7 +71,7 @@ fn small_primitives(
     [x0, y0]: [i32; 2],
     from: usize,
 ) -> usize {
-    let (hi_z, counts, shades) = (job.hi_z, job.counts, job.draw.plan.shades);
+    let (hi_z, counts, shades) = (job.hi_z, job.counts, job.draw.plan.shades());
     let (x1, y1) = (x0 + (1 << TILE_SHIFT), y0 + (1 << TILE_SHIFT));
     for (i, &bin) in bins.iter().enumerate().skip(from) {
         if let Some(&ahead) = bins.get(i + PREFETCH) {

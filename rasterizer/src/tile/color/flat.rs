@@ -10,7 +10,7 @@ use super::quad_texels::LANES;
 use super::unorm8_blend::{self, BlendTexels, EightTexels};
 use crate::prim::SquareRows;
 use crate::stages::NO_SLOT;
-use crate::tile::shaded::ShadedQuads;
+use crate::tile::shaded::{OutputAlpha, ShadedQuads};
 use base::format::kernels;
 use base::format::pack::ONE;
 use base::host::{Host, SimdLevel};
@@ -70,7 +70,7 @@ impl ColorPlan {
         };
         let texels = |slots: &[u16; 4]| {
             let mut color = slots.map(|slot| batch.outputs.quad(0, slot)[0]);
-            if batch.alpha_to_one {
+            if batch.alpha == OutputAlpha::One {
                 color[3] = ONE;
             }
             repeated((kernels(self.surface.format).pack_one)(color), self.surface.bytes)

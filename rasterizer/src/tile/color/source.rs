@@ -6,7 +6,7 @@ use super::equation::ColorLanes;
 use super::plan::ColorPlan;
 use super::quad_texels::LANES;
 use crate::stages::NO_SLOT;
-use crate::tile::shaded::{ShadedOutputs, ShadedQuads};
+use crate::tile::shaded::{OutputAlpha, ShadedOutputs, ShadedQuads};
 use base::abi::SlotLayout;
 use base::format::pack::ONE;
 use base::host::{Ints, SimdLevel};
@@ -29,7 +29,7 @@ impl Sources {
         let mut sources = Sources { row: [ZEROS; 4], step: [0; 4] };
         for c in 0..4 {
             let slot = usize::from(slots[c]);
-            if batch.alpha_to_one && c == 3 {
+            if batch.alpha == OutputAlpha::One && c == 3 {
                 sources.row[c] = ONES;
             } else if slots[c] != NO_SLOT {
                 if !there || slot >= layout.slots() {

@@ -8,7 +8,7 @@ use crate::api::Attachment;
 use crate::stages::NO_SLOT;
 use crate::surface::RenderSurface;
 use crate::tests::Rng;
-use crate::tile::shaded::ShadedOutputs;
+use crate::tile::shaded::{OutputAlpha, ShadedOutputs};
 use base::abi::{Dim, FragmentBatch, FragmentQuad, SlotLayout};
 use base::format::{Aspect, ChannelType, Format};
 use base::image::ImageDesc;
@@ -262,7 +262,7 @@ fn batches_are_their_pixels_one_by_one() {
         let words: Vec<u32> =
             (0..layout.words(4 * quads.len() + 8)).map(|_| source(&mut rng, &plan).to_bits()).collect();
         let outputs = ShadedOutputs { words: &words, layout, alive: &[] };
-        let (alpha_to_one, layer) = (rng.below(4) == 0, rng.below(2));
+        let (alpha, layer) = ([OutputAlpha::Stage, OutputAlpha::One][usize::from(rng.below(4) == 0)], rng.below(2));
         // The expected texels are written one pixel at a time, with separate outputs in lanes of
         // four.
         for (q, quad) in quads.iter().enumerate() {
@@ -273,7 +273,7 @@ fn batches_are_their_pixels_one_by_one() {
                 let outputs = ShadedOutputs { words: &own, layout: four, alive: &[] };
                 let quads = [FragmentQuad { coverage: quad.coverage & 0xf << (4 * pixel), ..*quad }];
                 let batch =
-                    ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, first_sample: 0, samples, whole: false };
+                    ShadedQuads { quads: &quads, outputs, alpha, layer, first_sample: 0, samples, whole: false };
                 // SAFETY: every host has the portable level, and the quads lie on the surface.
                 unsafe { plan.write_at(SimdLevel::Portable, &batch) };
             }
@@ -282,7 +282,7 @@ fn batches_are_their_pixels_one_by_one() {
         for level in SimdLevel::all_supported() {
             let (_memory, surface) = surface(format, samples, round);
             let plan = ColorPlan { surface, ..plan };
-            let batch = ShadedQuads { quads: &quads, outputs, alpha_to_one, layer, first_sample: 0, samples, whole };
+            let batch = ShadedQuads { quads: &quads, outputs, alpha, layer, first_sample: 0, samples, whole };
             // SAFETY: the host has the level, and the quads lie on the surface.
             unsafe { plan.write_at(level, &batch) };
             assert!(texels(&surface) == want, "{level:?} {plan:?} {samples} samples, round {round}");
@@ -327,9 +327,8 @@ fn flat_colors_are_their_quads() {
         }
         let words = chunk.repeat(list.len());
         let outputs = ShadedOutputs { words: &words, layout, alive: &[] };
-        let (alpha_to_one, layer) = (rng.below(4) == 0, rng.below(2));
-        let batch =
-            ShadedQuads { quads: &list, outputs, alpha_to_one, layer, first_sample: 0, samples: 1, whole: false };
+        let (alpha, layer) = ([OutputAlpha::Stage, OutputAlpha::One][usize::from(rng.below(4) == 0)], rng.below(2));
+        let batch = ShadedQuads { quads: &list, outputs, alpha, layer, first_sample: 0, samples: 1, whole: false };
         let Some(color) = plan.flat(&batch) else { continue };
         let inside = (0..16).fold(0, |mask, i| mask | u32::from(covers(bx + i % 4, by + i / 4)) << i);
         done[usize::from(plan.blend.is_some())] += 1;

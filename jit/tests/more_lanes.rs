@@ -9,11 +9,11 @@ use emit_common::run_compiled;
 use jit::CompileRequest;
 use jit::code::CodeBlob;
 use jit::emit::lane_count::{MORE_LANES, exposes_no_subgroups, work};
-use jit::ir::interp::Memory;
 use jit::lir::{Access, AccessReason, Builder, Elem, IntCond, Type};
 use jit::spirv::{Accept, Module, Specialization};
 use jit::tier::Tier;
 use jit::wide::has_large_vectors;
+use jit_test_support::interp::Memory;
 use spirv_common::{layout, words};
 use std::sync::Arc;
 

@@ -158,8 +158,9 @@ fn inst_weight(op: &Op) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::random::{Options, compute_shader};
+    use crate::ir::parse;
     use crate::passes::divergence;
+    use jit_test_support::ir_random::{Options, compute_shader};
 
     /// Returns a region and all regions nested in it.
     fn regions(region: &Region) -> Vec<&Region> {
@@ -194,8 +195,8 @@ mod tests {
     fn walk_agrees_with_the_definition() {
         let mut counts = [[0u32; 2]; 2];
         for seed in 0..200 {
-            let shader =
-                compute_shader(seed, Options { results: seed % 2 == 0, size: 80, ..Options::default() }).shader;
+            let options = Options { results: seed % 2 == 0, size: 80, ..Options::default() };
+            let shader = parse(&compute_shader(seed, options).shader.to_string()).expect("IR");
             let div = divergence(&shader, 8);
             let region_infos = RegionInfos::new(&shader, &div);
             for region in regions(&shader.root.body) {

@@ -21,7 +21,7 @@ pub fn fold(shader: &Shader, data: &InstData, args: &[u64]) -> Option<[u64; 2]> 
 }
 
 /// Returns the types of an instruction's first operand and of its first result.
-pub(super) fn types(shader: &Shader, data: &InstData) -> Option<(Ty, Ty)> {
+pub fn types(shader: &Shader, data: &InstData) -> Option<(Ty, Ty)> {
     let result = if data.result_count == 0 { return None } else { shader.ty(data.first_result) };
     Some((data.args.first().map_or(result, |&a| shader.ty(a)), result))
 }
@@ -115,7 +115,7 @@ fn cut(ty: Ty, bits: u64) -> u64 {
 }
 
 /// Sign-extends from the type's width.
-pub(super) fn signed(ty: Ty, bits: u64) -> i64 {
+pub fn signed(ty: Ty, bits: u64) -> i64 {
     let shift = 64 - width(ty);
     ((bits << shift) as i64) >> shift
 }

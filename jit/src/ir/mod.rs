@@ -24,13 +24,10 @@ mod build;
 pub mod eval;
 mod float;
 mod inst;
-pub mod interp;
 pub mod modes;
 mod ops;
 mod parse;
 mod print;
-#[doc(hidden)]
-pub mod random;
 mod verify;
 
 pub use build::Builder;

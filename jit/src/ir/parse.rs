@@ -324,8 +324,6 @@ impl FromText for super::Var {
 mod tests {
     use super::super::examples::variants;
     use super::super::print::name;
-    use super::super::random::{Options, compute_shader, ray_generation_shader};
-    use super::super::verify;
     use super::*;
 
     #[test]
@@ -335,20 +333,6 @@ mod tests {
             let text = format!("{:?}", name(&op));
             let (tree, rest) = Tree::parse(&text).expect("the text of an operation");
             assert_eq!((operation(&tree), rest), (Some(op), ""), "{text}");
-        }
-    }
-
-    #[test]
-    fn random_shaders_are_read_back_with_their_meaning() {
-        for seed in 0..60 {
-            let options = Options::default();
-            let program =
-                if seed % 4 == 0 { ray_generation_shader(seed, options) } else { compute_shader(seed, options) };
-            let shader = parse(&program.shader.to_string()).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
-            verify(&shader).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
-            let text = shader.to_string();
-            assert_eq!(parse(&text).map(|shader| shader.to_string()), Ok(text), "seed {seed}");
-            assert_eq!(program.interpret(&shader), program.interpret(&program.shader), "seed {seed}");
         }
     }
 

@@ -12,8 +12,8 @@
 //! * Nothing traps, and nothing depends on the machine. The emitter spells out what machines do
 //!   differently.
 //!
-//! [`verify`] checks a function, [`print`] shows it, and [`mod@parse`] reads it back. [`random`]
-//! makes programs from the table for the tests.
+//! [`verify`] checks a function, [`print`] shows it, and [`mod@parse`] reads it back. The crate
+//! `jit_test_support` makes random programs from the table for the tests.
 
 pub mod build;
 mod divide;
@@ -21,12 +21,8 @@ pub mod eval;
 pub mod op;
 mod parse;
 mod print;
-#[doc(hidden)]
-pub mod random;
 pub mod safety;
 mod ssa;
-#[cfg(test)]
-mod tests;
 mod types;
 mod value_numbering;
 mod variables;

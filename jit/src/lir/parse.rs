@@ -308,19 +308,7 @@ impl<'a> Cursor<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{random, verify};
     use super::*;
-
-    #[test]
-    fn random_functions_are_read_back() {
-        for seed in 0..100 {
-            let func = random::program(seed, random::Options { size: 60, only: None, fma: true });
-            let read = parse(&func.to_string()).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
-            verify(&read).unwrap_or_else(|e| panic!("seed {seed}: {e}"));
-            let text = read.to_string();
-            assert_eq!(parse(&text).map(|func| func.to_string()), Ok(text), "seed {seed}");
-        }
-    }
 
     #[test]
     fn errors_name_the_line() {

@@ -57,15 +57,12 @@ pub use split_arrays::split_arrays;
 pub use steps::Steps;
 pub use suspension::{Segment, Suspension, words_of};
 pub use unroll::unroll;
-pub use util::query_variables;
+pub use util::{for_each_inst, query_variables, rewrite_insts};
 
 use crate::budget;
 use crate::error::Error;
 use crate::ir::{Node, Region, Shader, verify};
 use std::sync::OnceLock;
-
-#[cfg(test)]
-mod tests;
 
 /// Options of [`run`].
 #[derive(Clone, Copy, Debug)]

@@ -437,7 +437,8 @@ impl<'a> SegmentWalk<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ir::random::{Options, compute_shader};
+    use crate::ir::parse;
+    use jit_test_support::ir_random::{Options, compute_shader};
     use std::collections::HashSet;
 
     /// Events of the program in textual order.
@@ -547,7 +548,7 @@ mod tests {
         let (mut points, mut slots, mut none) = (0, 0, 0);
         for seed in 0..200 {
             let options = Options { barriers: seed % 8 != 0, results: seed % 2 == 0, size: 90, ..Options::default() };
-            let (p, s) = check(&compute_shader(seed, options).shader);
+            let (p, s) = check(&parse(&compute_shader(seed, options).shader.to_string()).expect("IR"));
             (points, slots, none) = (points + p, slots + s, none + u32::from(p == 0));
             assert!(p != 0 || s == 0, "slots without points");
         }

@@ -3,9 +3,9 @@
 
 use crate::emit_common::*;
 use base::shader::{Stage, StageSpecificInfo, WorkgroupInfo};
-use jit::ir::interp::{self, Memory};
 use jit::ir::*;
 use jit::passes::{self, PassOptions};
+use jit_test_support::interp::{self, Memory};
 
 const FLAGS: MemFlags = MemFlags { readonly: false, volatile: false, align: 4 };
 

@@ -3,9 +3,9 @@
 
 use crate::emit_common::*;
 use base::abi::AtomicOp;
-use jit::ir::interp::Memory;
-use jit::ir::random::Rng;
 use jit::ir::*;
+use jit_test_support::interp::Memory;
+use jit_test_support::ir_random::Rng;
 use std::sync::atomic::Ordering;
 
 fn shared_load(b: &mut Builder<'_>, index: Value) -> Value {

@@ -4,9 +4,9 @@
 
 use crate::emit_common::*;
 use base::random::XorshiftStar;
-use jit::ir::interp::{Memory, run_workgroup};
 use jit::ir::*;
 use jit::passes::{self, PassOptions};
+use jit_test_support::interp::{Memory, run_workgroup};
 
 /// Number of invocations, in workgroups of [`LOCAL`].
 const ALL: u32 = 1024;

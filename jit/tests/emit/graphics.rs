@@ -14,6 +14,7 @@ use base::shader::{
 };
 use jit::emit::{EmitOptions, lane_count};
 use jit::ir::*;
+use jit_test_support::interp;
 
 fn slot(location: u32, interpolation: Interpolation) -> Slot {
     Slot { kind: SlotKind::User { location, component: 0, index: 0 }, ty: SlotType::Float, interpolation }

@@ -2,8 +2,8 @@
 
 use crate::emit_common::*;
 use base::abi::AtomicOp;
-use jit::ir::random::Rng;
 use jit::ir::*;
+use jit_test_support::ir_random::Rng;
 
 /// Loads of a buffer or of workgroup memory at `(index of the lane + k) * scale + plus`, summed up
 /// by position.

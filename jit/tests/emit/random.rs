@@ -6,8 +6,8 @@ use base::abi::{AddressSpace, BatchHeader, BufferDescriptor, ComputeBatch, Shade
 use base::limits::{MAX_DESCRIPTOR_SETS, MAX_PUSH_CONSTANTS};
 use base::shader::CompiledStage;
 use jit::ir::FloatFlags;
-use jit::ir::random::{Options, Program, compute_shader};
 use jit::passes;
+use jit_test_support::ir_random::{Options, Program, compute_shader};
 use std::sync::atomic::AtomicU32;
 
 static ABORT: AtomicU32 = AtomicU32::new(0);

@@ -5,10 +5,10 @@ use crate::emit_common::{WIDTHS, buffers_layout};
 use base::abi::AtomicOp;
 use base::shader::{FrameInfo, Stage};
 use jit::emit::{self, Emission, EmitOptions};
-use jit::ir::random::{Options, compute_shader, ray_generation_shader};
 use jit::ir::{Binary, Builder, Builtin, Convert, InterpolateAt, MemFlags, Op, Shader, Space, Ty};
 use jit::lir::{self, AccessReason, Def, Imm, Inst, IntCond, Type, Value};
 use jit::passes;
+use jit_test_support::ir_random::{Options, compute_shader, ray_generation_shader};
 
 /// A distance in bytes that exceeds any check of these programs.
 const FURTHER: i32 = 1 << 16;

@@ -2,8 +2,8 @@
 //! that of the scalar operation in the order of the lanes.
 
 use crate::emit_common::*;
-use jit::ir::random::Rng;
 use jit::ir::*;
+use jit_test_support::ir_random::Rng;
 
 const LANES: usize = 8;
 

@@ -11,9 +11,9 @@ use base::shader::{
     SuspendReason, TraceRayOperand,
 };
 use jit::error::ErrorKind;
-use jit::ir::random::{Options, Program, Rng, call_shader, ray_generation_shader};
 use jit::ir::*;
 use jit::passes::{self, PassOptions};
+use jit_test_support::ir_random::{Options, Program, Rng, call_shader, ray_generation_shader};
 
 /// Number of frames that no invocation has, so that frames and invocations differ.
 const SPARE_FRAMES: u32 = 21;
@@ -205,7 +205,7 @@ fn check(program: &Program, shader: &Shader, seed: u64, covered: &mut Coverage) 
     let (want, outcome) = program.try_interpret(shader, None).unwrap_or_else(|e| panic!("{e:?}\n{shader}"));
     let memory = program.memory();
     let buffers: Vec<Vec<u8>> = memory.buffers.into_iter().map(|b| b.1).collect();
-    let count = buffers[1].len() / (4 * jit::ir::random::OUTPUT_WORDS as usize);
+    let count = buffers[1].len() / (4 * jit_test_support::ir_random::OUTPUT_WORDS as usize);
     let stages = compile_all(shader, seed);
     let alone = stages.chunks(1);
     for (run, stages) in (0..).zip(alone.chain([&stages[..]])) {

@@ -2,8 +2,8 @@
 //! are not adjacent.
 
 use crate::emit_common::*;
-use jit::ir::random::Rng;
 use jit::ir::*;
+use jit_test_support::ir_random::Rng;
 
 /// A copy of a tile: the elements of every invocation, from one pattern of offsets to another.
 #[derive(Clone, Debug)]

@@ -2,8 +2,9 @@
 //! in range as a whole, at both ends and outside.
 
 use crate::emit_common::*;
-use jit::ir::random::Rng;
 use jit::ir::*;
+use jit_test_support::interp;
+use jit_test_support::ir_random::Rng;
 
 /// Number of words of the buffer that is read.
 const WORDS: u32 = 151;

@@ -12,9 +12,9 @@ use core::ffi::c_void;
 use core::slice::from_ref;
 use jit::code::CodeBlob;
 use jit::emit::{self, EmitOptions};
-use jit::ir::interp::{self, Memory};
 use jit::ir::*;
 use jit::passes::{self, PassOptions};
+use jit_test_support::interp::{self, Memory};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 

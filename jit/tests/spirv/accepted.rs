@@ -4,8 +4,8 @@ use crate::spirv_common::*;
 use base::shader::Stage;
 use jit::error::Error;
 use jit::ir::Shader;
-use jit::ir::interp::Memory;
 use jit::spirv::{Accept, Module, Specialization, translate};
+use jit_test_support::interp::Memory;
 
 /// Translates with a layout that has no binding 2 in set 0.
 fn without_binding_2(name: &str, entry: &str) -> Result<Shader, Error> {

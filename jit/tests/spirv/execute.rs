@@ -3,8 +3,8 @@
 use crate::spirv_common::*;
 use base::random::XorshiftStar as Rng;
 use jit::error::ErrorKind;
-use jit::ir::interp::Memory;
 use jit::spirv::Specialization;
+use jit_test_support::interp::Memory;
 
 fn early(mut x: u32) -> u32 {
     if x > 40 {

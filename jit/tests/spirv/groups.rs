@@ -5,10 +5,10 @@ use crate::emit_common::{WIDTHS, all_configurations, compile_tier, run_compiled}
 use crate::spirv_common::{bytes, execute, float_bytes, words};
 use base::random::XorshiftStar as Rng;
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
-use jit::ir::interp::Memory;
 use jit::ir::{Convert, Op, Ty, eval};
 use jit::passes::{PassOptions, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
+use jit_test_support::interp::Memory;
 
 /// Returns the layout of set 0: storage buffers, one after another.
 fn layout(buffers: u32) -> PipelineLayoutInfo {

@@ -3,8 +3,8 @@
 
 use crate::spirv_common::*;
 use base::random::XorshiftStar as Rng;
-use jit::ir::interp::Memory;
 use jit::spirv::{Accept, Module, Specialization, translate};
+use jit_test_support::interp::Memory;
 
 const LANES: usize = 16;
 

@@ -6,9 +6,9 @@ use crate::spirv_common::bytes;
 use base::shader::{CompiledStage, Stage};
 use jit::CompileRequest;
 use jit::error::{Error, ErrorKind};
-use jit::ir::interp::Memory;
 use jit::spirv::{Accept, Module, Specialization};
 use jit::tier::Tier;
+use jit_test_support::interp::Memory;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -4,10 +4,10 @@
 use crate::emit_common::{CONFIGURATIONS, compile_tier, run_compiled};
 use crate::spirv_common::{bytes, execute, read, words};
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo};
-use jit::ir::interp::Memory;
 use jit::ir::{Shader, verify};
 use jit::passes::{PassOptions, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
+use jit_test_support::interp::Memory;
 
 /// Returns the layout of set 0: storage buffers 0, 1, three at 2, and 3, one after another in
 /// memory.

@@ -9,10 +9,10 @@ pub mod reflect;
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo, Stage};
 use jit::error::Error;
 use jit::ir::Shader;
-use jit::ir::interp::{Memory, run_workgroup};
 use jit::ir::verify;
 use jit::passes::{PassOptions, dce, lower_math, mem2reg, run};
 use jit::spirv::{Accept, Module, Specialization, translate};
+use jit_test_support::interp::{Memory, run_workgroup};
 
 /// Returns the words of a module in `tests/data`.
 pub fn words(name: &str) -> Vec<u32> {

@@ -12,8 +12,8 @@ pub enum Meaning {
     /// `passes::math`, with which `lower_math` expands it into exact operations; it is not
     /// evaluated before.
     Expanded,
-    /// `ir::interp`: it depends on more than its operands, such as memory, the invocation or other
-    /// lanes.
+    /// `jit_test_support::interp`: it depends on more than its operands, such as memory, the
+    /// invocation or other lanes.
     Machine,
     /// The rasterizer's kernels; nothing in this crate evaluates it.
     Kernel,
@@ -290,7 +290,7 @@ pub enum LaneCountRule {
     Dependent,
 }
 
-/// The way of an operation into random programs (`ir::random`).
+/// The way of an operation into random programs (`jit_test_support::ir_random`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RandomForm {
     /// The operation is generated with any operands of its types.

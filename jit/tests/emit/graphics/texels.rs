@@ -6,7 +6,7 @@
 use super::*;
 use base::limits::MAX_LEVELS;
 use core::cell::Cell;
-use jit::ir::random::Rng;
+use jit_test_support::ir_random::Rng;
 
 const EXTENT: [u32; 3] = [37, 9, 3];
 const KINDS: [TexelKind; 4] = [TexelKind::Unorm8, TexelKind::Float, TexelKind::Word, TexelKind::Words];

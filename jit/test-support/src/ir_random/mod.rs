@@ -7,17 +7,19 @@
 //! [`Options::barriers`], and every loop ends. Integer and float data stay apart, so that a NaN's
 //! payload never reaches an integer; outputs are compared with [`Program::same`].
 
+#![forbid(unsafe_code)]
+
 mod barriers;
 mod forms;
 
-use super::interp::{self, Memory, Outcome};
-use super::{
-    Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Inst, InterpolateAt, Label, Op, Shader, Space, Term, Ty, Value,
-    Var,
-};
+use crate::interp::{self, Memory, Outcome};
 pub use base::random::XorshiftStar as Rng;
 use base::shader::{Interpolation, Slot, SlotKind, SlotType, Stage, StageSpecificInfo, WorkgroupInfo};
 use forms::Group;
+use jit::ir::{
+    Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Inst, InterpolateAt, Label, Op, Shader, Space, Term, Ty, Value,
+    Var,
+};
 
 /// Constructs that a program may contain.
 #[derive(Clone, Copy, Debug)]
@@ -406,8 +408,8 @@ impl Generator<'_> {
             }
             Term::Break(root, Vec::new())
         });
-        let else_ = super::Region::default();
-        self.b.nodes.push(super::Node::If(Box::new(super::If { cond, then, else_, results: Vec::new() })));
+        let else_ = jit::ir::Region::default();
+        self.b.nodes.push(jit::ir::Node::If(Box::new(jit::ir::If { cond, then, else_, results: Vec::new() })));
     }
 
     fn add_results(&mut self, inst: Inst) {
@@ -535,11 +537,11 @@ impl Generator<'_> {
     }
 
     /// Runs a closure that builds a new region with the generator's state.
-    fn nested(&mut self, fill: impl FnOnce(&mut Self) -> Term) -> super::Region {
+    fn nested(&mut self, fill: impl FnOnce(&mut Self) -> Term) -> jit::ir::Region {
         let outer = std::mem::take(&mut self.b.nodes);
         let term = fill(self);
         let nodes = std::mem::replace(&mut self.b.nodes, outer);
-        super::Region { nodes, term }
+        jit::ir::Region { nodes, term }
     }
 
     fn region_values(&mut self, types: &[Ty]) -> Vec<Value> {
@@ -554,14 +556,14 @@ impl Generator<'_> {
         self.together.parted_ifs += parts;
         let then = self.nested(|g| g.body(&types, true));
         let else_ = if types.is_empty() && self.rng.chance(50) {
-            super::Region::default()
+            jit::ir::Region::default()
         } else {
             self.nested(|g| g.body(&types, true))
         };
         self.together.parted_ifs -= parts;
         let results = self.region_values(&types);
         results.iter().for_each(|&r| self.add(r));
-        self.b.nodes.push(super::Node::If(Box::new(super::If { cond, then, else_, results })));
+        self.b.nodes.push(jit::ir::Node::If(Box::new(jit::ir::If { cond, then, else_, results })));
     }
 
     fn scope(&mut self) {
@@ -572,7 +574,7 @@ impl Generator<'_> {
         self.pop_label();
         let results = self.region_values(&types);
         results.iter().for_each(|&r| self.add(r));
-        self.b.nodes.push(super::Node::Scope(Box::new(super::Scope { label, body, results })));
+        self.b.nodes.push(jit::ir::Node::Scope(Box::new(jit::ir::Scope { label, body, results })));
     }
 
     /// Builds `loop { if counter >= limit break; scope continue { … } counter += 1 }`, where the
@@ -620,7 +622,7 @@ impl Generator<'_> {
         }
         let results = self.region_values(&types);
         results.iter().for_each(|&r| self.add(r));
-        self.b.nodes.push(super::Node::Loop(Box::new(super::Loop { label, params, inits, body, results })));
+        self.b.nodes.push(jit::ir::Node::Loop(Box::new(jit::ir::Loop { label, params, inits, body, results })));
         self.loops -= 1;
     }
 
@@ -641,8 +643,8 @@ impl Generator<'_> {
         let more = self.b.cmp(Cmp::SLt, counter, limit);
         let results = self.values(types);
         let exit = self.nested(|_| Term::Break(label, results));
-        let stay = super::Region::default();
-        self.b.nodes.push(super::Node::If(Box::new(super::If {
+        let stay = jit::ir::Region::default();
+        self.b.nodes.push(jit::ir::Node::If(Box::new(jit::ir::If {
             cond: more,
             then: stay,
             else_: exit,
@@ -656,8 +658,8 @@ impl Generator<'_> {
         self.pop_label();
         self.pop_label();
         let next = self.region_values(&continue_types);
-        let scope = super::Scope { label: continue_label, body, results: next.clone() };
-        self.b.nodes.push(super::Node::Scope(Box::new(scope)));
+        let scope = jit::ir::Scope { label: continue_label, body, results: next.clone() };
+        self.b.nodes.push(jit::ir::Node::Scope(Box::new(scope)));
         let one = self.b.i32(1);
         let counter = self.b.binary(Binary::IAdd, counter, one);
         match counter_var {
@@ -680,7 +682,7 @@ mod tests {
         for seed in 0..200 {
             let options = Options { vars: seed % 3 != 0, results: seed % 2 == 0, ..Options::default() };
             let program = compute_shader(seed, options);
-            super::super::verify(&program.shader).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", program.shader));
+            jit::ir::verify(&program.shader).unwrap_or_else(|e| panic!("seed {seed}: {e}\n{}", program.shader));
             let output = program.interpret(&program.shader);
             assert_eq!(output, program.interpret(&program.shader), "seed {seed}");
             divergent += usize::from(output[..32] != output[32..64]);

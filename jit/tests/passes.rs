@@ -1,15 +1,14 @@
 //! Tests of every pass on random programs, compared with the interpreter.
 
-use super::util::{for_each_inst, rewrite_insts};
-use super::*;
-use crate::ir::interp::{Memory, Observer, run_workgroup};
-use crate::ir::random::{Options, Program, Rng, compute_shader};
-use crate::ir::{
+use base::shader::Stage;
+use cranelift_entity::SecondaryMap;
+use jit::ir::{
     Binary, Builder, Builtin, Cmp, Convert, FloatFlags, Inst, Label, Node, Op, Region, Shader, Term, Ty, Unary, Value,
     ValueDef, Var, eval, verify,
 };
-use base::shader::Stage;
-use cranelift_entity::SecondaryMap;
+use jit::passes::*;
+use jit_test_support::interp::{Memory, Observer, run_workgroup};
+use jit_test_support::ir_random::{Options, Program, Rng, compute_shader};
 use std::cell::{Cell, RefCell};
 
 /// Returns a random program whose size and form depend on the seed.

@@ -7,8 +7,8 @@
 //! never leaves a *kept* loop, so that all lanes go through such a loop equally often. Lanes that
 //! returned are gone, and no barrier waits for them.
 
-use super::super::{Binary, Builtin, Cmp, If, Label, MemFlags, Node, Op, Region, Space, Term, Ty, Value};
 use super::Generator;
+use jit::ir::{Binary, Builtin, Cmp, If, Label, MemFlags, Node, Op, Region, Space, Term, Ty, Value};
 
 /// State of the generator about which lanes are at the current point.
 #[derive(Default)]

@@ -8,13 +8,15 @@
 //!
 //! Images are refused, because the kernels have their own tests.
 
-use super::eval::{self, eval};
-use super::modes;
-use super::{
-    Binary, Builtin, Inst, InstData, Label, Node, Op, Region, Scan, Scope, Shader, Space, Subgroup, Term, Ty, Value,
-};
+#![forbid(unsafe_code)]
+
 use base::abi::AtomicOp;
 use base::limits::MAX_PATCH_VERTICES;
+use jit::ir::eval::{self, eval};
+use jit::ir::modes;
+use jit::ir::{
+    Binary, Builtin, Inst, InstData, Label, Node, Op, Region, Scan, Scope, Shader, Space, Subgroup, Term, Ty, Value,
+};
 
 /// Largest number of lanes of a group.
 pub const MAX_GROUP: usize = 128;
@@ -521,7 +523,7 @@ impl<'a> Machine<'a, '_> {
             let near = (lane & !3) | keep;
             let far = (near | step).min(self.lanes - 1);
             let operands = [self.get(data.args[0], far), self.get(data.args[0], near)];
-            let difference = eval(&Op::Binary(super::Binary::FSub), ty, ty, &operands);
+            let difference = eval(&Op::Binary(Binary::FSub), ty, ty, &operands);
             self.set(data.first_result, lane, difference.map_or(0, |d| d[0]));
         }
     }

@@ -2,7 +2,7 @@
 //! operation table say ([`RandomForm`]).
 
 use super::Options;
-use crate::ir::{Builtin, MemFlags, Op, RandomForm, Ty};
+use jit::ir::{Builtin, MemFlags, Op, RandomForm, Ty};
 use std::sync::LazyLock;
 
 /// Returns true if an operation is generated with any operands of its types, under these options.
@@ -104,8 +104,8 @@ pub(super) fn load_flags(volatile: bool) -> MemFlags {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{compute_shader, ray_generation_shader};
     use super::*;
-    use crate::ir::random::{compute_shader, ray_generation_shader};
     use std::collections::HashSet;
 
     /// Checks that every operation is generated, so that passes and emitters are tested with it,

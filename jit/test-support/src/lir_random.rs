@@ -5,11 +5,11 @@
 //! terminates. A NaN is replaced by a canonical one as soon as it occurs, so that results compare
 //! bit by bit.
 
-use super::op::{ImmKind, OperandRule, OperationRow, ROWS, VariadicRule};
-use super::{
+pub use base::random::XorshiftStar as Rng;
+use jit::lir::op::{ImmKind, OperandRule, OperationRow, ROWS, VariadicRule};
+use jit::lir::{
     Access, AccessReason, Args, Block, Builder, Elem, FloatCond, Function, Imm, IntCond, Op, Rmw, Type, Value, Variable,
 };
-pub use base::random::XorshiftStar as Rng;
 
 /// Size in bytes of the memory that a program works on.
 pub const MEMORY: usize = 2816;

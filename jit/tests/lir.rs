@@ -1,11 +1,11 @@
-//! Tests of every row of the table and of random programs: [`eval`](super::eval) against the
+//! Tests of every row of the table and of random programs: [`eval`] against the
 //! machine code of all tiers.
 
-use super::op::{Effect, LaneCount, ROWS};
-use super::random::{self, MEMORY, OUTPUT, Options, SINK, helper};
-use super::{Access, AccessReason, Builder, Elem, Function, Imm, IntCond, Op, Type, eval, verify};
-use crate::host;
-use crate::tier::{self, Backend};
+use jit::host;
+use jit::lir::op::{Effect, LaneCount, ROWS};
+use jit::lir::{self, Access, AccessReason, Builder, Elem, Function, Imm, IntCond, Op, Type, eval, verify};
+use jit::tier::{self, Backend};
+use jit_test_support::lir_random::{self as random, MEMORY, OUTPUT, Options, SINK, helper};
 use std::collections::HashMap;
 
 /// Memory, output and sink of a run.
@@ -365,37 +365,37 @@ fn verify_rejects_bad_programs() {
     verify(&make()).expect("sound");
     type Change = fn(&mut Function);
     let changes: &[(&str, Change)] = &[
-        ("is not T", |f| f.insts[super::Inst::from_u32(1)].args[1] = super::Value::from_u32(1)),
-        ("not of", |f| f.insts[super::Inst::from_u32(1)].ty = Type::F32),
-        ("is not its", |f| f.values[super::Value::from_u32(3)].ty = Elem::I32.by(4)),
-        ("too few operands", |f| f.insts[super::Inst::from_u32(1)].args.truncate(1)),
-        ("operands", |f| f.insts[super::Inst::from_u32(0)].args.push(super::Value::from_u32(1))),
-        ("has Lane", |f| f.insts[super::Inst::from_u32(1)].imm = Imm::Lane(0)),
-        ("where it is not defined", |f| f.blocks[super::Block::from_u32(0)].insts.swap(0, 1)),
+        ("is not T", |f| f.insts[lir::Inst::from_u32(1)].args[1] = lir::Value::from_u32(1)),
+        ("not of", |f| f.insts[lir::Inst::from_u32(1)].ty = Type::F32),
+        ("is not its", |f| f.values[lir::Value::from_u32(3)].ty = Elem::I32.by(4)),
+        ("too few operands", |f| f.insts[lir::Inst::from_u32(1)].args.truncate(1)),
+        ("operands", |f| f.insts[lir::Inst::from_u32(0)].args.push(lir::Value::from_u32(1))),
+        ("has Lane", |f| f.insts[lir::Inst::from_u32(1)].imm = Imm::Lane(0)),
+        ("where it is not defined", |f| f.blocks[lir::Block::from_u32(0)].insts.swap(0, 1)),
         ("not at its place", |f| {
-            f.blocks[super::Block::from_u32(0)].insts.pop();
+            f.blocks[lir::Block::from_u32(0)].insts.pop();
         }),
         ("there twice", |f| {
-            let inst = f.blocks[super::Block::from_u32(0)].insts[0];
-            f.blocks[super::Block::from_u32(1)].insts.insert(0, inst);
+            let inst = f.blocks[lir::Block::from_u32(0)].insts[0];
+            f.blocks[lir::Block::from_u32(1)].insts.insert(0, inst);
         }),
-        ("wrong number of arguments", |f| f.blocks[super::Block::from_u32(0)].targets[0].args.clear()),
-        ("for", |f| f.blocks[super::Block::from_u32(0)].targets[0].args[0] = super::Value::from_u32(0)),
+        ("wrong number of arguments", |f| f.blocks[lir::Block::from_u32(0)].targets[0].args.clear()),
+        ("for", |f| f.blocks[lir::Block::from_u32(0)].targets[0].args[0] = lir::Value::from_u32(0)),
         ("targets of a", |f| {
-            let again = f.blocks[super::Block::from_u32(0)].targets[0].clone();
-            f.blocks[super::Block::from_u32(1)].targets.push(again);
+            let again = f.blocks[lir::Block::from_u32(0)].targets[0].clone();
+            f.blocks[lir::Block::from_u32(1)].targets.push(again);
         }),
         ("goes to the start", |f| {
-            f.blocks[super::Block::from_u32(1)].insts = vec![];
+            f.blocks[lir::Block::from_u32(1)].insts = vec![];
             let (first, jump) =
-                (super::Block::from_u32(0), *f.blocks[super::Block::from_u32(0)].insts.last().expect("one"));
+                (lir::Block::from_u32(0), *f.blocks[lir::Block::from_u32(0)].insts.last().expect("one"));
             let again = f.insts.push(f.insts[jump].clone());
-            f.blocks[super::Block::from_u32(1)].insts.push(again);
-            f.blocks[super::Block::from_u32(1)].targets.push(super::Target { block: first, args: Default::default() });
+            f.blocks[lir::Block::from_u32(1)].insts.push(again);
+            f.blocks[lir::Block::from_u32(1)].targets.push(lir::Target { block: first, args: Default::default() });
         }),
-        ("Pattern", |f| f.lists[super::List::from_u32(0)][0] = 16),
+        ("Pattern", |f| f.lists[lir::List::from_u32(0)][0] = 16),
         ("nothing comes to", |f| {
-            let block = f.blocks.push(super::BlockData::default());
+            let block = f.blocks.push(lir::BlockData::default());
             f.layout.push(block);
         }),
         ("no blocks", |f| f.layout.clear()),

@@ -13,6 +13,7 @@
 mod reflect;
 
 use base::shader::Stage;
+use jit::cancel::CancelToken;
 use jit::cranelift;
 use jit::emit::{EmitOptions, build};
 use jit::passes::{PassOptions, divergence, run};
@@ -80,7 +81,7 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 10], [usi
         sizes[1] = lir.insts.len();
         sizes[2] = cost.insts;
         sizes[3] = usize::try_from(cost.excess).unwrap_or(usize::MAX);
-        sizes[4] = Tier::Quick.code(&lir, &|| true)?.map_or(0, |code| code.bytes.len());
+        sizes[4] = Tier::Quick.code(&lir, &CancelToken::NEVER)?.map_or(0, |code| code.bytes.len());
         lap(7);
         let limit = std::env::var("GRUS_EXCESS").ok().and_then(|n| n.parse().ok());
         for (i, tier) in (8..).zip([Tier::Full, Tier::Wide]) {
@@ -93,7 +94,7 @@ fn measure(words: &[u32], rounds: usize) -> jit::error::Result<([u128; 10], [usi
                 })),
                 None => *backend,
             };
-            let code = code.code(&lir, &|| true)?;
+            let code = code.code(&lir, &CancelToken::NEVER)?;
             if let (Some(path), Some(code), Tier::Wide) = (std::env::var_os("GRUS_CODE"), &code, tier) {
                 std::fs::write(path, &code.bytes[..]).ok();
             }

@@ -34,10 +34,6 @@ pub struct Text {
 /// Destination of texts; `None` if no texts are requested.
 pub type Texts<'a> = Option<&'a mut Vec<Text>>;
 
-/// Function that is called between the steps of code generation; it returns true while the code is
-/// still needed.
-pub type CancelToken<'a> = &'a dyn Fn() -> bool;
-
 /// Upper bound of the frame of generated code: address space that a thread may have to find in the
 /// middle of a draw.
 ///

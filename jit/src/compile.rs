@@ -1,13 +1,15 @@
 //! The whole path of a stage: from SPIR-V to IR and through the passes ([`prepare`]), then by
 //! divergence analysis and LIR to code ([`Prepared::generate`]). The second part takes most of the
-//! time and may run on another thread.
+//! time and may run on another thread. All other code of the stage starts from the same IR, which
+//! [`with_prepared_ir`] makes again: code of a better tier, code with epilogues, descriptions.
 //!
 //! [`prepare`] reports every error of a stage. If emission may still refuse the stage
 //! ([`emit::can_defer`]), `prepare` therefore emits it too.
 
 #![forbid(unsafe_code)]
 
-use crate::backend::{CancelToken, MachineCode};
+use crate::backend::MachineCode;
+use crate::cancel::CancelToken;
 use crate::code::CodeBlob;
 use crate::emit::{self, Emission, EmitOptions, lane_count};
 use crate::error::{Error, Result};
@@ -41,23 +43,26 @@ pub struct CompileRequest<'a> {
 /// A stage without its code, which can no longer be refused.
 pub struct Prepared {
     body: Body,
-    info: ShaderInfo,
     deviations: Vec<Deviation>,
 }
 
 /// State of a prepared stage.
 enum Body {
     /// IR after all passes; no later step can refuse it.
-    Ir(Box<EmissionInput>),
+    Ir(Box<PreparedIr>),
     /// LIR, from which only code remains to be made.
-    Lir(Emission),
+    Lir(Box<ShaderInfo>, Emission),
 }
 
-/// Input of emission, which may run on any thread.
-struct EmissionInput {
+/// The IR of a stage after all passes, with what emission needs besides: the form from which all
+/// code of the stage is made.
+pub struct PreparedIr {
     shader: Shader,
+    info: ShaderInfo,
     layout: PipelineLayoutInfo,
     stack: usize,
+    /// True if emission cannot refuse the stage ([`emit::can_defer`]).
+    is_infallible: bool,
     /// True if no capability of the module exposes the number of lanes ([`emit::lane_count`]).
     exposes_no_subgroups: bool,
 }
@@ -67,53 +72,168 @@ struct Emissions {
     default_emission: Emission,
     /// LIR with more lanes for the wide tier alone, if that is better.
     more_lanes: Option<Emission>,
+    /// Number of bytes of scratch memory that the code is given, which is enough for any code of
+    /// the stage, including that with more lanes.
+    scratch_limit: u32,
 }
 
-impl Body {
-    /// Returns true if the stage may have code with more lanes per chunk on this machine.
-    fn may_have_more_lanes(&self, lanes: u32) -> bool {
-        match self {
-            Body::Lir(_) => false,
-            Body::Ir(stage) => {
-                stage.exposes_no_subgroups
-                    && wide::has_large_vectors()
-                    && lane_count::may_have_more_lanes(&stage.shader, lanes)
-            }
+impl Emissions {
+    /// Makes the code with this tier, or with an earlier tier if this one would take unbounded
+    /// time.
+    fn generate(self, info: ShaderInfo, tier: Tier) -> Result<CodeBlob> {
+        let Emissions { default_emission, more_lanes, scratch_limit } = self;
+        if let Some(code) = with_more_lanes(more_lanes, scratch_limit, &CancelToken::NEVER)? {
+            return Ok(with_code(info, code, scratch_limit, Tier::Wide));
         }
-    }
-
-    /// Emits the stage. Also returns the number of bytes of scratch memory that its code is given,
-    /// which is enough for any code of the stage, including that with more lanes.
-    fn emissions(self, lanes: u32, tier: Tier) -> Result<(Emissions, u32)> {
-        let may = self.may_have_more_lanes(lanes);
-        let emissions = match self {
-            Body::Lir(default_emission) => Emissions { default_emission, more_lanes: None },
-            Body::Ir(stage) => {
-                let EmissionInput { shader, layout, stack, .. } = *stage;
-                on_stack(stack, || emissions(&shader, &layout, lanes, may && tier == Tier::Wide))?
-            }
-        };
-        let times = if may { lane_count::MORE_LANES / lanes } else { 1 };
-        let scratch_limit = emissions.default_emission.scratch_bytes.saturating_mul(times);
-        Ok((emissions, scratch_limit))
+        let (code, tier) = tier::generate(&default_emission.lir, tier)?;
+        Ok(with_code(info, code, scratch_limit, tier))
     }
 }
 
-/// Emits a stage with the usual number of lanes and, if `more` is set and it is worth it, with more
-/// lanes.
-fn emissions(shader: &Shader, layout: &PipelineLayoutInfo, lanes: u32, more: bool) -> Result<Emissions> {
-    let default_emission = emission(shader, layout, EmitOptions::with_lanes(lanes))?;
-    // If the emission with more lanes exceeds a limit, it is left out.
-    let options = EmitOptions { lanes: lane_count::MORE_LANES, row_lanes: lanes };
-    let more_lanes = if more { emission(shader, layout, options).ok() } else { None };
-    let more_lanes = more_lanes.filter(|large| lane_count::is_worth_it(&default_emission.lir, &large.lir));
-    Ok(Emissions { default_emission, more_lanes })
+impl PreparedIr {
+    /// Translates a stage and runs all passes. The caller provides the stack that the module
+    /// needs, for this function and for all others.
+    fn new(request: &CompileRequest<'_>) -> Result<PreparedIr> {
+        let shader = optimize(request)?;
+        let (info, layout) = (info(&shader, request)?, request.layout);
+        let is_infallible = emit::can_defer(&shader, layout, info.lanes);
+        let exposes_no_subgroups = lane_count::exposes_no_subgroups(request.module.capabilities());
+        let (layout, stack) = (layout.clone(), request.module.stack());
+        Ok(PreparedIr { shader, info, layout, stack, is_infallible, exposes_no_subgroups })
+    }
+
+    /// Returns all facts about the stage, which is everything but the code.
+    pub fn info(&self) -> &ShaderInfo {
+        &self.info
+    }
+
+    /// Returns true if the stage may have code with more lanes per chunk on this machine.
+    fn may_have_more_lanes(&self) -> bool {
+        self.is_infallible
+            && self.exposes_no_subgroups
+            && wide::has_large_vectors()
+            && lane_count::may_have_more_lanes(&self.shader, self.info.lanes)
+    }
+
+    /// Emits LIR with this number of lanes per chunk.
+    fn emission(&self, options: EmitOptions) -> Result<Emission> {
+        let divergence = passes::divergence(&self.shader, options.lanes);
+        emit::build(&self.shader, &divergence, &self.layout, &options)
+    }
+
+    /// Emits LIR with the usual number of lanes and, for the wide tier and if it is worth it, with
+    /// more lanes.
+    fn emissions(&self, tier: Tier) -> Result<Emissions> {
+        let (lanes, may) = (self.info.lanes, self.may_have_more_lanes());
+        let default_emission = self.emission(EmitOptions::with_lanes(lanes))?;
+        // If the emission with more lanes exceeds a limit, it is left out.
+        let options = EmitOptions { lanes: lane_count::MORE_LANES, row_lanes: lanes };
+        let more_lanes = if may && tier == Tier::Wide { self.emission(options).ok() } else { None };
+        let more_lanes = more_lanes.filter(|large| lane_count::is_worth_it(&default_emission.lir, &large.lir));
+        let times = if may { lane_count::MORE_LANES / lanes } else { 1 };
+        let scratch_limit = default_emission.scratch_bytes.saturating_mul(times);
+        Ok(Emissions { default_emission, more_lanes, scratch_limit })
+    }
+
+    /// Emits LIR and drops the IR, so that there are never all three of IR, LIR and code.
+    fn into_emissions(self, tier: Tier) -> Result<(ShaderInfo, Emissions)> {
+        let emissions = on_stack(self.stack, || self.emissions(tier))?;
+        Ok((self.info, emissions))
+    }
+
+    /// Makes the code with this tier, or with an earlier tier if this one would take unbounded
+    /// time.
+    ///
+    /// # Errors
+    /// The errors of [`tier::generate`].
+    pub fn generate(&self, tier: Tier) -> Result<CodeBlob> {
+        self.emissions(tier)?.generate(self.info.clone(), tier)
+    }
+
+    /// Makes better code than that of this tier, if that takes bounded time, unless the token is
+    /// cancelled. The code is given as much scratch memory as the current code: `scratch_limit`
+    /// bytes.
+    ///
+    /// # Errors
+    /// The errors of [`tier::tier_up`]. Internal: the code needs more scratch memory than that.
+    pub fn tier_up(&self, than: Tier, scratch_limit: u32, token: &CancelToken) -> Result<Option<CodeBlob>> {
+        let Some(best) = than.better_tiers().next().filter(|_| !token.is_cancelled()) else { return Ok(None) };
+        let Emissions { default_emission, more_lanes, .. } = self.emissions(best)?;
+        if default_emission.scratch_bytes > scratch_limit {
+            return Err(Error::internal("the tiers disagree about scratch memory"));
+        }
+        if let Some(code) = with_more_lanes(more_lanes, scratch_limit, token)? {
+            return Ok(Some(with_code(self.info.clone(), code, scratch_limit, Tier::Wide)));
+        }
+        let code = tier::tier_up(&default_emission.lir, than, token)?;
+        Ok(code.map(|(code, tier)| with_code(self.info.clone(), code, scratch_limit, tier)))
+    }
+
+    /// Makes code of a fragment stage that takes rectangles and writes its colours itself.
+    ///
+    /// The code is made with the given tier, or with the best one unless the token is cancelled.
+    /// The result is `None` if the stage cannot be of this kind, or if that is not worth it.
+    ///
+    /// # Errors
+    /// The errors of [`tier::generate`].
+    pub fn with_epilogue(
+        &self,
+        epilogue: &Epilogue,
+        tier: Option<Tier>,
+        token: &CancelToken,
+    ) -> Result<Option<CodeBlob>> {
+        let lanes = self.info.lanes;
+        let build = |lanes| {
+            let divergence = passes::divergence(&self.shader, lanes);
+            emit::build_with_epilogue(
+                &self.shader,
+                &divergence,
+                &self.layout,
+                &EmitOptions::with_lanes(lanes),
+                epilogue,
+            )
+        };
+        let Some(few) = build(lanes)? else { return Ok(None) };
+        let more = tier.is_none_or(|tier| tier == Tier::Wide)
+            && wide::has_large_vectors()
+            && lanes < lane_count::MORE_LANES
+            && self.exposes_no_subgroups;
+        let more_lanes = if more { build(lane_count::MORE_LANES).ok().flatten() } else { None };
+        let more_lanes = more_lanes.filter(|large| lane_count::is_worth_it(&few.lir, &large.lir));
+        if token.is_cancelled() {
+            return Ok(None);
+        }
+        // This code has scratch memory of its own, which it shares with no other code.
+        let scratch = more_lanes.as_ref().map_or(0, |large| large.scratch_bytes);
+        if let Some(code) = with_more_lanes(more_lanes, scratch, token)? {
+            return Ok(Some(with_code(self.info.clone(), code, scratch, Tier::Wide)));
+        }
+        let code = match tier {
+            Some(tier) => Some(tier::generate(&few.lir, tier)?),
+            None => tier::tier_up(&few.lir, Tier::FIRST, token)?,
+        };
+        Ok(code.map(|(code, tier)| with_code(self.info.clone(), code, few.scratch_bytes, tier)))
+    }
+
+    /// Returns the IR and LIR of the stage.
+    ///
+    /// # Errors
+    /// The errors of emission.
+    pub fn describe(&self) -> Result<CompileDescription> {
+        let (ir, ir_instructions) = (self.shader.to_string(), self.shader.live_insts().count());
+        let Emissions { default_emission: emission, more_lanes, scratch_limit } = self.emissions(Tier::Wide)?;
+        let more_lanes = more_lanes.filter(|large| large.scratch_bytes <= scratch_limit);
+        Ok(CompileDescription { info: self.info.clone(), emission, more_lanes, ir, ir_instructions })
+    }
 }
 
 impl Prepared {
     /// Returns all facts about the stage, which is everything but the code.
     pub fn info(&self) -> &ShaderInfo {
-        &self.info
+        match &self.body {
+            Body::Ir(ir) => &ir.info,
+            Body::Lir(info, _) => info,
+        }
     }
 
     /// Returns the accepted deviations of the module from the specification.
@@ -127,90 +247,26 @@ impl Prepared {
     /// # Errors
     /// The errors of [`tier::generate`].
     pub fn generate(self, tier: Tier) -> Result<CodeBlob> {
-        let (lanes, info) = (self.info.lanes, self.info);
-        let (Emissions { default_emission, more_lanes }, scratch_limit) = self.body.emissions(lanes, tier)?;
-        if let Some(code) = with_more_lanes(more_lanes, scratch_limit, &|| true)? {
-            return Ok(with_code(info, code, scratch_limit, Tier::Wide));
+        match self.body {
+            Body::Ir(ir) => {
+                let (info, emissions) = ir.into_emissions(tier)?;
+                emissions.generate(info, tier)
+            }
+            Body::Lir(info, default_emission) => {
+                let scratch_limit = default_emission.scratch_bytes;
+                Emissions { default_emission, more_lanes: None, scratch_limit }.generate(*info, tier)
+            }
         }
-        let (code, tier) = tier::generate(&default_emission.lir, tier)?;
-        Ok(with_code(info, code, scratch_limit, tier))
-    }
-
-    /// Makes better code than that of this tier, if that takes bounded time. `is_needed` is called
-    /// between the steps and ends the work when it returns false. The code is given as much scratch
-    /// memory as the current code: `scratch_limit` bytes.
-    ///
-    /// # Errors
-    /// The errors of [`tier::tier_up`]. Internal: the code needs more scratch memory than that.
-    pub fn tier_up(self, than: Tier, scratch_limit: u32, is_needed: CancelToken<'_>) -> Result<Option<CodeBlob>> {
-        let (lanes, info) = (self.info.lanes, self.info);
-        let Some(best) = than.better_tiers().next() else { return Ok(None) };
-        let (Emissions { default_emission, more_lanes }, _) = self.body.emissions(lanes, best)?;
-        if default_emission.scratch_bytes > scratch_limit {
-            return Err(Error::internal("the tiers disagree about scratch memory"));
-        }
-        if let Some(code) = with_more_lanes(more_lanes, scratch_limit, is_needed)? {
-            return Ok(Some(with_code(info, code, scratch_limit, Tier::Wide)));
-        }
-        let code = tier::tier_up(&default_emission.lir, than, is_needed)?;
-        Ok(code.map(|(code, tier)| with_code(info, code, scratch_limit, tier)))
     }
 }
 
 /// Makes code of the wide tier with more lanes per chunk, if at most `scratch_limit` bytes of
 /// scratch memory are enough for it.
-fn with_more_lanes(
-    emission: Option<Emission>,
-    scratch_limit: u32,
-    is_needed: CancelToken<'_>,
-) -> Result<Option<MachineCode>> {
+fn with_more_lanes(emission: Option<Emission>, scratch_limit: u32, token: &CancelToken) -> Result<Option<MachineCode>> {
     match emission.filter(|emission| emission.scratch_bytes <= scratch_limit) {
-        Some(emission) => Tier::Wide.code(&emission.lir, is_needed),
+        Some(emission) => Tier::Wide.code(&emission.lir, token),
         None => Ok(None),
     }
-}
-
-/// Makes code of a fragment stage that takes rectangles and writes its colours itself.
-///
-/// The code is made with the given tier, or with the best one while `is_needed` returns true. The
-/// result is `None` if the stage cannot be of this kind, or if that is not worth it.
-///
-/// # Errors
-/// The errors of [`prepare`] and [`tier::generate`]; for a stage that has been prepared, internal
-/// ones only.
-pub fn with_epilogue(
-    request: &CompileRequest<'_>,
-    epilogue: &Epilogue,
-    tier: Option<Tier>,
-    is_needed: CancelToken<'_>,
-) -> Result<Option<CodeBlob>> {
-    let default_lanes = request.specialization.subgroup_size;
-    let (info, emissions) = on_stack(request.module.stack(), || {
-        let shader = optimize(request)?;
-        let build = |lanes| {
-            let divergence = passes::divergence(&shader, lanes);
-            emit::build_with_epilogue(&shader, &divergence, request.layout, &EmitOptions::with_lanes(lanes), epilogue)
-        };
-        let Some(few) = build(default_lanes)? else { return Ok((info(&shader, request)?, None)) };
-        let more = tier.is_none_or(|tier| tier == Tier::Wide)
-            && wide::has_large_vectors()
-            && default_lanes < lane_count::MORE_LANES
-            && lane_count::exposes_no_subgroups(request.module.capabilities());
-        let more_lanes = if more { build(lane_count::MORE_LANES).ok().flatten() } else { None };
-        let more_lanes = more_lanes.filter(|large| lane_count::is_worth_it(&few.lir, &large.lir));
-        Ok((info(&shader, request)?, Some(Emissions { default_emission: few, more_lanes })))
-    })?;
-    let Some(Emissions { default_emission, more_lanes }) = emissions.filter(|_| is_needed()) else { return Ok(None) };
-    // This code has scratch memory of its own, which it shares with no other code.
-    let scratch = more_lanes.as_ref().map_or(0, |large| large.scratch_bytes);
-    if let Some(code) = with_more_lanes(more_lanes, scratch, is_needed)? {
-        return Ok(Some(with_code(info, code, scratch, Tier::Wide)));
-    }
-    let code = match tier {
-        Some(tier) => Some(tier::generate(&default_emission.lir, tier)?),
-        None => tier::tier_up(&default_emission.lir, Tier::FIRST, is_needed)?,
-    };
-    Ok(code.map(|(code, tier)| with_code(info, code, default_emission.scratch_bytes, tier)))
 }
 
 fn with_code(info: ShaderInfo, code: MachineCode, scratch: u32, tier: Tier) -> CodeBlob {
@@ -231,26 +287,29 @@ pub fn compile(request: &CompileRequest<'_>, tier: Tier) -> Result<CodeBlob> {
 /// All kinds of [`crate::error::ErrorKind`], which say whose fault the error is. A panic inside is
 /// an Internal error.
 pub fn prepare(request: &CompileRequest<'_>) -> Result<Prepared> {
-    let stack = request.module.stack();
-    on_stack(stack, || {
-        let shader = optimize(request)?;
-        let (info, lanes) = (info(&shader, request)?, request.specialization.subgroup_size);
-        let can_defer = emit::can_defer(&shader, request.layout, lanes);
-        let exposes_no_subgroups = lane_count::exposes_no_subgroups(request.module.capabilities());
-        let body = match can_defer {
-            true => Body::Ir(Box::new(EmissionInput {
-                shader,
-                layout: request.layout.clone(),
-                stack,
-                exposes_no_subgroups,
-            })),
-            false => Body::Lir(emission(&shader, request.layout, EmitOptions::with_lanes(lanes))?),
+    on_stack(request.module.stack(), || {
+        let ir = PreparedIr::new(request)?;
+        let body = if ir.is_infallible {
+            Body::Ir(Box::new(ir))
+        } else {
+            let emission = ir.emission(EmitOptions::with_lanes(ir.info.lanes))?;
+            Body::Lir(Box::new(ir.info), emission)
         };
-        Ok(Prepared { body, info, deviations: request.module.deviations() })
+        Ok(Prepared { body, deviations: request.module.deviations() })
     })
 }
 
-/// Results of [`prepare`] as readable text and LIR, before code exists.
+/// Prepares a stage again and passes its IR to `f`, which makes more code of it. The IR does not
+/// leave this function, because it may be nested so deeply that only the stack on which `f` runs
+/// is large enough to drop it.
+///
+/// # Errors
+/// The errors of `f`, and for a stage that has not been prepared before those of [`prepare`].
+pub fn with_prepared_ir<T>(request: &CompileRequest<'_>, f: impl FnOnce(&PreparedIr) -> Result<T>) -> Result<T> {
+    on_stack(request.module.stack(), || f(&PreparedIr::new(request)?))
+}
+
+/// A prepared stage as readable text and LIR ([`PreparedIr::describe`]).
 pub struct CompileDescription {
     /// Properties of the stage.
     pub info: ShaderInfo,
@@ -262,26 +321,6 @@ pub struct CompileDescription {
     pub ir: String,
     /// Number of instructions in the IR.
     pub ir_instructions: usize,
-}
-
-/// Compiles one stage like [`prepare`], and returns its IR and LIR.
-///
-/// # Errors
-/// The errors of [`prepare`].
-pub fn describe(request: &CompileRequest<'_>) -> Result<CompileDescription> {
-    on_stack(request.module.stack(), || {
-        let shader = optimize(request)?;
-        let (ir, ir_instructions) = (shader.to_string(), shader.live_insts().count());
-        let info = info(&shader, request)?;
-        let stack = request.module.stack();
-        let exposes_no_subgroups = lane_count::exposes_no_subgroups(request.module.capabilities());
-        let body =
-            Body::Ir(Box::new(EmissionInput { shader, layout: request.layout.clone(), stack, exposes_no_subgroups }));
-        let (Emissions { default_emission: emission, more_lanes }, scratch_limit) =
-            body.emissions(info.lanes, Tier::Wide)?;
-        let more_lanes = more_lanes.filter(|large| large.scratch_bytes <= scratch_limit);
-        Ok(CompileDescription { info, emission, more_lanes, ir, ir_instructions })
-    })
 }
 
 impl CompileDescription {
@@ -351,12 +390,6 @@ fn info(shader: &Shader, request: &CompileRequest<'_>) -> Result<ShaderInfo> {
         draw_parameters,
         frame: emit::frame(shader)?.map(Arc::new),
     })
-}
-
-/// Emits LIR from IR.
-fn emission(shader: &Shader, layout: &PipelineLayoutInfo, options: EmitOptions) -> Result<Emission> {
-    let divergence = passes::divergence(shader, options.lanes);
-    emit::build(shader, &divergence, layout, &options)
 }
 
 /// Reads the stored form of a stage; returns `None` unless it is intact, of this build, and for

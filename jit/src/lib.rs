@@ -7,6 +7,7 @@
 
 pub mod backend;
 mod budget;
+pub mod cancel;
 pub mod code;
 pub mod compile;
 pub mod cranelift;
@@ -23,5 +24,5 @@ pub mod warm_up;
 pub mod wide;
 
 pub use compile::{
-    CompileDescription, CompileRequest, Prepared, compile, describe, load_stored, prepare, with_epilogue,
+    CompileDescription, CompileRequest, Prepared, PreparedIr, compile, load_stored, prepare, with_prepared_ir,
 };

@@ -2,12 +2,13 @@
 //!
 //! A row has the back ends with their settings and cost limits ([`Backend`]), and the running time
 //! of the first tier's code after which the tier is tried. The best tier is tried first, then those
-//! before it if that one does not accept the function (`icd/src/backend/tiered.rs`). Code of a
+//! before it if that one does not accept the function (`icd/src/shader_compiler/tiered.rs`). Code of a
 //! better tier is final: no function is compiled a third time.
 
 #![forbid(unsafe_code)]
 
-use crate::backend::{CancelToken, MachineCode, Text, Texts};
+use crate::backend::{MachineCode, Text, Texts};
+use crate::cancel::CancelToken;
 use crate::cranelift::{self, Step};
 use crate::error::{Error, Result};
 use crate::lir;
@@ -40,8 +41,8 @@ impl Backend {
     ///
     /// # Errors
     /// The errors of [`Tier::code`].
-    pub fn code(&self, lir: &lir::Function, is_needed: CancelToken<'_>) -> Result<Option<MachineCode>> {
-        self.code_with_texts(lir, is_needed, None)
+    pub fn code(&self, lir: &lir::Function, token: &CancelToken) -> Result<Option<MachineCode>> {
+        self.code_with_texts(lir, token, None)
     }
     /// Makes a function's code and, if requested, texts that describe it.
     ///
@@ -50,12 +51,12 @@ impl Backend {
     fn code_with_texts(
         &self,
         lir: &lir::Function,
-        is_needed: CancelToken<'_>,
+        token: &CancelToken,
         texts: Texts<'_>,
     ) -> Result<Option<MachineCode>> {
         match self {
-            Backend::Cranelift(settings) => cranelift::code(lir, settings, is_needed, texts),
-            Backend::Wide(settings) => wide::code(lir, settings, is_needed, texts),
+            Backend::Cranelift(settings) => cranelift::code(lir, settings, token, texts),
+            Backend::Wide(settings) => wide::code(lir, settings, token, texts),
         }
     }
     /// Returns the upper bound of the cost of compilation.
@@ -188,13 +189,13 @@ impl Tier {
     }
 
     /// Makes a function's code. Returns `None` if the tier does not accept the function, or if the
-    /// code is no longer needed.
+    /// token is cancelled.
     ///
     /// # Errors
     /// Limit: the frame is too large, or there is no memory. Otherwise Internal, because nothing
     /// depends on an application's mistakes.
-    pub fn code(self, lir: &lir::Function, is_needed: CancelToken<'_>) -> Result<Option<MachineCode>> {
-        self.row().backend().map_or(Ok(None), |backend| backend.code(lir, is_needed))
+    pub fn code(self, lir: &lir::Function, token: &CancelToken) -> Result<Option<MachineCode>> {
+        self.row().backend().map_or(Ok(None), |backend| backend.code(lir, token))
     }
 
     /// Makes a function's code as [`generate`] does for this tier, with texts that describe it.
@@ -205,7 +206,7 @@ impl Tier {
         for tier in self.this_and_lower() {
             let mut texts = Vec::new();
             let Some(backend) = tier.row().backend() else { continue };
-            if let Some(code) = backend.code_with_texts(lir, &|| true, Some(&mut texts))? {
+            if let Some(code) = backend.code_with_texts(lir, &CancelToken::NEVER, Some(&mut texts))? {
                 return Ok((code, tier, texts));
             }
         }
@@ -220,7 +221,7 @@ impl Tier {
 /// The errors of [`Tier::code`].
 pub fn generate(lir: &lir::Function, tier: Tier) -> Result<(MachineCode, Tier)> {
     for tier in tier.this_and_lower() {
-        if let Some(code) = tier.code(lir, &|| true)? {
+        if let Some(code) = tier.code(lir, &CancelToken::NEVER)? {
             return Ok((code, tier));
         }
     }
@@ -228,13 +229,13 @@ pub fn generate(lir: &lir::Function, tier: Tier) -> Result<(MachineCode, Tier)> 
 }
 
 /// Makes a function's code with the best tier that accepts the function, if there is a better one
-/// than `than`, and as long as the code is needed.
+/// than `than`, unless the token is cancelled.
 ///
 /// # Errors
 /// The errors of [`Tier::code`].
-pub fn tier_up(lir: &lir::Function, than: Tier, is_needed: CancelToken<'_>) -> Result<Option<(MachineCode, Tier)>> {
+pub fn tier_up(lir: &lir::Function, than: Tier, token: &CancelToken) -> Result<Option<(MachineCode, Tier)>> {
     for tier in than.better_tiers() {
-        if let Some(code) = tier.code(lir, is_needed)? {
+        if let Some(code) = tier.code(lir, token)? {
             return Ok(Some((code, tier)));
         }
     }

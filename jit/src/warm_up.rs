@@ -1,16 +1,17 @@
 //! Warm-up of code generation: makes the code of a small function that has what most functions
 //! have. Afterwards the code generator's pages are in memory and its tables are initialised, before
-//! the first shader needs them. (`icd/src/backend/warm_up.rs` decides when it runs.)
+//! the first shader needs them. (`icd/src/shader_compiler/warm_up.rs` decides when it runs.)
 
 #![forbid(unsafe_code)]
 
+use crate::cancel::CancelToken;
 use crate::lir::{Access, AccessReason, Builder, Elem, FloatCond, Function, Type};
 use crate::tier::Tier;
 
 /// Makes the code of a tier once and discards it.
 pub fn warm_up(tier: Tier) {
     // An error is ignored, because it would occur again and be reported when real code is made.
-    let _ = tier.code(&function(), &|| true);
+    let _ = tier.code(&function(), &CancelToken::NEVER);
 }
 
 /// Returns a function with loads, floats, integers, a comparison, a loop, a call and stores.
@@ -58,7 +59,7 @@ mod tests {
         let function = function();
         crate::lir::verify(&function).expect("a function");
         for (row, backend) in ROWS.iter().flat_map(|row| row.available().map(move |backend| (row, backend))) {
-            let code = backend.code(&function, &|| true).expect("it is small").expect("it is wanted");
+            let code = backend.code(&function, &CancelToken::NEVER).expect("it is small").expect("it is wanted");
             assert!(code.bytes.len() > 64, "{}", row.name);
         }
     }

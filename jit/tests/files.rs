@@ -17,6 +17,7 @@ mod emit_common;
 mod spirv_common;
 
 use base::shader::{PipelineLayoutInfo, Stage};
+use jit::cancel::CancelToken;
 use jit::emit::{self, EmitOptions};
 use jit::error::Error;
 use jit::ir::{self, Shader};
@@ -136,7 +137,7 @@ fn run_select(input: &str, arguments: &[&str]) -> Result<Option<String>, String>
     }
     let mut texts = Vec::new();
     let settings = Settings { optimise: true, limit: None, max_level };
-    wide::code(&func, &settings, &|| true, Some(&mut texts)).map_err(message)?;
+    wide::code(&func, &settings, &CancelToken::NEVER, Some(&mut texts)).map_err(message)?;
     Ok(texts.pop().map(|text| text.text))
 }
 

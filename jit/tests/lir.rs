@@ -1,6 +1,7 @@
 //! Tests of every row of the table and of random programs: [`eval`] against the
 //! machine code of all tiers.
 
+use jit::cancel::CancelToken;
 use jit::host;
 use jit::lir::op::{Effect, LaneCount, ROWS};
 use jit::lir::{self, Access, AccessReason, Builder, Elem, Function, Imm, IntCond, Op, Type, eval, verify};
@@ -41,7 +42,7 @@ fn backends() -> impl Iterator<Item = (String, Backend)> {
 /// Runs a function in the interpreter and as machine code of all tiers, and compares the results.
 fn compare(func: &Function, seeds: std::ops::Range<u64>, what: &dyn std::fmt::Debug) {
     verify(func).unwrap_or_else(|e| panic!("{what:?}: {e}\n{func}"));
-    let codes = backends().map(|(name, backend)| match backend.limited(None).code(func, &|| true) {
+    let codes = backends().map(|(name, backend)| match backend.limited(None).code(func, &CancelToken::NEVER) {
         Ok(code) => (name, code.expect("no limit").bytes.place().expect("memory")),
         Err(e) => panic!("{what:?} {name}: {e}\n{func}"),
     });
@@ -156,7 +157,7 @@ fn all_tiers_give_the_same_nan() {
             b.finish()
         };
         let results = backends().map(|(name, backend)| {
-            let code = backend.code(&func, &|| true).expect("code").expect("no limit");
+            let code = backend.code(&func, &CancelToken::NEVER).expect("code").expect("no limit");
             let code = code.bytes.place().expect("memory");
             let mut memory = [[0u32; 8]; 7];
             memory[..3].copy_from_slice(&bits.map(|bits| [bits; 8]));
@@ -247,7 +248,7 @@ fn division_by_constant_is_exact() {
                 [n / d, n % d, q as u64 & mask, r as u64 & mask]
             };
             for (name, backend) in backends() {
-                let code = backend.code(&func, &|| true).expect("code").expect("no limit");
+                let code = backend.code(&func, &CancelToken::NEVER).expect("code").expect("no limit");
                 let code = code.bytes.place().expect("memory");
                 let mut memory = [0u64; 40];
                 let words = bytes as usize / 8;

@@ -6,13 +6,14 @@ mod spirv_common;
 
 use base::shader::{CompiledStage, PipelineLayoutInfo, Stage};
 use emit_common::run_compiled;
-use jit::CompileRequest;
+use jit::cancel::CancelToken;
 use jit::code::CodeBlob;
 use jit::emit::lane_count::{MORE_LANES, exposes_no_subgroups, work};
 use jit::lir::{Access, AccessReason, Builder, Elem, IntCond, Type};
 use jit::spirv::{Accept, Module, Specialization};
 use jit::tier::Tier;
 use jit::wide::has_large_vectors;
+use jit::{CompileRequest, PreparedIr, with_prepared_ir};
 use jit_test_support::interp::Memory;
 use spirv_common::{layout, words};
 use std::sync::Arc;
@@ -53,10 +54,14 @@ fn subgroup_dependent_stages_keep_their_lane_count() {
     for name in names.map(|e| e.expect("a file").file_name().to_string_lossy().into_owned()) {
         let Some(name) = name.strip_suffix(".spv").filter(|n| n.ends_with(".comp")) else { continue };
         // Some modules need another layout.
-        let Ok(described) = with(name, jit::describe) else { continue };
+        let Ok(described) = with(name, |r| with_prepared_ir(r, PreparedIr::describe)) else { continue };
         assert_eq!(described.more_lanes.is_some(), MORE.contains(&name) && has_large_vectors(), "{name}");
         assert_eq!(described.info.lanes, 8, "{name}");
     }
+}
+
+fn tier_up(request: &CompileRequest<'_>, scratch_limit: u32) -> jit::error::Result<Option<CodeBlob>> {
+    with_prepared_ir(request, |ir| ir.tier_up(Tier::FIRST, scratch_limit, &CancelToken::NEVER))
 }
 
 fn run(blob: &CodeBlob, memory: &Memory) -> Vec<Vec<u8>> {
@@ -86,7 +91,7 @@ fn all_tiers_have_equal_info_scratch_and_results() {
             assert!(run(blob, &memory) == expected, "{name} {:?}", blob.tier);
         }
         // Code that is made later must fit into the scratch memory of the first code.
-        let better = with_layout(name, &layout, |r| jit::prepare(r)?.tier_up(Tier::FIRST, codes[0].scratch, &|| true));
+        let better = with_layout(name, &layout, |r| tier_up(r, codes[0].scratch));
         let better = better.expect("code").expect("a better tier");
         assert!(better.info == codes[0].info && better.scratch == codes[0].scratch, "{name}");
         assert!(run(&better, &memory) == expected, "{name}");
@@ -98,11 +103,12 @@ fn all_tiers_have_equal_info_scratch_and_results() {
 /// be made for it.
 #[test]
 fn tier_up_fits_smaller_scratch() {
-    let few = with("control.comp", jit::describe).expect("stage").emission.scratch_bytes;
-    let blob = with("control.comp", |r| jit::prepare(r)?.tier_up(Tier::FIRST, few, &|| true));
+    let few =
+        with("control.comp", |r| with_prepared_ir(r, PreparedIr::describe)).expect("stage").emission.scratch_bytes;
+    let blob = with("control.comp", |r| tier_up(r, few));
     assert_eq!(blob.expect("code").expect("a better tier").scratch, few);
     if few != 0 {
-        with("control.comp", |r| jit::prepare(r)?.tier_up(Tier::FIRST, few - 1, &|| true)).expect_err("too little");
+        with("control.comp", |r| tier_up(r, few - 1)).expect_err("too little");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the wide tier for cases that random programs rarely reach: large frames, many live
 //! values, calls with arguments on the stack.
 
+use jit::cancel::CancelToken;
 use jit::code::ExecutableCode;
 use jit::lir::{Access, AccessReason, Builder, Elem, Function, IntCond, Type, Value, verify};
 use jit::wide::{Settings, VectorLevel, code};
@@ -21,7 +22,7 @@ fn settings() -> impl Iterator<Item = Settings> {
 /// Compiles a function of an address and a number. Returns its code and the size of its frame.
 fn compiled(func: &Function, settings: Settings) -> (ExecutableCode, u32) {
     verify(func).unwrap_or_else(|e| panic!("{e}\n{func}"));
-    let code = code(func, &settings, &|| true, None).expect("code").expect("no limit");
+    let code = code(func, &settings, &CancelToken::NEVER, None).expect("code").expect("no limit");
     (ExecutableCode::new(&code.bytes).expect("memory"), code.frame)
 }
 

@@ -3,13 +3,10 @@
 #![forbid(unsafe_code)]
 
 use crate::caps::limits::LIMITS;
-use base::epilogue::Epilogue;
 use base::limits::MAX_TASK_PAYLOAD;
 use base::shader::{PipelineLayoutInfo, Stage, StageSpecificInfo};
-use jit::code::CodeBlob;
 use jit::spirv::{Accept, Module, Specialization};
-use jit::tier::Tier;
-use jit::{CompileDescription, CompileRequest, Prepared};
+use jit::{CompileRequest, Prepared, PreparedIr};
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 use std::sync::{Arc, LazyLock, OnceLock};
@@ -73,6 +70,7 @@ impl PartialOrd for StageKey {
 
 /// A stage to compile. The request owns its data, because a better tier may compile the stage again
 /// later.
+#[derive(Clone)]
 pub struct StageRequest {
     /// SPIR-V words of the module.
     pub words: Arc<[u32]>,
@@ -106,23 +104,21 @@ impl StageRequest {
     /// the device reports is invalid.
     pub fn prepare(&self) -> Result<Prepared, jit::error::Error> {
         let module = if self.is_validated { Module::parse_again(&self.words) } else { Module::parse(&self.words) };
-        self.prepare_module(&module?)
+        let prepared = jit::prepare(&self.compile_request(&module?))?;
+        check_limits(&prepared.info().stage_info).map_err(jit::error::Error::invalid)?;
+        Ok(prepared)
     }
 
-    /// Prepares a stage that has been prepared before.
+    /// Prepares a stage that has been prepared before, and passes its IR to `f`
+    /// ([`jit::with_prepared_ir`]).
     ///
     /// # Errors
-    /// Only internal errors are possible, and `Memory` without a stack.
-    pub fn prepare_again(&self) -> Result<Prepared, jit::error::Error> {
-        self.prepare_module(&Module::parse_again(&self.words)?)
-    }
-
-    /// Prepares a stage that has been prepared before, again and with texts.
-    ///
-    /// # Errors
-    /// Only internal errors are possible, and `Memory` without a stack.
-    pub fn describe(&self) -> Result<CompileDescription, jit::error::Error> {
-        jit::describe(&self.compile_request(&Module::parse_again(&self.words)?))
+    /// The errors of `f`; otherwise internal ones only, and `Memory` without a stack.
+    pub fn with_prepared_ir<T>(
+        &self,
+        f: impl FnOnce(&PreparedIr) -> Result<T, jit::error::Error>,
+    ) -> Result<T, jit::error::Error> {
+        jit::with_prepared_ir(&self.compile_request(&Module::parse_again(&self.words)?), f)
     }
 
     fn compile_request<'a>(&'a self, module: &'a Module) -> CompileRequest<'a> {
@@ -134,42 +130,6 @@ impl StageRequest {
             layout: &self.layout,
             accept: accepted(),
         }
-    }
-
-    fn prepare_module(&self, module: &Module) -> Result<Prepared, jit::error::Error> {
-        let prepared = jit::prepare(&self.compile_request(module))?;
-        check_limits(&prepared.info().stage_info).map_err(jit::error::Error::invalid)?;
-        Ok(prepared)
-    }
-
-    /// Generates code of a fragment stage that writes its colours itself ([`jit::with_epilogue`]).
-    /// The stage has been prepared before.
-    ///
-    /// # Errors
-    /// Only internal errors are possible.
-    pub fn with_epilogue(
-        &self,
-        epilogue: &Epilogue,
-        tier: Option<Tier>,
-        is_needed: &dyn Fn() -> bool,
-    ) -> Result<Option<CodeBlob>, jit::error::Error> {
-        jit::with_epilogue(&self.compile_request(&Module::parse_again(&self.words)?), epilogue, tier, is_needed)
-    }
-
-    /// Compiles the stage from SPIR-V to code with a better tier than `than`, for code that is
-    /// given `scratch_limit` bytes of scratch memory. Returns `None` if that is not worthwhile, or
-    /// if `is_needed` returns false.
-    ///
-    /// # Errors
-    /// Only internal errors are possible.
-    pub fn tier_up(
-        &self,
-        than: Tier,
-        scratch_limit: u32,
-        is_needed: &dyn Fn() -> bool,
-    ) -> Result<Option<CodeBlob>, jit::error::Error> {
-        let prepared = self.prepare_again()?;
-        if is_needed() { prepared.tier_up(than, scratch_limit, is_needed) } else { Ok(None) }
     }
 }
 

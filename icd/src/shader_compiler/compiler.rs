@@ -12,8 +12,8 @@
 //! Better code for long-running stages is made outside the pool, because the pool's threads are
 //! busy at that time with the draw or dispatch that needs the code. The threads are started when
 //! there is such work, and end when there is none. A shader whose better code would take long to
-//! make keeps the quick code. Between two steps the threads check whether the code is still wanted,
-//! so that no waiter waits longer than one step.
+//! make keeps the quick code. Between two steps the threads read the stage's token, which the end of
+//! the stage or of the device cancels, so that no waiter waits longer than one step.
 
 #![forbid(unsafe_code)]
 
@@ -28,6 +28,7 @@ use crate::os::condvar::Condvar;
 use crate::os::heap_trim::note_compile_step;
 use ash::vk;
 use execution::work_sharing::WorkSharingPool;
+use jit::cancel::CancelToken;
 use jit::error::Error;
 use parking_lot::Mutex;
 use rasterizer::Engine;
@@ -77,8 +78,11 @@ pub struct Compiler {
     live_stages: Mutex<LiveStages>,
     jobs: Mutex<Jobs>,
     finished: Condvar,
-    /// True if there is a cache with stages.
-    stored: AtomicBool,
+    /// Cancelled when the device ends; the parent of the tokens of all stages.
+    token: CancelToken,
+    /// Cancelled when the warm-up is of no more use: if a real stage is to be compiled, or if stages
+    /// are likely to come from a cache.
+    warm_up_token: CancelToken,
     /// True if requests do not share the stages of the device.
     is_unshared: AtomicBool,
 }
@@ -105,12 +109,12 @@ struct Jobs {
     queue: VecDeque<Weak<TieredCode>>,
     improving: usize,
     threads: Vec<base::thread::JoinHandle<()>>,
-    stopping: bool,
 }
 
 impl Compiler {
     /// Creates a compiler that uses the engine's pool; starts no thread.
     pub fn new(messages: Arc<Messages>, engine: Arc<Engine>, policy: Policy) -> Arc<Compiler> {
+        let token = CancelToken::new();
         Arc::new(Compiler {
             messages,
             engine,
@@ -118,7 +122,8 @@ impl Compiler {
             live_stages: Mutex::default(),
             jobs: Mutex::default(),
             finished: Condvar::new(),
-            stored: AtomicBool::new(false),
+            warm_up_token: token.child(),
+            token,
             is_unshared: AtomicBool::new(false),
         })
     }
@@ -129,8 +134,8 @@ impl Compiler {
     }
 
     /// Returns the compiler as its stages refer to it.
-    fn owner(self: &Arc<Self>) -> Weak<dyn StageOwner> {
-        Arc::downgrade(self) as Weak<dyn StageOwner>
+    fn owner(self: &Arc<Self>) -> Arc<dyn StageOwner> {
+        self.clone()
     }
 
     /// Returns the stage for a request; its code may still be in production.
@@ -148,7 +153,7 @@ impl Compiler {
         let load = |bytes: &[u8]| {
             // Code of another processor leaves the request, which is then compiled.
             let blob = jit::load_stored(bytes)?;
-            TieredCode::stored(self.owner(), key.clone(), request.take()?, &blob).map(|code| self.register(code))
+            TieredCode::stored(&self.owner(), key.clone(), request.take()?, &blob).map(|code| self.register(code))
         };
         if let Some(code) = cache.and_then(|c| c.find(&key, load)) {
             return Ok((code, CodeOrigin::Cache));
@@ -171,7 +176,7 @@ impl Compiler {
                     let message = format!("{:?} shader, entry point \"{}\": {deviation}", request.stage, request.entry);
                     self.messages.report(severity, "GRUS-deviation", &message, None);
                 }
-                let code = self.register(TieredCode::new(self.owner(), key, request, prepared));
+                let code = self.register(TieredCode::new(&self.owner(), key, request, prepared));
                 self.generate(&code);
                 (code, CodeOrigin::Compiled)
             }
@@ -199,7 +204,7 @@ impl Compiler {
         if let Some(code) = self.live_stage(&key) {
             return Some(code);
         }
-        let code = TieredCode::stored(self.owner(), key, request, &jit::load_stored(code)?)?;
+        let code = TieredCode::stored(&self.owner(), key, request, &jit::load_stored(code)?)?;
         Some(self.register(code))
     }
 
@@ -236,14 +241,14 @@ impl Compiler {
     /// Starts the warm-up of the compiler ([`warm_up`]), because an object was created that only
     /// pipelines need. Does nothing if stages are likely to be stored ones.
     pub fn expect_stages(self: &Arc<Self>) {
-        if !self.stored.load(Ordering::Relaxed) {
+        if !self.warm_up_token.is_cancelled() {
             self.warm_up();
         }
     }
 
     /// Notes that there is a cache with stages: a warm-up that has begun may end.
     pub fn expect_stored_stages(&self) {
-        self.stored.store(true, Ordering::Relaxed);
+        self.warm_up_token.cancel();
     }
 
     /// Starts the warm-up of the compiler on the pool, once in a process, while this thread goes
@@ -254,27 +259,22 @@ impl Compiler {
             return;
         }
         if let Some(pool) = self.work_sharing().pool() {
-            let compiler = self.clone();
-            // The warm-up also ends if another job waits.
-            let is_needed = move || {
-                let jobs = compiler.jobs.lock();
-                !(compiler.stored.load(Ordering::Relaxed) || jobs.stopping || jobs.spawned > 1)
-            };
-            let tier = self.policy.first();
-            self.spawn(pool, move || warm_up::warm_up(tier, &is_needed));
+            let (tier, token) = (self.policy.first(), self.warm_up_token.clone());
+            self.spawn(pool, move || warm_up::warm_up(tier, &token));
         }
     }
 
     /// Schedules the generation of a stage's code.
     fn generate(self: &Arc<Self>, code: &Arc<TieredCode>) {
+        self.warm_up_token.cancel();
         let full = self.jobs.lock().spawned >= WAITING_PER_THREAD * self.work_sharing().threads();
         let Some(pool) = (if full { None } else { self.work_sharing().pool() }) else {
-            return code.generate_if_waiting();
+            return code.generate();
         };
         let code = Arc::downgrade(code);
         self.spawn(pool, move || {
             if let Some(code) = code.upgrade() {
-                code.generate_if_waiting();
+                code.generate();
             }
         });
     }
@@ -283,17 +283,14 @@ impl Compiler {
         loop {
             let next = {
                 let mut jobs = self.jobs.lock();
-                let next = if jobs.stopping { None } else { jobs.queue.pop_front() };
+                let next = if self.token.is_cancelled() { None } else { jobs.queue.pop_front() };
                 jobs.improving -= usize::from(next.is_none());
                 next
             };
             let Some(next) = next else { return };
-            let Some(code) = next.upgrade() else { continue };
-            // This thread holds one of the references.
-            let is_needed = || Arc::strong_count(&code) > 1 && !self.jobs.lock().stopping;
-            let upgraded = code.upgrade(&is_needed);
+            let improved = TieredCode::improve(&next);
             note_compile_step();
-            if let Err(message) = upgraded {
+            if let Err(message) = improved {
                 let severity = vk::DebugUtilsMessageSeverityFlagsEXT::WARNING;
                 let message = format!("a shader stays on the quick tier: {message}");
                 self.messages.report(severity, "GRUS-internal", &message, None);
@@ -321,7 +318,7 @@ impl Compiler {
     /// so jobs that have not begun have no stage.
     pub fn stop(&self) {
         let mut jobs = self.jobs.lock();
-        jobs.stopping = true;
+        self.token.cancel();
         while jobs.spawned != 0 {
             self.finished.wait(&mut jobs);
         }
@@ -339,9 +336,13 @@ impl StageOwner for Compiler {
         self.policy
     }
 
+    fn cancel_token(&self) -> &CancelToken {
+        &self.token
+    }
+
     fn tier_up(self: Arc<Self>, code: Weak<TieredCode>) {
         let mut jobs = self.jobs.lock();
-        if jobs.stopping {
+        if self.token.is_cancelled() {
             return;
         }
         jobs.queue.push_back(code);

@@ -11,10 +11,10 @@
 
 use super::tiered::{Policy, TieredCode};
 use base::shader::Stage;
-use jit::CompileDescription;
 use jit::backend::{MachineCode, Text};
 use jit::error::Error;
 use jit::tier::{Tier, generate};
+use jit::{CompileDescription, PreparedIr};
 use parking_lot::Mutex;
 use std::fmt::Write;
 use std::sync::{Arc, Weak};
@@ -89,7 +89,7 @@ impl ExecutableCache {
 /// Appends the executables of a stage.
 fn inspect(code: &TieredCode, texts: bool, out: &mut Vec<Executable>) -> Result<(), Error> {
     let began = Instant::now();
-    let described = code.request().describe()?;
+    let described = code.request().with_prepared_ir(PreparedIr::describe)?;
     let before = began.elapsed();
     let policy = code.policy();
     let mut made = vec![compile_with_tier(&described, policy.first(), texts)?];

@@ -15,6 +15,7 @@ pub mod ray_tracer;
 pub mod sealed;
 pub mod set_memory;
 pub mod shader_binary;
+pub mod shader_state;
 pub mod stage_entry;
 pub mod tiered;
 pub mod validation_cache;

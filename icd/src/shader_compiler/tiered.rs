@@ -1,12 +1,12 @@
-//! The lifecycle of a stage's code: its first compile, and its replacement by better tiers
-//! ([`jit::tier`]).
+//! A shader and its code. [`ShaderState`] has the states of its life; this module makes the
+//! transitions, publishes the code to the threads that run it, and measures how long it runs.
 //!
-//! Creating a pipeline leaves a job here ([`jit::Prepared`]: the shader can no longer be refused,
-//! only its code is missing). A thread of the pool does the job, or the first thread that needs the
-//! code ([`TieredCode::ready`]). While there is a better tier, the code measures the time it runs.
-//! When that exceeds the tier-up threshold ([`jit::tier::TierRow::tier_up_threshold`]), the
-//! compiler is asked for better code, once, and installs it between two batches. Threads that run
-//! the old code continue, because all code lives as long as the stage.
+//! Creating a pipeline leaves a prepared shader here: it can no longer be refused, only its code is
+//! missing. A thread of the pool makes the code, or the first thread that needs it
+//! ([`TieredCode::ready`]). While there is a better tier, the code measures the time it runs. When
+//! that exceeds the tier-up threshold ([`jit::tier::TierRow::tier_up_threshold`]), the compiler is
+//! asked for better code, once, and installs it between two batches. Threads that run the old code
+//! continue, because all code lives as long as the shader.
 //!
 //! A fragment stage whose code was replaced is hot. For such a stage there is code with epilogues
 //! too (`base::epilogue`). A draw with the matching state requests it, the same threads make it,
@@ -18,16 +18,18 @@
 //! subgroup-size-agnostic stage, better code has more lanes in a chunk (`jit::emit::lane_count`).
 
 use super::compile::{StageKey, StageRequest};
+use super::shader_state::{EpilogueAnswer, Improvement, ShaderState};
 use crate::os::condvar::Condvar;
 use base::abi::{BatchHeader, ShaderContext, StageFn};
 use base::epilogue::Epilogue;
 use base::shader::{CompiledStage, ShaderInfo, StageCode};
-use jit::Prepared;
+use jit::cancel::CancelToken;
 use jit::code::{CodeBlob, LoadedCode};
-use jit::tier::{COUNT, ROWS, Tier};
-use parking_lot::Mutex;
+use jit::tier::Tier;
+use jit::{Prepared, PreparedIr};
+use parking_lot::{Mutex, MutexGuard};
 use std::sync::atomic::{AtomicI64, AtomicPtr, AtomicU32, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 /// The tiers that are used, as `GRUS_TIER` selects.
@@ -55,6 +57,14 @@ impl Policy {
         }
     }
 
+    /// Returns the only tier that is used.
+    pub fn only(self) -> Option<Tier> {
+        match self {
+            Policy::Auto => None,
+            Policy::Only(tier) => Some(tier),
+        }
+    }
+
     /// Returns true if code is replaced when it has run long enough.
     pub fn tiers_up(self) -> bool {
         self == Policy::Auto
@@ -65,6 +75,8 @@ impl Policy {
 pub trait StageOwner: Send + Sync {
     /// Returns the tiers that are used.
     fn policy(&self) -> Policy;
+    /// Returns the token that is cancelled when no stage is compiled any more.
+    fn cancel_token(&self) -> &CancelToken;
     /// Has better code made.
     fn tier_up(self: Arc<Self>, code: Weak<TieredCode>);
     /// Forgets a stage that is being dropped.
@@ -79,98 +91,103 @@ pub struct TieredCode {
     /// All properties of the stage except its code.
     info: ShaderInfo,
     owner: Weak<dyn StageOwner>,
-    /// The best function so far; null until there is one.
+    published: PublishedCode,
+    state: Mutex<ShaderState>,
+    changed: Condvar,
+    /// Token of the threads that make better code, cancelled when the stage ends. The first of these
+    /// threads creates it.
+    token: OnceLock<CancelToken>,
+}
+
+/// The part of the state that calls read without a lock.
+#[derive(Default)]
+struct PublishedCode {
+    /// The function that runs; null until there is one.
     entry: AtomicPtr<()>,
     /// Largest number of bytes of stack that any of the functions so far takes.
     frame: AtomicU32,
     /// Bytes of scratch memory that a batch takes, equal for all functions.
     scratch: AtomicU32,
-    /// Nanoseconds that the best code may still run before tier-up; 0 or less if the time is not
+    /// Nanoseconds that the code may still run before tier-up; 0 or less if the time is not
     /// measured.
     tier_up_threshold: AtomicI64,
-    state: Mutex<StageState>,
-    changed: Condvar,
 }
 
-struct StageState {
-    phase: Phase,
-    /// Code by tier.
-    codes: [Option<LoadedCode>; COUNT],
-    /// Code with the epilogues that were requested.
-    epilogues: Vec<(Epilogue, EpilogueState)>,
-}
-
-/// Largest number of epilogues of a stage; a program with more changes its state too often to
-/// profit.
-const EPILOGUES: usize = 4;
-
-/// State of the code with an epilogue.
-enum EpilogueState {
-    /// The code is to be made.
-    Requested,
-    /// The code could not be made.
-    Failed,
-    /// The code, which lives as long as the stage.
-    Ready(Arc<LoadedCode>),
-}
-
-impl StageState {
-    /// Returns the best code so far.
-    fn best(&self) -> Option<(Tier, &LoadedCode)> {
-        ROWS.iter().zip(&self.codes).rev().find_map(|(row, code)| Some((row.tier, code.as_ref()?)))
+impl PublishedCode {
+    /// Publishes code, which lives as long as the stage.
+    fn publish(&self, code: &LoadedCode, tier_up_threshold: i64) {
+        // These are stored before the entry, which publishes them.
+        self.frame.fetch_max(code.frame(), Ordering::Relaxed);
+        self.scratch.store(code.scratch(), Ordering::Relaxed);
+        self.tier_up_threshold.store(tier_up_threshold, Ordering::Relaxed);
+        self.entry.store(code.entry() as *mut (), Ordering::Release);
     }
 }
 
-enum Phase {
-    Waiting(Box<Prepared>),
-    Running,
-    Ready,
-    Failed(String),
+/// Returns the running time in nanoseconds after which better code is made for this code, or `None`
+/// if nothing replaces it.
+fn tier_up_threshold(blob: &CodeBlob, policy: Policy) -> Option<i64> {
+    let next = if policy.tiers_up() { blob.tier.better_tiers().next()? } else { return None };
+    Some(blob.code.len() as i64 * next.row().tier_up_threshold[usize::from(blob.info.has_loops)])
+}
+
+/// The duty of the thread that makes the first code: when it is dropped without code, after a panic
+/// too, the stage has failed. Waiting threads are woken in any case.
+struct Generation<'a>(&'a TieredCode);
+
+impl Drop for Generation<'_> {
+    fn drop(&mut self) {
+        self.0.state.lock().fail("panic while making code".into());
+        self.0.changed.notify_all();
+    }
 }
 
 impl TieredCode {
     /// Makes a stage whose code is still to be compiled.
     pub fn new(
-        owner: Weak<dyn StageOwner>,
+        owner: &Arc<dyn StageOwner>,
         key: StageKey,
         request: StageRequest,
         prepared: Prepared,
     ) -> Arc<TieredCode> {
         let info = prepared.info().clone();
-        Self::with_phase(owner, key, request, info, Phase::Waiting(Box::new(prepared)))
+        let state = ShaderState::Prepared(Box::new(prepared));
+        Self::with_state(owner, key, request, info, state, PublishedCode::default())
     }
 
     /// Makes a stage from stored code; `None` if there is no executable memory.
     pub fn stored(
-        owner: Weak<dyn StageOwner>,
+        owner: &Arc<dyn StageOwner>,
         key: StageKey,
         request: StageRequest,
         blob: &CodeBlob,
     ) -> Option<Arc<TieredCode>> {
-        let code = Self::with_phase(owner, key, request, blob.info.clone(), Phase::Running);
-        code.install(blob).ok()?;
-        Some(code)
+        let (code, tier_up_threshold) = (blob.load()?, tier_up_threshold(blob, owner.policy()));
+        let published = PublishedCode::default();
+        published.publish(&code, tier_up_threshold.unwrap_or(0));
+        let state = ShaderState::with_code(code, tier_up_threshold.is_none());
+        Some(Self::with_state(owner, key, request, blob.info.clone(), state, published))
     }
 
-    fn with_phase(
-        owner: Weak<dyn StageOwner>,
+    #[inline]
+    fn with_state(
+        owner: &Arc<dyn StageOwner>,
         key: StageKey,
         request: StageRequest,
         info: ShaderInfo,
-        phase: Phase,
+        state: ShaderState,
+        published: PublishedCode,
     ) -> Arc<TieredCode> {
         Arc::new_cyclic(|this| TieredCode {
             this: this.clone(),
             key,
             request,
             info,
-            owner: owner.clone(),
-            entry: AtomicPtr::default(),
-            frame: AtomicU32::new(0),
-            scratch: AtomicU32::new(0),
-            tier_up_threshold: AtomicI64::new(0),
-            state: Mutex::new(StageState { phase, codes: Default::default(), epilogues: Vec::new() }),
+            owner: Arc::downgrade(owner),
+            published,
+            state: Mutex::new(state),
             changed: Condvar::new(),
+            token: OnceLock::new(),
         })
     }
 
@@ -200,118 +217,104 @@ impl TieredCode {
     /// # Errors
     /// A message of an internal error, because all other errors are found at creation.
     pub fn ready(&self) -> Result<(), String> {
-        if !self.entry.load(Ordering::Acquire).is_null() {
+        if !self.published.entry.load(Ordering::Acquire).is_null() {
             return Ok(());
         }
         let mut state = self.state.lock();
         loop {
-            match &state.phase {
-                Phase::Ready => return Ok(()),
-                Phase::Failed(message) => return Err(message.clone()),
-                Phase::Running => self.changed.wait(&mut state),
-                Phase::Waiting(_) => {
-                    let Phase::Waiting(prepared) = std::mem::replace(&mut state.phase, Phase::Running) else {
-                        continue;
-                    };
-                    drop(state);
-                    self.generate(*prepared);
-                    state = self.state.lock();
-                }
+            match &*state {
+                ShaderState::Quick(_) | ShaderState::Best(_) => return Ok(()),
+                ShaderState::Failed(message) => return Err(message.clone()),
+                ShaderState::Generating => self.changed.wait(&mut state),
+                ShaderState::Prepared(_) => MutexGuard::unlocked(&mut state, || self.generate()),
             }
         }
     }
 
-    /// Compiles the stage if no thread has begun.
-    pub fn generate_if_waiting(&self) {
-        let mut state = self.state.lock();
-        if !matches!(state.phase, Phase::Waiting(_)) {
-            return;
-        }
-        if let Phase::Waiting(prepared) = std::mem::replace(&mut state.phase, Phase::Running) {
-            drop(state);
-            self.generate(*prepared);
-        }
-    }
-
-    fn generate(&self, prepared: Prepared) {
-        let tier = self.owner.upgrade().map_or(Tier::FIRST, |owner| owner.policy().first());
-        let made = prepared.generate(tier).map_err(|e| e.to_string());
+    /// Makes the first code, unless a thread has begun to do so.
+    pub fn generate(&self) {
+        let Some(prepared) = self.state.lock().begin() else { return };
+        let _duty = Generation(self);
+        let made = prepared.generate(self.policy().first()).map_err(|e| e.to_string());
         if let Err(message) = made.and_then(|blob| self.install(&blob)) {
-            self.state.lock().phase = Phase::Failed(message);
+            self.state.lock().fail(message);
         }
-        self.changed.notify_all();
     }
 
-    /// Makes and installs better code, if there can be any, as long as `is_needed` returns true.
+    /// Makes the code that remains to be made of a stage that has code: better code, or code with
+    /// the requested epilogues. All of it starts from one prepared form. The stage is not kept
+    /// alive: its end cancels the work, which then ends at the next step.
     ///
     /// # Errors
-    /// A message of an internal error.
-    pub fn upgrade(&self, is_needed: &dyn Fn() -> bool) -> Result<(), String> {
-        let Some(than) = self.tier() else { return Ok(()) };
-        if than.better_tiers().next().is_none() {
-            return self.make_epilogues(None, is_needed);
-        }
-        let scratch_limit = self.scratch.load(Ordering::Relaxed);
-        let Some(blob) = self.request.tier_up(than, scratch_limit, is_needed).map_err(|e| e.to_string())? else {
-            return Ok(());
-        };
-        if blob.info != self.info || blob.scratch != scratch_limit {
-            return Err("the tiers disagree about a stage".into());
-        }
-        self.install(&blob)
-    }
-
-    /// Makes code with the requested epilogues, by the given tier or by the best.
-    fn make_epilogues(&self, tier: Option<Tier>, is_needed: &dyn Fn() -> bool) -> Result<(), String> {
-        let next = || {
-            let state = self.state.lock();
-            state
-                .epilogues
-                .iter()
-                .find(|(_, code)| matches!(code, EpilogueState::Requested))
-                .map(|(epilogue, _)| *epilogue)
-        };
-        while let Some(epilogue) = next() {
-            let blob = self.request.with_epilogue(&epilogue, tier, is_needed).map_err(|e| e.to_string());
-            let code = blob.as_ref().ok().and_then(|blob| blob.as_ref()?.load());
-            let code = code.map_or(EpilogueState::Failed, |code| EpilogueState::Ready(Arc::new(code)));
-            let mut state = self.state.lock();
-            if let Some((_, made)) = state.epilogues.iter_mut().find(|(other, _)| *other == epilogue) {
-                *made = code;
+    /// A message of an internal error; the stage keeps the code that it has.
+    pub fn improve(this: &Weak<TieredCode>) -> Result<(), String> {
+        let Some(code) = this.upgrade() else { return Ok(()) };
+        let Some(owner) = code.owner.upgrade() else { return Ok(()) };
+        let Some(first) = code.state.lock().next_improvement() else { return Ok(()) };
+        let token = code.token.get_or_init(|| owner.cancel_token().child()).clone();
+        let (request, only) = (code.request.clone(), owner.policy().only());
+        drop((code, owner));
+        let improve = |ir: &PreparedIr| {
+            let (mut next, mut result) = (Some(first), Ok(()));
+            while let Some(improvement) = next {
+                let made = match improvement {
+                    Improvement::TierUp(than, scratch_limit) => ir.tier_up(than, scratch_limit, &token),
+                    Improvement::Epilogue(epilogue) => ir.with_epilogue(&epilogue, only, &token),
+                };
+                let Some(code) = this.upgrade() else { break };
+                let (installed, goes_on) = code.install_improvement(improvement, made.map_err(|e| e.to_string()));
+                result = result.and(installed);
+                next = if goes_on { code.state.lock().next_improvement() } else { None };
             }
-            drop(state);
-            blob?;
-        }
-        Ok(())
+            Ok(result)
+        };
+        request.with_prepared_ir(improve).map_err(|e| e.to_string())?
     }
 
-    /// Loads code and installs it.
+    /// Installs the result of an improvement. Returns the failure that is to be reported, and
+    /// whether more can be made of the stage.
+    fn install_improvement(
+        &self,
+        improvement: Improvement,
+        made: Result<Option<CodeBlob>, String>,
+    ) -> (Result<(), String>, bool) {
+        match improvement {
+            Improvement::TierUp(_, scratch_limit) => {
+                let installed = made.and_then(|blob| {
+                    let Some(blob) = blob else { return Ok(false) };
+                    if blob.info != self.info || blob.scratch != scratch_limit {
+                        return Err("the tiers disagree about a stage".into());
+                    }
+                    self.install(&blob).map(|()| true)
+                });
+                // No better tier accepts the stage if there is no code.
+                let goes_on = installed == Ok(true);
+                (installed.map(drop), goes_on)
+            }
+            Improvement::Epilogue(epilogue) => {
+                let code = made.as_ref().ok().and_then(|blob| blob.as_ref()?.load());
+                self.state.lock().install_epilogue(&epilogue, code);
+                (made.map(drop), true)
+            }
+        }
+    }
+
+    /// Loads code, installs and publishes it.
     fn install(&self, blob: &CodeBlob) -> Result<(), String> {
         let code = blob.load().ok_or("no executable memory")?;
-        let entry = code.entry() as *mut ();
-        // These are stored before the entry, which publishes them.
-        self.frame.fetch_max(code.frame(), Ordering::Relaxed);
-        self.scratch.store(code.scratch(), Ordering::Relaxed);
-        let tier_up = self.owner.upgrade().is_some_and(|owner| owner.policy().tiers_up());
-        let next = blob.tier.better_tiers().next().filter(|_| tier_up);
-        let tier_up_threshold =
-            next.map_or(0, |t| blob.code.len() as i64 * t.row().tier_up_threshold[usize::from(blob.info.has_loops)]);
-        let mut state = self.state.lock();
-        self.tier_up_threshold.store(tier_up_threshold, Ordering::Relaxed);
-        state.codes[blob.tier as usize] = Some(code);
-        // The code stays in `state` as long as `self`, because it is never removed.
-        self.entry.store(entry, Ordering::Release);
-        state.phase = Phase::Ready;
+        let tier_up_threshold = tier_up_threshold(blob, self.policy());
+        if let Some(code) = self.state.lock().install(code, tier_up_threshold.is_none()) {
+            self.published.publish(code, tier_up_threshold.unwrap_or(0));
+        }
         Ok(())
     }
 
-    /// Returns the stored form of the best code so far; waits for the first. `None` means that
-    /// there will be no code.
+    /// Returns the stored form of the code that runs; waits for the first. `None` means that there
+    /// will be no code.
     pub fn bytes(&self) -> Option<Vec<u8>> {
         self.ready().ok()?;
         let state = self.state.lock();
-        let (_, code) = state.best()?;
-        Some(CodeBlob::from_loaded(self.info.clone(), code).to_bytes())
+        Some(CodeBlob::from_loaded(self.info.clone(), state.code()?).to_bytes())
     }
 
     /// Returns the stored form of the code that is made first, which is the same for all equal
@@ -319,23 +322,24 @@ impl TieredCode {
     pub fn first_bytes(&self) -> Option<Vec<u8>> {
         self.ready().ok()?;
         let first = self.policy().first();
-        if let Some(code) = &self.state.lock().codes[first as usize] {
+        if let Some(code) = self.state.lock().code_of(first) {
             return Some(CodeBlob::from_loaded(self.info.clone(), code).to_bytes());
         }
         // The stage came from stored code of another tier.
-        let blob = self.request.prepare_again().and_then(|prepared| prepared.generate(first)).ok()?;
+        let blob = self.request.with_prepared_ir(|ir| ir.generate(first)).ok()?;
         Some(blob.to_bytes())
     }
 
     /// Returns the tier of the code that runs; `None` while there is no code.
+    #[cfg(test)]
     pub fn tier(&self) -> Option<Tier> {
-        self.state.lock().best().map(|(tier, _)| tier)
+        self.state.lock().code().map(LoadedCode::tier)
     }
 
     /// Counts running time of code that may be improved.
     #[cold]
     fn add_running_time(&self, ns: i64) {
-        let left = self.tier_up_threshold.fetch_sub(ns, Ordering::Relaxed);
+        let left = self.published.tier_up_threshold.fetch_sub(ns, Ordering::Relaxed);
         if left > 0
             && left <= ns
             && let Some(owner) = self.owner.upgrade()
@@ -347,15 +351,15 @@ impl TieredCode {
 
 impl StageCode for TieredCode {
     unsafe fn run(&self, context: &ShaderContext, batch: *mut BatchHeader) {
-        let entry = self.entry.load(Ordering::Acquire);
+        let entry = self.published.entry.load(Ordering::Acquire);
         if entry.is_null() {
             return;
         }
-        // SAFETY: only `install` stores another value than null: a function of this type that lives
-        // as long as `self`.
+        // SAFETY: only `PublishedCode::publish` stores another value than null: a function of this
+        // type that lives as long as `self`, because a state never loses code.
         let function = unsafe { core::mem::transmute::<*mut (), StageFn>(entry) };
-        let frame = self.frame.load(Ordering::Relaxed);
-        if self.tier_up_threshold.load(Ordering::Relaxed) <= 0 {
+        let frame = self.published.frame.load(Ordering::Relaxed);
+        if self.published.tier_up_threshold.load(Ordering::Relaxed) <= 0 {
             // SAFETY: `context` and `batch` fulfil the requirements of `StageFn`, as this
             // function's contract demands; the frame is that of the largest function that `entry`
             // ever held.
@@ -369,43 +373,36 @@ impl StageCode for TieredCode {
     }
 
     fn scratch_bytes(&self) -> usize {
-        self.scratch.load(Ordering::Relaxed) as usize
+        self.published.scratch.load(Ordering::Relaxed) as usize
     }
 
     fn with_epilogue(&self, epilogue: &Epilogue) -> Option<Arc<dyn StageCode>> {
         let owner = self.owner.upgrade()?;
-        let mut state = self.state.lock();
-        if let Some((_, code)) = state.epilogues.iter().find(|(other, _)| other == epilogue) {
-            let EpilogueState::Ready(code) = code else { return None };
-            return Some(code.clone());
+        let answer = self.state.lock().epilogue(epilogue);
+        match answer {
+            EpilogueAnswer::Ready(code) => return Some(code),
+            EpilogueAnswer::Unavailable => return None,
+            EpilogueAnswer::Requested => {}
         }
         // If only one tier is used, the calling thread makes all of its code.
-        let only = match owner.policy() {
-            Policy::Only(tier) => Some(tier),
-            Policy::Auto => None,
-        };
-        let hot = state.best().is_some_and(|(tier, _)| tier != Tier::FIRST);
-        if state.epilogues.len() >= EPILOGUES || !(hot || only.is_some()) {
-            return None;
-        }
-        state.epilogues.push((*epilogue, EpilogueState::Requested));
-        drop(state);
-        let Some(tier) = only else {
+        if owner.policy().only().is_none() {
             owner.tier_up(self.this.clone());
             return None;
-        };
+        }
         // A failure is an internal error; the draw then takes the general path.
-        let _ = self.make_epilogues(Some(tier), &|| true);
-        let state = self.state.lock();
-        let (_, EpilogueState::Ready(code)) = state.epilogues.iter().find(|(other, _)| other == epilogue)? else {
-            return None;
-        };
-        Some(code.clone())
+        let _ = TieredCode::improve(&self.this);
+        match self.state.lock().epilogue(epilogue) {
+            EpilogueAnswer::Ready(code) => Some(code),
+            EpilogueAnswer::Requested | EpilogueAnswer::Unavailable => None,
+        }
     }
 }
 
 impl Drop for TieredCode {
     fn drop(&mut self) {
+        if let Some(token) = self.token.get() {
+            token.cancel();
+        }
         if let Some(owner) = self.owner.upgrade() {
             owner.remove_dropped_stage(&self.key);
         }

@@ -13,6 +13,7 @@
 
 use super::compile::StageRequest;
 use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo, Stage};
+use jit::cancel::CancelToken;
 use jit::code::CodeBlob;
 use jit::error::Error;
 use jit::tier::Tier;
@@ -21,19 +22,18 @@ use std::sync::Arc;
 /// A fragment stage with the features of most stages (the GLSL source lies beside it).
 const SHADER: &[u8] = include_bytes!("warm_up/fragment.frag.spv");
 
-/// Makes the code of a tier and discards it. It stops if `is_needed`, which is called between the
-/// steps, returns false.
-pub fn warm_up(tier: Tier, is_needed: &dyn Fn() -> bool) {
-    if is_needed() {
+/// Makes the code of a tier and discards it. It stops between two steps if the token is cancelled.
+pub fn warm_up(tier: Tier, token: &CancelToken) {
+    if !token.is_cancelled() {
         jit::warm_up::warm_up(tier);
     }
     // An error would occur again for a stage that needs the code, and is reported then.
-    let _ = compile_sample_stage(tier, is_needed);
+    let _ = compile_sample_stage(tier, token);
 }
 
-/// Makes the code; returns `None` if it is no longer needed.
-fn compile_sample_stage(tier: Tier, is_needed: &dyn Fn() -> bool) -> Result<Option<CodeBlob>, Error> {
-    if !is_needed() {
+/// Makes the code; returns `None` if the token is cancelled.
+fn compile_sample_stage(tier: Tier, token: &CancelToken) -> Result<Option<CodeBlob>, Error> {
+    if token.is_cancelled() {
         return Ok(None);
     }
     let words: Vec<u32> = SHADER.chunks_exact(4).map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
@@ -54,7 +54,7 @@ fn compile_sample_stage(tier: Tier, is_needed: &dyn Fn() -> bool) -> Result<Opti
         is_validated: false,
     };
     let prepared = request.prepare()?;
-    if is_needed() { prepared.generate(tier).map(Some) } else { Ok(None) }
+    if token.is_cancelled() { Ok(None) } else { prepared.generate(tier).map(Some) }
 }
 
 #[cfg(test)]
@@ -65,7 +65,7 @@ mod tests {
     #[test]
     fn every_tier_warms_up() {
         for row in &ROWS {
-            let code = compile_sample_stage(row.tier, &|| true).expect("a stage").expect("it is wanted");
+            let code = compile_sample_stage(row.tier, &CancelToken::NEVER).expect("a stage").expect("it is wanted");
             assert!(code.code.len() > 64, "{}", row.name);
         }
     }

@@ -122,6 +122,11 @@ impl LoadedCode {
         self.frame
     }
 
+    /// Returns the tier that made the code.
+    pub fn tier(&self) -> Tier {
+        self.tier
+    }
+
     /// Returns the number of bytes of scratch memory that a batch needs.
     pub fn scratch(&self) -> u32 {
         self.scratch

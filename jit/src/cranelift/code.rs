@@ -5,7 +5,8 @@ use super::isa::{self, Step};
 use super::pinning::{pin, unpin};
 use super::place::{not_compiled, place};
 use super::translate;
-use crate::backend::{CancelToken, MachineCode, Text, Texts, guarded};
+use crate::backend::{MachineCode, Text, Texts, guarded};
+use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::lir;
 use crate::regalloc_cost::RegallocCost;
@@ -33,7 +34,7 @@ pub struct Settings {
 const MAX_LOOP_DEPTH: usize = 64;
 
 /// Makes the code of a function. Returns `None` if that would take too long ([`Settings::limit`]),
-/// or if `is_needed` reports that the code is no longer needed.
+/// or if the token is cancelled.
 ///
 /// # Errors
 /// Limit: the frame is too large. Memory: there is no memory for a stack or for the code. Otherwise
@@ -41,7 +42,7 @@ const MAX_LOOP_DEPTH: usize = 64;
 pub fn code(
     lir: &lir::Function,
     settings: &Settings,
-    is_needed: CancelToken<'_>,
+    token: &CancelToken,
     texts: Texts<'_>,
 ) -> Result<Option<MachineCode>> {
     guarded(|| {
@@ -49,7 +50,7 @@ pub fn code(
         if std::env::var_os("GRUS_CLIF").is_some() {
             eprintln!("{}", function.display());
         }
-        code_of(function, settings, is_needed, texts)
+        code_of(function, settings, token, texts)
     })
 }
 
@@ -57,10 +58,10 @@ pub fn code(
 pub(super) fn code_of(
     function: Function,
     settings: &Settings,
-    is_needed: CancelToken<'_>,
+    token: &CancelToken,
     texts: Texts<'_>,
 ) -> Result<Option<MachineCode>> {
-    if settings.limit.is_some_and(|limit| function.dfg.num_insts() > limit.insts) || !is_needed() {
+    if settings.limit.is_some_and(|limit| function.dfg.num_insts() > limit.insts) || token.is_cancelled() {
         return Ok(None);
     }
     let mut context = Context::for_function(function);
@@ -72,13 +73,13 @@ pub(super) fn code_of(
         let pins = pin(&mut context.func);
         context.optimize(&**isa, &mut ControlPlane::default()).map_err(not_compiled)?;
         unpin(&mut context.func, pins);
-        if !is_needed() {
+        if token.is_cancelled() {
             return Ok(None);
         }
     }
     // Optimisation moves instructions to their first uses, so the live ranges are known only now.
     if let Some(limit) = settings.limit
-        && (!cost_of(&context.func).within(limit) || !is_needed())
+        && (!cost_of(&context.func).within(limit) || token.is_cancelled())
     {
         return Ok(None);
     }

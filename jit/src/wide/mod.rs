@@ -24,7 +24,8 @@ mod isel;
 mod pool;
 mod table;
 
-use crate::backend::{CancelToken, MachineCode, Text, Texts, guarded};
+use crate::backend::{MachineCode, Text, Texts, guarded};
+use crate::cancel::CancelToken;
 use crate::error::Result;
 use crate::host;
 use crate::lir;
@@ -82,7 +83,7 @@ pub fn has_large_vectors() -> bool {
 }
 
 /// Makes the code of a function. Returns `None` if the processor cannot run it, if it would take
-/// too long ([`Settings::limit`]), or if `is_needed` reports that it is no longer needed.
+/// too long ([`Settings::limit`]), or if the token is cancelled.
 ///
 /// # Errors
 /// Limit: the frame is too large, or there is no memory for a stack. Otherwise Internal, because
@@ -90,11 +91,11 @@ pub fn has_large_vectors() -> bool {
 pub fn code(
     lir: &lir::Function,
     settings: &Settings,
-    is_needed: CancelToken<'_>,
+    token: &CancelToken,
     texts: Texts<'_>,
 ) -> Result<Option<MachineCode>> {
     let Some(level) = VectorLevel::for_host() else { return Ok(None) };
-    guarded(|| code_on_this_stack(lir, settings, level.min(settings.max_level), is_needed, texts))
+    guarded(|| code_on_this_stack(lir, settings, level.min(settings.max_level), token, texts))
 }
 
 /// Largest number of instructions of a function whose registers are checked if compiles are
@@ -105,20 +106,20 @@ fn code_on_this_stack(
     lir: &lir::Function,
     settings: &Settings,
     level: VectorLevel,
-    is_needed: CancelToken<'_>,
+    token: &CancelToken,
     texts: Texts<'_>,
 ) -> Result<Option<MachineCode>> {
     let beyond = |insts: usize| settings.limit.is_some_and(|limit| insts > limit.insts);
-    if beyond(lir.insts.len()) || !is_needed() {
+    if beyond(lir.insts.len()) || token.is_cancelled() {
         return Ok(None);
     }
     let code = isel::select(lir, level, settings.optimise)?;
     let flow = alloc::RegallocInput::of(&code);
-    if beyond(flow.len()) || !is_needed() {
+    if beyond(flow.len()) || token.is_cancelled() {
         return Ok(None);
     }
     if let Some(limit) = settings.limit
-        && (!flow.cost().within(limit) || !is_needed())
+        && (!flow.cost().within(limit) || token.is_cancelled())
     {
         return Ok(None);
     }

@@ -97,14 +97,13 @@ impl StageRequest {
         StageKey::new(self.words.clone(), bytes.into())
     }
 
-    /// Prepares the stage: does everything but code generation.
+    /// Prepares the stage of the parsed module: does everything but code generation.
     ///
     /// # Errors
     /// The errors are for the application, as those of [`jit::prepare`]. More workgroup memory than
     /// the device reports is invalid.
-    pub fn prepare(&self) -> Result<Prepared, jit::error::Error> {
-        let module = if self.is_validated { Module::parse_again(&self.words) } else { Module::parse(&self.words) };
-        let prepared = jit::prepare(&self.compile_request(&module?))?;
+    pub fn prepare(&self, module: &Module) -> Result<Prepared, jit::error::Error> {
+        let prepared = jit::prepare(&self.compile_request(module))?;
         check_limits(&prepared.info().stage_info).map_err(jit::error::Error::invalid)?;
         Ok(prepared)
     }
@@ -118,7 +117,7 @@ impl StageRequest {
         &self,
         f: impl FnOnce(&PreparedIr) -> Result<T, jit::error::Error>,
     ) -> Result<T, jit::error::Error> {
-        jit::with_prepared_ir(&self.compile_request(&Module::parse_again(&self.words)?), f)
+        jit::with_prepared_ir(&self.compile_request(&Module::parse_again(self.words.clone())?), f)
     }
 
     fn compile_request<'a>(&'a self, module: &'a Module) -> CompileRequest<'a> {

@@ -20,6 +20,7 @@
 use super::compile::{StageKey, StageRequest};
 use super::identifier::{Identifier, IdentifierIndex};
 use super::pipeline_cache::PipelineCache;
+use super::recent_modules::RecentModules;
 use super::tiered::{Policy, StageOwner, TieredCode};
 use super::warm_up;
 use crate::fallible;
@@ -75,6 +76,7 @@ pub struct Compiler {
     messages: Arc<Messages>,
     engine: Arc<Engine>,
     policy: Policy,
+    modules: RecentModules,
     live_stages: Mutex<LiveStages>,
     jobs: Mutex<Jobs>,
     finished: Condvar,
@@ -119,6 +121,7 @@ impl Compiler {
             messages,
             engine,
             policy,
+            modules: RecentModules::default(),
             live_stages: Mutex::default(),
             jobs: Mutex::default(),
             finished: Condvar::new(),
@@ -168,7 +171,8 @@ impl Compiler {
                 // in advance.
                 fallible::available(request.words.len() * COMPILER_BYTES).map_err(|_| CompileError::OutOfMemory)?;
                 self.warm_up();
-                let prepared = request.prepare();
+                let module = self.modules.parse(&request.words, request.is_validated);
+                let prepared = module.and_then(|module| request.prepare(&module));
                 note_compile_step();
                 let prepared = prepared.map_err(CompileError::Shader)?;
                 for deviation in prepared.deviations() {

@@ -12,6 +12,7 @@ pub mod inspect;
 pub mod pipeline_cache;
 pub mod ray_query;
 pub mod ray_tracer;
+mod recent_modules;
 pub mod sealed;
 pub mod set_memory;
 pub mod shader_binary;

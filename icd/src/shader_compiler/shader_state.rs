@@ -9,7 +9,7 @@
 //! | `Best` | code that nothing replaces, epilogues | | a thread of the compiler |
 //! | `Failed` | the message of an internal error | | |
 //!
-//! A module is parsed before there is a shader of it, and a shader begins as `Prepared`, because its
+//! A module is parsed ([`super::recent_modules`]) before there is a shader of it, and a shader begins as `Prepared`, because its
 //! creation reports the errors of the application. With stored code it begins as `Quick`, or as
 //! `Best` if the code is of a better tier. If only one tier is used all code is `Best`.
 //!
@@ -43,8 +43,9 @@ pub enum ShaderState {
     Generating,
     /// Code of the first tier runs, and better code may replace it.
     Quick(LoadedCode),
-    /// Code runs that is not replaced.
-    Best(BestCode),
+    /// Code runs that is not replaced. The box keeps the other states small, which most shaders
+    /// never leave.
+    Best(Box<BestCode>),
     /// There is no code, because of an internal error with this message.
     Failed(String),
 }
@@ -98,7 +99,7 @@ impl ShaderState {
     /// the code.
     pub fn with_code(code: LoadedCode, is_last: bool) -> ShaderState {
         if is_last {
-            ShaderState::Best(BestCode { code, replaced: None, epilogues: Vec::new() })
+            ShaderState::Best(Box::new(BestCode { code, replaced: None, epilogues: Vec::new() }))
         } else {
             ShaderState::Quick(code)
         }
@@ -124,7 +125,7 @@ impl ShaderState {
         }
         *self = match std::mem::replace(self, ShaderState::Generating) {
             ShaderState::Quick(quick) => {
-                ShaderState::Best(BestCode { code, replaced: Some(quick), epilogues: Vec::new() })
+                ShaderState::Best(Box::new(BestCode { code, replaced: Some(quick), epilogues: Vec::new() }))
             }
             _ => ShaderState::with_code(code, is_last),
         };
@@ -141,7 +142,8 @@ impl ShaderState {
     /// Returns the code that runs.
     pub fn code(&self) -> Option<&LoadedCode> {
         match self {
-            ShaderState::Quick(code) | ShaderState::Best(BestCode { code, .. }) => Some(code),
+            ShaderState::Quick(code) => Some(code),
+            ShaderState::Best(best) => Some(&best.code),
             ShaderState::Prepared(_) | ShaderState::Generating | ShaderState::Failed(_) => None,
         }
     }
@@ -197,7 +199,7 @@ mod tests {
     use super::super::compile::StageRequest;
     use super::*;
     use base::shader::Stage;
-    use jit::spirv::Specialization;
+    use jit::spirv::{Module, Specialization};
 
     fn prepared() -> Prepared {
         let (words, _) = include_bytes!("../../tests/data/triangle.vert.spv").as_chunks();
@@ -209,7 +211,8 @@ mod tests {
             layout: Arc::default(),
             is_validated: false,
         };
-        request.prepare().expect("a stage")
+        let module = Module::parse_shared(request.words.clone()).expect("a module");
+        request.prepare(&module).expect("a stage")
     }
 
     fn code(tier: Tier) -> LoadedCode {

@@ -16,6 +16,7 @@ use base::shader::{BindingLayout, DescriptorKind, PipelineLayoutInfo, Stage};
 use jit::cancel::CancelToken;
 use jit::code::CodeBlob;
 use jit::error::Error;
+use jit::spirv::Module;
 use jit::tier::Tier;
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ fn compile_sample_stage(tier: Tier, token: &CancelToken) -> Result<Option<CodeBl
         layout: Arc::new(PipelineLayoutInfo { sets: vec![vec![uniforms]], heap: None }),
         is_validated: false,
     };
-    let prepared = request.prepare()?;
+    let prepared = request.prepare(&Module::parse_shared(request.words.clone())?)?;
     if token.is_cancelled() { Ok(None) } else { prepared.generate(tier).map(Some) }
 }
 

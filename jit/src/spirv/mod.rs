@@ -78,6 +78,7 @@ use base::limits::DEFAULT_SUBGROUP_SIZE;
 use base::shader::{PipelineLayoutInfo, Stage};
 use body::Translator;
 use opcodes::op;
+use std::sync::Arc;
 use types::Spec;
 
 /// Properties of a stage that its pipeline defines: values of specialisation constants, the size of
@@ -208,6 +209,14 @@ impl Module {
     /// Returns an Invalid error at the first instruction that breaks a rule. Returns an Unsupported
     /// or Limit error for versions and sizes that are not accepted.
     pub fn parse(words: &[u32]) -> Result<Module> {
+        Module::parse_shared(words.into())
+    }
+
+    /// Does the same as [`Module::parse`] without copying the words.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Module::parse`].
+    pub fn parse_shared(words: Arc<[u32]>) -> Result<Module> {
         let m = Module::read(words)?;
         validate::check(&m)?;
         Ok(m)
@@ -217,7 +226,7 @@ impl Module {
     ///
     /// # Errors
     /// Returns the errors of [`Module::parse`] if the words are not those of a module.
-    pub fn parse_again(words: &[u32]) -> Result<Module> {
+    pub fn parse_again(words: Arc<[u32]>) -> Result<Module> {
         Module::read(words)
     }
 

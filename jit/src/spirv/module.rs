@@ -10,7 +10,7 @@ use super::flow::{BlockIx, FlowGraph};
 use super::opcodes::{self, op};
 use crate::error::{Error, Result};
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// Largest id bound (universal limit of the SPIR-V specification).
 pub(crate) const MAX_BOUND: u32 = 0x3f_ffff;
@@ -29,7 +29,7 @@ pub(crate) struct Nesting {
 /// A parsed module.
 #[derive(Clone, Debug)]
 pub struct Module {
-    words: Vec<u32>,
+    words: Arc<[u32]>,
     insts: Vec<Record>,
     /// Definition number of each raw id.
     index: Vec<u32>,
@@ -190,7 +190,7 @@ pub(crate) enum End {
 impl Module {
     /// Reads a module. Only lengths, single definitions of ids, and blocks with their ends are
     /// checked.
-    pub(super) fn read(words: &[u32]) -> Result<Module> {
+    pub(super) fn read(words: Arc<[u32]>) -> Result<Module> {
         Reader::new(words)?.read()
     }
 
@@ -381,7 +381,7 @@ struct RawBlock {
 }
 
 impl Reader {
-    fn new(words: &[u32]) -> Result<Reader> {
+    fn new(words: Arc<[u32]>) -> Result<Reader> {
         let [magic, version, _, bound, _, ..] = *words else {
             return Err(Error::invalid("module shorter than its header"));
         };
@@ -395,7 +395,7 @@ impl Reader {
             return Err(Error::limit(format!("id bound {bound} is above {MAX_BOUND}")));
         }
         let m = Module {
-            words: words.to_vec(),
+            words,
             insts: Vec::new(),
             index: Vec::new(),
             defs: Vec::new(),

@@ -4,6 +4,7 @@
 mod module_graph;
 
 use module_graph::ModuleGraph;
+use module_graph::methods::Methods;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -171,6 +172,69 @@ fn modules_have_no_dependency_cycles() {
         }
     }
     assert!(found.is_empty(), "\n{found}");
+}
+
+/// Files that may call each other's methods of one type in a circle.
+const MAX_COMPONENT: usize = 6;
+
+/// Types whose methods exceed [`MAX_COMPONENT`], by the folder of their crate, with the number of
+/// files in the largest component. A bound only goes down, and a type that meets the limit leaves
+/// the table.
+const COMPONENTS: &[(&str, &str, usize)] = &[
+    ("icd", "command::execute::Executor", 7),
+    ("jit", "emit::Emitter", 38),
+    ("jit", "spirv::body::Translator", 25),
+    ("jit", "wide::isel::InstructionSelector", 16),
+];
+
+/// Fields of one type that more than [`MAX_WRITERS`] files may write.
+const MAX_SHARED_FIELDS: usize = 15;
+
+/// Files that may write a field before it counts as shared.
+const MAX_WRITERS: usize = 4;
+
+/// The methods of a type, of its fields and of the functions that take it call each other in
+/// circles within few files only, so that a reader finds what a file builds upon below it.
+/// `module_graph::methods` says which calls count.
+#[test]
+fn method_calls_form_small_components() {
+    let mut wrong = String::new();
+    for Member { folder, .. } in MEMBERS {
+        let graph = read(folder);
+        let methods = Methods::read(&graph);
+        let mut names = BTreeSet::new();
+        for of in methods.types() {
+            let name = of.0.iter().chain([&of.1]).map(String::as_str).collect::<Vec<_>>().join("::");
+            names.insert(name.clone());
+            let components = methods.components(of);
+            let largest = components.iter().max_by_key(|files| files.len());
+            let size = largest.map_or(0, |files| files.len());
+            let bound = COMPONENTS.iter().find(|(crate_, of, _)| (*crate_, *of) == (folder, &*name));
+            let listed = bound.map(|(_, _, bound)| *bound);
+            if size > listed.unwrap_or(MAX_COMPONENT) || listed.is_some_and(|bound| size < bound) {
+                wrong += &format!("(\"{folder}\", \"{name}\", {size}), and not {listed:?}:\n");
+                for ((from, to), names) in methods.calls(of) {
+                    if largest.is_some_and(|files| files.contains(&from) && files.contains(&to)) {
+                        let stem = |file: &Path| file.file_stem().map(|s| s.to_string_lossy().into_owned());
+                        let (from, to) = (stem(&from).unwrap_or_default(), stem(&to).unwrap_or_default());
+                        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+                        wrong += &format!("    {from} -> {to}: {}\n", names.join(", "));
+                    }
+                }
+            }
+            let shared = methods.writers(of).into_iter().filter(|(_, files)| files.len() > MAX_WRITERS);
+            let shared: Vec<_> = shared.map(|(field, files)| format!("{field} ({} files)", files.len())).collect();
+            if shared.len() > MAX_SHARED_FIELDS {
+                wrong += &format!("{folder} {name}: too many files write {}\n", shared.join(", "));
+            }
+        }
+        for (_, name, bound) in COMPONENTS.iter().filter(|(of, ..)| *of == folder) {
+            if *bound <= MAX_COMPONENT || !names.contains(*name) {
+                wrong += &format!("{folder} {name}: needs no row\n");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
 }
 
 /// Modules that may contain `unsafe`, by the folder of their crate. In the crates of the driver,

@@ -6,6 +6,8 @@
 //! parts. Between the parts there are. Tests (`#[cfg(test)]`) are left out. Names inside macro
 //! calls count as they are written.
 
+pub mod methods;
+
 use proc_macro2::{Ident, Spacing, TokenStream, TokenTree};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -130,31 +132,11 @@ impl ModuleGraph {
 
     /// Returns groups of modules that depend on each other.
     pub fn cycles(&self) -> Vec<Vec<ModulePath>> {
-        let mut next: BTreeMap<&ModulePath, BTreeSet<&ModulePath>> = BTreeMap::new();
-        let dependencies = self.dependencies();
-        for (from, to) in dependencies.keys() {
+        let mut next: BTreeMap<ModulePath, BTreeSet<ModulePath>> = BTreeMap::new();
+        for (from, to) in self.dependencies().into_keys() {
             next.entry(from).or_default().insert(to);
         }
-        let reach = |start: &ModulePath| {
-            let (mut seen, mut todo) = (BTreeSet::new(), vec![start.clone()]);
-            while let Some(name) = todo.pop() {
-                for to in next.get(&name).into_iter().flatten() {
-                    if seen.insert((*to).clone()) {
-                        todo.push((*to).clone());
-                    }
-                }
-            }
-            seen
-        };
-        let reached: BTreeMap<&ModulePath, BTreeSet<ModulePath>> =
-            self.modules.keys().map(|name| (name, reach(name))).collect();
-        let mut cycles: Vec<Vec<ModulePath>> = Vec::new();
-        for (name, to) in &reached {
-            if to.contains(*name) && !cycles.iter().flatten().any(|n| n == *name) {
-                cycles.push(to.iter().filter(|other| reached[other].contains(*name)).cloned().collect());
-            }
-        }
-        cycles
+        components(&next).into_iter().map(|group| group.into_iter().collect()).collect()
     }
 }
 
@@ -191,6 +173,30 @@ impl Module {
         }
         all
     }
+}
+
+/// Returns the groups of nodes that reach each other.
+fn components<N: Ord + Clone>(next: &BTreeMap<N, BTreeSet<N>>) -> Vec<BTreeSet<N>> {
+    let reach = |start: &N| {
+        let (mut seen, mut todo) = (BTreeSet::new(), vec![start.clone()]);
+        while let Some(node) = todo.pop() {
+            for to in next.get(&node).into_iter().flatten() {
+                if seen.insert(to.clone()) {
+                    todo.push(to.clone());
+                }
+            }
+        }
+        seen
+    };
+    let reached: BTreeMap<&N, BTreeSet<N>> = next.keys().map(|node| (node, reach(node))).collect();
+    let mut components: Vec<BTreeSet<N>> = Vec::new();
+    for (node, to) in &reached {
+        if to.contains(*node) && !components.iter().any(|component| component.contains(*node)) {
+            let back = |other: &&N| reached.get(*other).is_some_and(|reached| reached.contains(*node));
+            components.push(to.iter().filter(back).cloned().collect());
+        }
+    }
+    components
 }
 
 fn is_test(item: &Item) -> bool {

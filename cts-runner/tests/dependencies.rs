@@ -182,7 +182,6 @@ const MAX_COMPONENT: usize = 6;
 /// the table.
 const COMPONENTS: &[(&str, &str, usize)] = &[
     ("icd", "command::execute::Executor", 7),
-    ("jit", "emit::Emitter", 38),
     ("jit", "spirv::body::Translator", 25),
     ("jit", "wide::isel::InstructionSelector", 16),
 ];

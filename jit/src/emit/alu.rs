@@ -71,7 +71,7 @@ impl Emitter<'_> {
             return self.define(data.result(), ValueRep::Uniform(c));
         }
         let mut lanes = Vec::new();
-        for lane in 0..self.lanes as usize {
+        for lane in 0..self.lanes.count() as usize {
             let args = data.args.iter().map(|&v| self.value_lane(v, lane)).collect::<Result<Vec<C>>>()?;
             lanes.push(f(self, &args));
         }
@@ -363,7 +363,7 @@ impl Emitter<'_> {
     fn select_descriptors(&mut self, data: &InstData, ty: Ty) -> Result<()> {
         let mut buffers = smallvec::SmallVec::new();
         let mut pointers = smallvec::SmallVec::new();
-        for lane in 0..self.lanes as usize {
+        for lane in 0..self.lanes.count() as usize {
             let c = self.value_lane(data.args[0], lane)?;
             if ty == Ty::Buf {
                 let (x, y) = (self.buffer_lane(data.args[1], lane)?, self.buffer_lane(data.args[2], lane)?);

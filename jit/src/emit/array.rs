@@ -32,7 +32,7 @@ impl Emitter<'_> {
             if self.suspension.has_invocation_points() {
                 continue;
             }
-            let size = u64::from(data.len) * u64::from(self.lanes) * u64::from(scalar_bytes(data.ty));
+            let size = u64::from(data.len) * u64::from(self.lanes.count()) * u64::from(scalar_bytes(data.ty));
             self.arrays.offset[var] = bytes as u32;
             bytes += size.next_multiple_of(16);
             if bytes * copies > super::MAX_SCRATCH {
@@ -47,7 +47,7 @@ impl Emitter<'_> {
     /// Returns the address of a private array, and the distance of its elements in bytes.
     pub fn array(&mut self, var: Var) -> (C, u32) {
         let data = &self.shader.vars[var];
-        let stride = self.lanes * scalar_bytes(data.ty);
+        let stride = self.lanes.count() * scalar_bytes(data.ty);
         let offset = self.arrays.offset[var];
         if !self.suspension.has_chunk_frame() {
             return (self.b.iadd_imm(self.scratch, i64::from(offset)), stride);
@@ -157,7 +157,7 @@ impl Emitter<'_> {
             self.b.load(vector, trusted(AccessReason::Scratch, 0), address)
         } else {
             let mut lanes = Vec::new();
-            for lane in 0..self.lanes as usize {
+            for lane in 0..self.lanes.count() as usize {
                 let index = self.value_lane(data.args[0], lane)?;
                 let offset = self.element(index, len, stride);
                 let address = self.b.iadd(base, offset);
@@ -182,7 +182,7 @@ impl Emitter<'_> {
             1 => ValueRep::Uniform(self.constant(Ty::I32, 0)),
             _ => self.value_rep(data.args[0])?,
         };
-        let mask = (!self.full).then(|| self.exec_mask());
+        let mask = (!self.lanes.is_full()).then(|| self.exec_mask());
         if let ValueRep::Uniform(index) = index {
             let offset = self.element(index, len, stride);
             let address = self.b.iadd(base, offset);
@@ -200,7 +200,7 @@ impl Emitter<'_> {
             let words = self.vector_type(Ty::I32);
             all = self.b.sext(words, all);
         }
-        for lane in 0..self.lanes as usize {
+        for lane in 0..self.lanes.count() as usize {
             let index = self.value_lane(data.args[0], lane)?;
             let offset = self.element(index, len, stride);
             let address = self.b.iadd(base, offset);

@@ -229,7 +229,7 @@ impl Emitter<'_> {
             go = self.b.and(go, any);
         }
         let at = self.b.select(go, at, self.sink);
-        let last = self.lanes as usize - 1;
+        let last = self.lanes.count() as usize - 1;
         let scan = if result.is_some() { Scan::Inclusive } else { Scan::Reduce };
         let sums = self.scan(scan, values, fill, |e, low, high| e.binary_machine(op, low, high));
         let total = self.b.extract(sums, last);
@@ -265,7 +265,7 @@ impl Emitter<'_> {
         result: Option<Value>,
     ) -> Result<()> {
         let ty = self.shader.ty(value);
-        let lanes = self.lanes as usize;
+        let lanes = self.lanes.count() as usize;
         let values = (0..lanes).map(|lane| self.value_lane(value, lane)).collect::<Result<SmallVec<[C; 8]>>>()?;
         let bits = self.effect_lanes();
         let at = self.b.select(ok, at, self.sink);

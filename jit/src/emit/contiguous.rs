@@ -52,7 +52,7 @@ impl Emitter<'_> {
         run: ElementRun,
         flags: Access,
     ) -> Result<Vec<C>> {
-        let ok = self.in_range_i64(pair, offset64, self.lanes * run.bytes());
+        let ok = self.in_range_i64(pair, offset64, self.lanes.count() * run.bytes());
         self.load_checked(
             (ok, pair, offset64),
             run,
@@ -168,7 +168,7 @@ impl Emitter<'_> {
         values: &[Value],
         run: ElementRun,
     ) -> Result<()> {
-        let ok = self.in_range_i64(pair, offset64, self.lanes * run.bytes());
+        let ok = self.in_range_i64(pair, offset64, self.lanes.count() * run.bytes());
         let whole = |e: &mut Self, vectors: &[C], address: C| {
             let mut offset = 0;
             for c in e.interleave(vectors) {
@@ -248,7 +248,7 @@ impl Emitter<'_> {
 
     /// Returns the number of bytes of a row, which holds the widest element of each lane.
     pub fn row_bytes(&self) -> i32 {
-        self.lanes as i32 * 8
+        self.lanes.count() as i32 * 8
     }
 
     /// Returns the address of the rows, through which accesses pass their lanes in memory.
@@ -278,7 +278,7 @@ impl Emitter<'_> {
         let done = self.b.create_block();
         self.b.set_cold_block(lanes.header);
         let next = self.b.iadd_imm(lanes.lane, 1);
-        let more = self.b.icmp_imm(IntCond::Ult, next, i64::from(self.lanes));
+        let more = self.b.icmp_imm(IntCond::Ult, next, i64::from(self.lanes.count()));
         self.b.branch(more, lanes.header, &[next], done, &[]);
         self.b.seal_block(lanes.header);
         self.b.set_cold_block(done);

@@ -22,8 +22,8 @@ use super::Emitter;
 use super::ssa_variable::SsaVariable;
 use super::value_rep::ValueRep;
 use crate::error::{Error, Result};
-use crate::ir::{If, Label, Loop, Node, Region, Scope, Term, Ty, Value};
-use crate::lir::{Block, IntCond, Type, Value as C};
+use crate::ir::{If, Label, Loop, Node, Region, Scope, Term, Value};
+use crate::lir::{Block, Value as C};
 use crate::passes::Shape;
 
 /// The way in which a region ended.
@@ -66,27 +66,6 @@ enum SavedMask {
 }
 
 impl Emitter<'_> {
-    /// Returns the exec mask.
-    pub fn exec_mask(&mut self) -> C {
-        if self.full {
-            return self.mask(true);
-        }
-        let variable = self.exec.clone();
-        self.read_single(&variable)
-    }
-
-    /// Sets the exec mask.
-    pub fn set_exec(&mut self, mask: C, full: bool) {
-        let variable = self.exec.clone();
-        self.write_single(&variable, mask);
-        self.full = full;
-    }
-
-    /// Returns the mask of all lanes or of none.
-    pub fn mask(&mut self, all: bool) -> C {
-        self.splat_constant(Ty::B1, u64::from(all))
-    }
-
     fn node_escapes(&self, node: &Node) -> bool {
         match node {
             Node::Inst(_) => false,
@@ -136,7 +115,7 @@ impl Emitter<'_> {
                 break;
             }
             let rest = &region.nodes[i + 1..];
-            if !self.full && self.node_escapes(node) && self.region_infos.nodes_worth_skipping(rest) {
+            if !self.lanes.is_full() && self.node_escapes(node) && self.region_infos.nodes_worth_skipping(rest) {
                 let end = *skip.get_or_insert_with(|| self.b.create_block());
                 let (more, exec) = (self.b.create_block(), self.exec_mask());
                 let any = self.b.any(exec);
@@ -154,7 +133,7 @@ impl Emitter<'_> {
             self.b.jump(block, &[]);
         }
         self.enter(block);
-        self.full = false;
+        self.lanes.set_full(false);
         Ok(if end == RegionEnd::Yield { RegionEnd::Yield } else { RegionEnd::Empty })
     }
 
@@ -167,7 +146,7 @@ impl Emitter<'_> {
             Term::Break(label, values) => self.break_(*label, values),
             // No lane reaches this point, but with masks the block may be reached: all lanes have
             // broken to divergent labels before.
-            Term::Unreachable if self.full => {
+            Term::Unreachable if self.lanes.is_full() => {
                 self.leave();
                 Ok(RegionEnd::Terminated)
             }
@@ -196,12 +175,6 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Jumps to the function's exit.
-    pub fn leave(&mut self) {
-        let exit = self.exit;
-        self.b.jump(exit, &[]);
-    }
-
     fn break_(&mut self, label: Label, values: &[Value]) -> Result<RegionEnd> {
         let index = self
             .targets
@@ -215,7 +188,7 @@ impl Emitter<'_> {
         let Some(broken_lanes) = broken_lanes else {
             // All active lanes break. If there is none, because lanes wait at a label in between,
             // the jump must not be taken.
-            let stay = (!self.full).then(|| {
+            let stay = (!self.lanes.is_full()).then(|| {
                 let (go, stay) = (self.b.create_block(), self.b.create_block());
                 let exec = self.exec_mask();
                 let any = self.b.any(exec);
@@ -255,22 +228,22 @@ impl Emitter<'_> {
         let results = self.new_results(&n.results, spans_point);
         let (then, else_, merge) = (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.branch(cond, then, &[], else_, &[]);
-        let full = self.full;
+        let full = self.lanes.is_full();
         let mut full_after = true;
         let (mut reached, mut yields) = (false, false);
         for (block, region) in [(then, &n.then), (else_, &n.else_)] {
             self.enter(block);
-            self.full = full;
+            self.lanes.set_full(full);
             self.begin_segment(region);
             let end = self.region(region, YieldTarget::Set(&results))?;
             if end != RegionEnd::Terminated {
-                full_after &= self.full;
+                full_after &= self.lanes.is_full();
                 reached = true;
                 yields |= end == RegionEnd::Yield;
                 self.b.jump(merge, &[]);
             }
         }
-        self.full = full_after && full;
+        self.lanes.set_full(full_after && full);
         self.end_segment(&n.then);
         self.enter(merge);
         if !reached {
@@ -302,7 +275,7 @@ impl Emitter<'_> {
         let cond = self.vector(n.cond)?;
         let saved = self.exec_mask();
         let inverted = core::ptr::eq(arm, &raw const n.else_);
-        let leaving = match (self.full, inverted) {
+        let leaving = match (self.lanes.is_full(), inverted) {
             (true, false) => cond,
             (true, true) => self.b.not(cond),
             (false, false) => self.b.and(saved, cond),
@@ -348,7 +321,7 @@ impl Emitter<'_> {
 
     fn divergent_if(&mut self, n: &If, spans_point: bool) -> Result<RegionEnd> {
         let cond = self.vector(n.cond)?;
-        let full = self.full;
+        let full = self.lanes.is_full();
         let saved = self.exec_mask();
         let then_mask = if full { cond } else { self.b.and(saved, cond) };
         let else_mask = self.b.and_not(saved, cond);
@@ -435,7 +408,7 @@ impl Emitter<'_> {
     pub fn scope(&mut self, n: &Scope) -> Result<RegionEnd> {
         let spans_point = self.suspension.spans_point(&n.body);
         let escapes = self.region_infos.escapes(&n.body);
-        let full = self.full;
+        let full = self.lanes.is_full();
         let saved = (!escapes && !spans_point).then(|| self.exec_mask());
         self.push_target(n.label, &n.results, spans_point)?;
         self.begin_segment(&n.body);
@@ -455,7 +428,7 @@ impl Emitter<'_> {
     fn loop_(&mut self, n: &Loop) -> Result<RegionEnd> {
         let spans_point = self.suspension.spans_point(&n.body);
         let escapes = self.region_infos.escapes(&n.body);
-        let full = self.full;
+        let full = self.lanes.is_full();
         let saved = (!escapes && !spans_point).then(|| self.exec_mask());
         for v in self.suspension.loop_uses(&n.body).to_vec() {
             self.value_rep(v)?;
@@ -465,7 +438,7 @@ impl Emitter<'_> {
         self.push_target(n.label, &n.results, spans_point)?;
         // Lanes can disappear only through masks; the back edge then tests whether one is left.
         let shrinks = self.div.is_divergent_label(n.label) || escapes;
-        self.full = full && !shrinks;
+        self.lanes.set_full(full && !shrinks);
         let header = self.b.create_block();
         self.b.jump(header, &[]);
         match self.suspension.dispatch().filter(|_| spans_point) {
@@ -514,13 +487,13 @@ impl Emitter<'_> {
         if let Some(saved) = saved {
             self.set_exec(saved, full);
         } else if let Some(broken_lanes) = &target.broken_lanes {
-            self.full = false;
+            self.lanes.set_full(false);
             let (exec, broken_lanes) = (self.exec_mask(), self.read_single(broken_lanes));
             let mask = self.b.or(exec, broken_lanes);
             self.set_exec(mask, full);
         } else {
             // No mask was changed, except by lanes that left for good, so the variables are valid.
-            self.full = full;
+            self.lanes.set_full(full);
         }
         if let Some(broken_lanes) = &target.broken_lanes {
             self.release_variable(broken_lanes);
@@ -548,25 +521,6 @@ impl Emitter<'_> {
 
     fn pop_target(&mut self) -> Result<BreakTarget> {
         self.targets.pop().ok_or_else(|| Error::internal("unbalanced break targets"))
-    }
-
-    /// Seals and enters a block whose predecessors are all known.
-    pub fn enter(&mut self, block: Block) {
-        self.b.seal_block(block);
-        self.b.switch_to_block(block);
-    }
-
-    /// Emits a poll of the abort flag, which leaves the function if the device is lost or the
-    /// budget is spent.
-    pub fn poll_abort(&mut self) {
-        let flag = self.abort;
-        // The load is atomic, so that it is never merged with an earlier poll.
-        let stop = self.b.atomic_load(Type::I32, flag);
-        let go_on = self.b.create_block();
-        let stop = self.b.icmp_imm(IntCond::Ne, stop, 0);
-        let exit = self.exit;
-        self.b.branch(stop, exit, &[], go_on, &[]);
-        self.enter(go_on);
     }
 
     /// Makes variables for the results of a node, before the node.

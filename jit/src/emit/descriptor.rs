@@ -65,7 +65,7 @@ impl Emitter<'_> {
             }
             _ => {
                 let mut addresses: SmallVec<[C; 8]> = smallvec![];
-                for lane in 0..self.lanes as usize {
+                for lane in 0..self.lanes.count() as usize {
                     let index = self.value_lane(data.args[0], lane)?;
                     addresses.push(self.descriptor_address(base, index, last));
                 }

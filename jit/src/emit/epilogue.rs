@@ -89,7 +89,7 @@ impl Emitter<'_> {
     fn blended(&mut self, equations: &BlendEquations, s: C, d: C) -> C {
         const ONES: BlendEquation = (BlendFactor::One, BlendFactor::One, BlendOp::Add);
         if [equations.color, equations.alpha] == [ONES; 2] {
-            let bytes = Elem::I8.by(4 * self.lanes as usize);
+            let bytes = Elem::I8.by(4 * self.lanes.count() as usize);
             let sum = [s, d].map(|words| self.b.bitcast(bytes, words));
             let sum = self.saturated_sum(sum);
             return self.b.bitcast(self.vector_type(Ty::I32), sum);
@@ -99,7 +99,8 @@ impl Emitter<'_> {
         let mut result = self.equation(equations.color, &operands);
         if equations.alpha != equations.color {
             let alpha = self.equation(equations.alpha, &operands);
-            let lanes: Vec<u64> = (0..2 * self.lanes as usize).map(|i| if i % 2 == 0 { 0xffff } else { 0 }).collect();
+            let lanes: Vec<u64> =
+                (0..2 * self.lanes.count() as usize).map(|i| if i % 2 == 0 { 0xffff } else { 0 }).collect();
             let green = self.b.constant_lanes(Elem::I16, &lanes);
             let color = self.b.and(result[1], green);
             let alpha = self.b.and_not(alpha[1], green);
@@ -111,7 +112,7 @@ impl Emitter<'_> {
     }
 
     fn even_odd(&mut self, words: C) -> EvenOddBytes {
-        let bytes = self.b.bitcast(Elem::I16.by(2 * self.lanes as usize), words);
+        let bytes = self.b.bitcast(Elem::I16.by(2 * self.lanes.count() as usize), words);
         [self.b.and_imm(bytes, 0xff), self.b.lshr_imm(bytes, 8)]
     }
 
@@ -196,6 +197,6 @@ impl Emitter<'_> {
         let alpha = self.b.lshr_imm(words, 24);
         let above = self.b.shl_imm(alpha, 16);
         let both = self.b.or(alpha, above);
-        [self.b.bitcast(Elem::I16.by(2 * self.lanes as usize), both); 2]
+        [self.b.bitcast(Elem::I16.by(2 * self.lanes.count() as usize), both); 2]
     }
 }

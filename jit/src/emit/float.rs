@@ -2,11 +2,13 @@
 //! multiply-add, exponents.
 
 use super::Emitter;
+use super::memory::trusted;
 use super::value_rep::ValueRep;
 use crate::error::Result;
 use crate::host;
 use crate::ir::{InstData, Ty, Value};
-use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
+use crate::lir::{AccessReason, Elem, FloatCond, IntCond, Type, Value as C};
+use base::abi::Helper;
 
 impl Emitter<'_> {
     /// Returns true if the value is a constant that is neither NaN nor zero.
@@ -117,7 +119,7 @@ impl Emitter<'_> {
             return self.not_lowered(data);
         }
         let x = data.args[0];
-        let lanes = if self.all_uniform(&[x])? { 1 } else { self.lanes as usize };
+        let lanes = if self.all_uniform(&[x])? { 1 } else { self.lanes.count() as usize };
         let (mut significands, mut exponents) = (Vec::new(), Vec::new());
         for lane in 0..lanes {
             let a = self.value_lane(x, lane)?;
@@ -158,5 +160,21 @@ impl Emitter<'_> {
         let e = self.b.select(denormal, lower, normal);
         let nothing = self.b.iconst(Type::I32, 0);
         (significand, self.b.select(none, nothing, e))
+    }
+
+    /// Computes `a * b + c` on a CPU without FMA, with the context's helper, which rounds once.
+    pub fn fma_helper(&mut self, operands: [C; 3]) -> C {
+        let ty = self.b.ty(operands[0]);
+        let bytes = ty.bytes();
+        let slot = self.b.create_slot(bytes * 4, 8);
+        let addresses = [0, 1, 2, 3].map(|i| self.b.stack_address(slot, (i * bytes) as i32));
+        for (operand, &address) in operands.into_iter().zip(&addresses) {
+            self.b.store(trusted(AccessReason::Frame, 0), operand, address);
+        }
+        let count = self.b.iconst(Type::I32, ty.lanes() as i64);
+        let [a, b, c, out] = addresses;
+        let helper = if ty.elem == Elem::F64 { Helper::FmaF64 } else { Helper::FmaF32 };
+        self.call_helper(helper, &[a, b, c, out, count]);
+        self.b.load(ty, trusted(AccessReason::Frame, 0), out)
     }
 }

@@ -8,7 +8,6 @@
 
 use super::Emitter;
 use super::memory::read_only;
-use super::ssa_variable::SsaVariable;
 use super::value_rep::{ValueRep, elem, scalar_type};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, InstData, InterpolateAt, Ty, Value};
@@ -34,21 +33,12 @@ pub struct FragmentState {
     inside: [C; 2],
     /// Positions relative to the primitive's origin.
     relative: [C; 2],
-    /// Mask of the lanes with coverage.
-    pub covered: C,
-    /// Mask of the lanes that are neither killed nor demoted.
-    pub alive: SsaVariable,
 }
 
 impl FragmentState {
     /// Makes the state of a chunk of a rectangle, which has no quads, from its primitive, the
     /// attributes, and the positions of its lanes relative to the primitive's origin.
-    pub fn for_rectangle(
-        (primitive, attributes): (C, C),
-        relative: [C; 2],
-        ones: C,
-        alive: SsaVariable,
-    ) -> FragmentState {
+    pub fn for_rectangle((primitive, attributes): (C, C), relative: [C; 2]) -> FragmentState {
         FragmentState {
             primitives: [primitive].into_iter().collect(),
             attributes: [attributes].into_iter().collect(),
@@ -57,8 +47,6 @@ impl FragmentState {
             pixel: [SmallVec::new(), SmallVec::new()],
             inside: relative,
             relative,
-            covered: ones,
-            alive,
         }
     }
 }
@@ -73,7 +61,7 @@ impl Emitter<'_> {
     /// Loads the chunk's quads and computes the values that inputs share.
     pub fn start_fragment(&mut self, ones: C) {
         self.set_exec(ones, true);
-        let groups = self.lanes as usize / 4;
+        let groups = self.lanes.count() as usize / 4;
         let quads =
             self.b.load(Type::I64, read_only(AccessReason::Field, offset_of!(FragmentBatch, quads) as i32), self.batch);
         let size = size_of::<FragmentQuad>() as i64;
@@ -110,10 +98,8 @@ impl Emitter<'_> {
         let nibbles = self.words(|l| 0xf << (4 * (l & 3)));
         let bits = self.b.and(bits, nibbles);
         let covered = self.b.icmp_imm(IntCond::Ne, bits, 0);
-        let alive = self.new_mask_variable(false);
-        self.write_single(&alive, ones);
-        self.fragment =
-            Some(FragmentState { primitives, attributes, coverage, samples, pixel, inside, relative, covered, alive });
+        self.start_effects(covered, ones);
+        self.fragment = Some(FragmentState { primitives, attributes, coverage, samples, pixel, inside, relative });
     }
 
     /// Expands one scalar per quad to all lanes of the quad.
@@ -163,20 +149,9 @@ impl Emitter<'_> {
         self.fragment.as_ref().ok_or_else(|| Error::invalid("a fragment operation outside of a fragment stage"))
     }
 
-    /// Emits `Op::Demote`.
-    pub fn demote(&mut self) -> Result<()> {
-        let alive = self.fragment()?.alive.clone();
-        let exec = self.exec_mask();
-        let old = self.read_single(&alive);
-        let new = self.b.and_not(old, exec);
-        self.write_single(&alive, new);
-        Ok(())
-    }
-
     /// Emits `Op::IsHelper`.
     pub fn is_helper(&mut self, data: &InstData) -> Result<()> {
-        let (covered, alive) = (self.fragment()?.covered, self.fragment()?.alive.clone());
-        let alive = self.read_single(&alive);
+        let (covered, alive) = (self.effects.covered()?, self.alive()?);
         let working = self.b.and(covered, alive);
         let helper = self.b.not(working);
         self.define(data.result(), ValueRep::Varying(helper))
@@ -319,7 +294,7 @@ impl Emitter<'_> {
             }
             InterpolateAt::AtSample => {
                 let mut lanes: [Vec<C>; 2] = [Vec::new(), Vec::new()];
-                for lane in 0..self.lanes as usize {
+                for lane in 0..self.lanes.count() as usize {
                     let sample = self.value_lane(data.args[0], lane)?;
                     for (axis, list) in lanes.iter_mut().enumerate() {
                         list.push(self.sample_position(sample, axis));
@@ -378,7 +353,7 @@ impl Emitter<'_> {
     /// Emits a built-in of the fragment stage.
     pub fn fragment_builtin(&mut self, builtin: Builtin, result: Value) -> Result<()> {
         let f = self.fragment()?;
-        let (primitives, samples, covered) = (f.primitives.clone(), f.samples.clone(), f.covered);
+        let (primitives, samples) = (f.primitives.clone(), f.samples.clone());
         let [x, y] = f.relative;
         let c = match builtin {
             Builtin::FragCoord(c @ (0 | 1)) => self.frag_xy(usize::from(c))?,
@@ -420,7 +395,7 @@ impl Emitter<'_> {
                 self.splat_quads(&positions)
             }
             Builtin::SampleMaskIn => self.sample_mask()?,
-            Builtin::HelperInvocation => self.b.not(covered),
+            Builtin::HelperInvocation => self.b.not(self.effects.covered()?),
             other => return Err(Error::invalid(format!("{other:?} is no fragment's"))),
         };
         self.define(result, ValueRep::Varying(c))

@@ -30,7 +30,7 @@ impl Emitter<'_> {
     /// Returns the mask of lanes whose addresses are in live memory. Usually all are in the granule
     /// of the first lane or in that of the last one; otherwise each granule is looked up.
     pub fn live_lanes(&mut self, addresses: C) -> C {
-        let lanes = self.lanes as usize;
+        let lanes = self.lanes.count() as usize;
         let long = self.vector_type(Ty::I64);
         let base = self.address_space(offset_of!(AddressSpace, base));
         let base = self.b.splat(long, base);
@@ -92,7 +92,7 @@ impl Emitter<'_> {
         let zeros = self.b.splat(long, self.zeros);
         let addresses = self.b.select(live, addresses, zeros);
         let mut lanes: Vec<Vec<C>> = vec![Vec::new(); results.len()];
-        for lane in 0..self.lanes as usize {
+        for lane in 0..self.lanes.count() as usize {
             let address = self.b.extract(addresses, lane);
             for (i, list) in lanes.iter_mut().enumerate() {
                 list.push(self.b.load(scalar_type(ty), access_at_offset(flags, i as i32 * bytes), address));

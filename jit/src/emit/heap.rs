@@ -42,7 +42,9 @@ impl Emitter<'_> {
         let heap = HeapValues { address, last: self.b.iadd_imm(size, -(DESCRIPTOR_SIZE as i64)), at };
         let offsets: SmallVec<[C; 8]> = match self.value_rep(data.args[0])? {
             ValueRep::Uniform(offset) => [offset].into_iter().collect(),
-            _ => (0..self.lanes as usize).map(|lane| self.value_lane(data.args[0], lane)).collect::<Result<_>>()?,
+            _ => (0..self.lanes.count() as usize)
+                .map(|lane| self.value_lane(data.args[0], lane))
+                .collect::<Result<_>>()?,
         };
         let rep = match data.op {
             Op::BufferDesc { .. } => {

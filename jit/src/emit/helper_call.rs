@@ -1,10 +1,7 @@
 //! Calls of the helpers in the table of `base::abi`.
 
 use super::Emitter;
-use super::memory::{read_only, trusted};
-use super::value_rep::ValueRep;
-use crate::error::Result;
-use crate::ir::InstData;
+use super::memory::read_only;
 use crate::lir::{AccessReason, Type, Value as C};
 use base::abi::{ArgumentKind, Helper, ShaderContext};
 use core::mem::offset_of;
@@ -27,14 +24,5 @@ impl Emitter<'_> {
             self.b.load(Type::I64, read_only(AccessReason::Field, offset_of!(ShaderContext, helpers) as i32), self.ctx);
         let function = self.b.load(Type::I64, read_only(AccessReason::Field, row.offset as i32), table);
         self.b.call(function, args);
-    }
-
-    /// Emits `Op::Clock`.
-    pub fn clock(&mut self, data: &InstData) -> Result<()> {
-        let slot = self.b.create_slot(8, 8);
-        let address = self.b.stack_address(slot, 0);
-        self.call_helper(Helper::Clock, &[address]);
-        let time = self.b.load(Type::I64, trusted(AccessReason::Frame, 0), address);
-        self.define(data.result(), ValueRep::Uniform(time))
     }
 }

@@ -14,7 +14,7 @@ use super::Emitter;
 use super::memory::{guarded, trusted};
 use super::value_rep::{ValueRep, elem};
 use crate::error::{Error, Result};
-use crate::ir::{ImageQuery, Inst, InstData, Op, SampleInfo, Ty, Value};
+use crate::ir::{ImageQuery, InstData, Op, SampleInfo, Ty, Value};
 use crate::lir::{AccessReason, Elem, IntCond, Slot, Type, Value as C};
 use base::abi::{
     AtomicOp, Dim, Helper, ImageArgs, ImageLevel, ImageView, KERNEL_ATOMIC, KERNEL_FETCH, KERNEL_RESIDENT,
@@ -175,9 +175,9 @@ impl Emitter<'_> {
         // A kernel writes no results for inactive lanes, whose rows hold values of earlier calls. A
         // derivative or a subgroup operation may read those lanes, so they are masked.
         let mask = if data.result_count == 0 { None } else { self.participating_lanes(effects) };
-        let lanes = MAX_LANES.min(self.lanes as usize);
+        let lanes = MAX_LANES.min(self.lanes.count() as usize);
         let mut results: Vec<Vec<C>> = data.results().map(|_| Vec::new()).collect();
-        for first in (0..self.lanes as usize).step_by(lanes) {
+        for first in (0..self.lanes.count() as usize).step_by(lanes) {
             let part = KernelCall { args, first, lanes };
             for (i, _) in data.results().enumerate().filter(|(_, v)| self.shader.ty(*v) == Ty::I64) {
                 // Kernels of views without high words do not write them, so a value of another
@@ -200,7 +200,7 @@ impl Emitter<'_> {
     /// Returns the mask of the lanes that take part in an operation, depending on whether it has
     /// effects; `None` for all lanes.
     fn participating_lanes(&mut self, effects: bool) -> Option<C> {
-        if effects { self.side_effect_mask() } else { (!self.full).then(|| self.exec_mask()) }
+        if effects { self.side_effect_mask() } else { (!self.lanes.is_full()).then(|| self.exec_mask()) }
     }
 
     /// Stores zeros in a row that this operation does not set, if another one may have set it.
@@ -250,7 +250,7 @@ impl Emitter<'_> {
     }
 
     fn store_zero_row(&mut self, args: C, field: usize) {
-        let zero = self.b.constant(Elem::I32.by(MAX_LANES.min(self.lanes as usize)), 0);
+        let zero = self.b.constant(Elem::I32.by(MAX_LANES.min(self.lanes.count() as usize)), 0);
         self.b.store(trusted(AccessReason::Frame, field as i32), zero, args);
     }
 
@@ -348,10 +348,7 @@ impl Emitter<'_> {
     }
 
     /// Emits `Op::Sample`.
-    pub fn sample(&mut self, info: &SampleInfo, inst: Inst, data: &InstData) -> Result<()> {
-        if self.take_hoisted_sample(inst)? || self.take_batched_sample(inst)? {
-            return Ok(());
-        }
+    pub fn sample(&mut self, info: &SampleInfo, data: &InstData) -> Result<()> {
         self.call_per_part(data, false, |e, part| e.sample_part(part, info, data))
     }
 
@@ -520,7 +517,7 @@ impl Emitter<'_> {
             }
             _ => {
                 let mut lanes = Vec::new();
-                for lane in 0..self.lanes as usize {
+                for lane in 0..self.lanes.count() as usize {
                     let view = self.value_lane(data.args[0], lane)?;
                     let level = match data.args.get(1) {
                         Some(&v) => Some(self.value_lane(v, lane)?),

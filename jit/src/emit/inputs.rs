@@ -83,7 +83,7 @@ impl Emitter<'_> {
     }
 
     fn quads_of_chunk(&mut self) -> C {
-        self.b.iconst(Type::I32, i64::from(self.lanes / 4))
+        self.b.iconst(Type::I32, i64::from(self.lanes.count() / 4))
     }
 
     /// Returns an interpolated input for the chunk's lanes.
@@ -107,8 +107,8 @@ impl Emitter<'_> {
         // pairs.
         let chunk = self.b.zext(Type::I64, self.chunk);
         let pair_bytes = (count as u64 * ROW) as i64;
-        let pairs = (self.lanes as usize / MAX_LANES).max(1);
-        let offset = if self.lanes as usize >= MAX_LANES {
+        let pairs = (self.lanes.count() as usize / MAX_LANES).max(1);
+        let offset = if self.lanes.count() as usize >= MAX_LANES {
             self.b.imul_imm(chunk, pair_bytes * pairs as i64)
         } else {
             let pair = self.b.lshr_imm(chunk, 1);
@@ -117,7 +117,7 @@ impl Emitter<'_> {
             self.b.iadd(pair, quad)
         };
         let at = self.b.iadd(rows, offset);
-        let vector = elem(ty).by(MAX_LANES.min(self.lanes as usize));
+        let vector = elem(ty).by(MAX_LANES.min(self.lanes.count() as usize));
         // The rows do not change while chunks run.
         let place = |pair: usize| {
             read_only(AccessReason::Scratch, (row as u64 * ROW) as i32 + (pair as i64 * pair_bytes) as i32)

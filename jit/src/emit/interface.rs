@@ -8,8 +8,8 @@ use crate::ir::{Builtin, InstData, InterpolateAt, Ty};
 use crate::lir::{AccessReason, Type, Value as C};
 use crate::passes::{Shape, Steps};
 use base::abi::{
-    BatchKind, ControlBatch, EvaluationBatch, FragmentBatch, MeshBatch, PrimitiveBatch, ShaderContext, SlotLayout,
-    VertexBatch,
+    BatchKind, ControlBatch, EvaluationBatch, FragmentBatch, Helper, MeshBatch, PrimitiveBatch, ShaderContext,
+    SlotLayout, VertexBatch,
 };
 use base::shader::StageIoKind;
 use core::mem::offset_of;
@@ -72,7 +72,7 @@ impl Emitter<'_> {
 
     /// Returns the current chunk of an array of `slots` slots.
     fn chunk_of(&mut self, array: usize, slots: usize) -> ChunkSlots {
-        let layout = SlotLayout::new(slots, self.row_lanes);
+        let layout = SlotLayout::new(slots, self.lanes.row());
         let list = self.b.load(Type::I64, read_only(AccessReason::Field, array as i32), self.batch);
         let chunk = self.b.zext(Type::I64, self.chunk);
         let bytes = layout.chunk_bytes() * self.row_parts();
@@ -82,7 +82,7 @@ impl Emitter<'_> {
 
     /// Returns the number of rows that hold a chunk's lanes of a slot.
     fn row_parts(&self) -> usize {
-        (self.lanes / self.row_lanes) as usize
+        (self.lanes.count() / self.lanes.row()) as usize
     }
 
     /// Returns the offsets of a slot's rows from a chunk's first byte.
@@ -93,7 +93,7 @@ impl Emitter<'_> {
 
     /// Loads a slot of a chunk.
     fn load_slot_vector(&mut self, chunk: ChunkSlots, slot: u32, ty: Ty) -> C {
-        let row = elem(ty).by(self.row_lanes as usize);
+        let row = elem(ty).by(self.lanes.row() as usize);
         let rows = self.rows_of(chunk, slot);
         let parts: SmallVec<[C; 2]> =
             rows.iter().map(|&at| self.b.load(row, read_only(AccessReason::Element, at), chunk.base)).collect();
@@ -128,7 +128,7 @@ impl Emitter<'_> {
             let Some(cells) = rectangles.outputs[slot as usize].clone() else { return Ok(()) };
             let c = self.vector(data.args[0])?;
             let mut c = self.b.bitcast(self.vector_type(Ty::F32), c);
-            if !self.full {
+            if !self.lanes.is_full() {
                 let (old, mask) = (self.read_single(&cells), self.exec_mask());
                 c = self.b.select(mask, c, old);
             }
@@ -148,8 +148,8 @@ impl Emitter<'_> {
     /// Stores the active lanes of `c` to rows of the batch, which hold consecutive parts of the
     /// lanes.
     pub fn store_masked(&mut self, c: C, rows: &[i32], base: C) {
-        let lanes = self.lanes as usize / rows.len();
-        let mask = (!self.full).then(|| self.exec_mask());
+        let lanes = self.lanes.count() as usize / rows.len();
+        let mask = (!self.lanes.is_full()).then(|| self.exec_mask());
         for (i, &at) in rows.iter().enumerate() {
             let mut part = self.b.slice(c, i * lanes, lanes);
             if let Some(mask) = mask {
@@ -186,15 +186,17 @@ impl Emitter<'_> {
                 self.context_word(offset_of!(ShaderContext, num_workgroups) + 4 * usize::from(c))
             }
             Builtin::WorkgroupId(c) => ValueRep::Uniform(self.workgroup_id(c)?),
-            Builtin::LocalInvocationIndex => ValueRep::Affine(self.first_lane(), Steps::even(1, self.lanes)),
+            Builtin::LocalInvocationIndex => ValueRep::Affine(self.first_lane(), Steps::even(1, self.lanes.count())),
             Builtin::LocalInvocationId(c) => self.local_id(c, self.shape(result))?,
             Builtin::GlobalInvocationId(c) => self.global_id(c, self.shape(result))?,
-            Builtin::SubgroupInvocation => ValueRep::Affine(self.b.iconst(Type::I32, 0), Steps::even(1, self.lanes)),
-            Builtin::SubgroupSize => ValueRep::Uniform(self.constant(Ty::I32, u64::from(self.lanes))),
+            Builtin::SubgroupInvocation => {
+                ValueRep::Affine(self.b.iconst(Type::I32, 0), Steps::even(1, self.lanes.count()))
+            }
+            Builtin::SubgroupSize => ValueRep::Uniform(self.constant(Ty::I32, u64::from(self.lanes.count()))),
             Builtin::SubgroupId => ValueRep::Uniform(self.chunk),
             Builtin::NumSubgroups => ValueRep::Uniform(self.constant(Ty::I32, u64::from(self.chunks))),
             Builtin::InvocationId if self.shader.stage().has_workgroups() => {
-                let lanes = ValueRep::Affine(self.first_lane(), Steps::even(1, self.lanes));
+                let lanes = ValueRep::Affine(self.first_lane(), Steps::even(1, self.lanes.count()));
                 ValueRep::Varying(self.rep_to_vector(Ty::I32, &lanes)?)
             }
             Builtin::PatchVertices => {
@@ -283,5 +285,14 @@ impl Emitter<'_> {
                 ValueRep::Varying(self.b.iadd(local, start))
             }
         })
+    }
+
+    /// Emits `Op::Clock`.
+    pub fn clock(&mut self, data: &InstData) -> Result<()> {
+        let slot = self.b.create_slot(8, 8);
+        let address = self.b.stack_address(slot, 0);
+        self.call_helper(Helper::Clock, &[address]);
+        let time = self.b.load(Type::I64, trusted(AccessReason::Frame, 0), address);
+        self.define(data.result(), ValueRep::Uniform(time))
     }
 }

@@ -1,9 +1,7 @@
 //! Invocations with frames: lanes are suspended one by one, and continue in any chunk beside others
 //! at the same point ([`InvocationBatch`]).
 //!
-//! A word of the lanes' frames is gathered from and scattered to the frames that the batch lists
-//! ([`FrameInfo`]). Only active lanes store, because another lane may have been suspended before in
-//! this call.
+//! [`super::invocation_frame`] has the frames.
 //!
 //! A lane that is suspended leaves all enclosing constructs, as if it broke to a label around the
 //! whole program, and the lanes that remain go on where that break would. A lane that continues
@@ -13,45 +11,23 @@
 //! are part of a frame.
 
 use super::Emitter;
+use super::invocation_frame::{FrameElement, InvocationFrame};
 use super::memory::{read_only, trusted};
-use super::ssa_variable::SsaVariable;
-use super::value_rep::{ValueRep, elem};
+use super::value_rep::ValueRep;
 use crate::error::{Error, Result};
 use crate::ir::{Inst, InstData, Ty, Value, Var};
-use crate::lir::{Access, AccessReason, Block, Elem, IntCond, Type, Value as C};
+use crate::lir::{AccessReason, Block, Type, Value as C};
 use crate::passes::words_of;
 use base::abi::InvocationBatch;
 use base::shader::{FrameInfo, FrameLayout, InvocationEnd, SuspendReason};
 use core::mem::offset_of;
-
-/// The frames of a chunk's invocations.
-pub struct InvocationFrame {
-    /// Address of all frames, and byte offsets (I32) of those of the lanes.
-    memory: C,
-    offsets: C,
-    /// The end of the call for each lane ([`InvocationEnd`]).
-    ends: SsaVariable,
-    /// Mask of the lanes that the batch has. The lanes behind them never become active, because
-    /// nothing that they would do ends a loop that waits for memory.
-    valid: C,
-    /// Variables of the constructs with points that enclose the current instruction.
-    open: Vec<SsaVariable>,
-}
-
-/// Position of an element of a private array in the lanes' frames.
-#[derive(Clone, Copy)]
-struct FrameElement {
-    /// Byte offsets (I32) of the lanes' frames, moved by their indices.
-    offsets: C,
-    word: u32,
-}
 
 impl Emitter<'_> {
     /// Sets up the lanes of a chunk and finds their frames.
     pub fn start_invocations(&mut self) -> Result<()> {
         let field = offset_of!(InvocationBatch, count) as i32;
         let count = self.b.load(Type::I32, read_only(AccessReason::Field, field), self.batch);
-        let valid = self.lanes_below(count)?;
+        let valid = self.lanes_below(count);
         self.set_exec(valid, false);
         let frames = self.chunk_words(offset_of!(InvocationBatch, frames), 1);
         let vector = self.vector_type(Ty::I32);
@@ -60,8 +36,7 @@ impl Emitter<'_> {
         let ends = self.new_vector_variable(Ty::I32);
         let returned = self.word(InvocationEnd::Returned.word() as i32);
         self.write_single(&ends, returned);
-        let open = Vec::new();
-        self.suspension.invocation_frame = Some(InvocationFrame { memory, offsets, ends, valid, open });
+        self.suspension.invocation_frame = Some(InvocationFrame::new(memory, offsets, ends, valid));
         Ok(())
     }
 
@@ -72,7 +47,7 @@ impl Emitter<'_> {
 
     /// Stores how the call ends for the lanes.
     pub fn store_ends(&mut self) {
-        let Some(ends) = self.suspension.invocation_frame.as_ref().map(|frame| frame.ends.clone()) else { return };
+        let Some(ends) = self.suspension.invocation_frame.as_ref().map(|frame| frame.ends().clone()) else { return };
         let ends = self.read_single(&ends);
         let list = self.chunk_words(offset_of!(InvocationBatch, ends), 1);
         self.b.store(trusted(AccessReason::Element, 0), ends, list);
@@ -80,35 +55,11 @@ impl Emitter<'_> {
 
     /// Sets how the call ends for the active lanes.
     pub fn set_end(&mut self, end: InvocationEnd) -> Result<()> {
-        let ends = self.invocation_frame()?.ends.clone();
+        let ends = self.invocation_frame()?.ends().clone();
         let (exec, old, new) = (self.exec_mask(), self.read_single(&ends), self.word(end.word() as i32));
         let words = self.b.select(exec, new, old);
         self.write_single(&ends, words);
         Ok(())
-    }
-
-    fn invocation_frame(&self) -> Result<&InvocationFrame> {
-        let frame = self.suspension.invocation_frame.as_ref();
-        frame.ok_or_else(|| Error::invalid("a frame of an invocation in a stage without them"))
-    }
-
-    /// Returns the number of variables of open constructs.
-    pub fn open_variables(&self) -> usize {
-        self.suspension.invocation_frame.as_ref().map_or(0, |frame| frame.open.len())
-    }
-
-    /// Adds a variable of a construct with points.
-    pub fn open_variable(&mut self, variable: &SsaVariable) {
-        if let Some(frame) = &mut self.suspension.invocation_frame {
-            frame.open.push(variable.clone());
-        }
-    }
-
-    /// Closes the constructs that were opened since there were `count` variables.
-    pub fn close_variables(&mut self, count: usize) {
-        if let Some(frame) = &mut self.suspension.invocation_frame {
-            frame.open.truncate(count);
-        }
     }
 
     /// Returns true if an instruction suspends single lanes.
@@ -134,7 +85,7 @@ impl Emitter<'_> {
         self.b.jump(end, &[]);
         self.resume_behind(inst, resume)?;
         let frame = self.invocation_frame()?;
-        let (open, valid) = (frame.open.clone(), frame.valid);
+        let (open, valid) = (frame.open().to_vec(), frame.valid());
         open.iter().for_each(|variable| self.zero_variable(variable));
         self.set_exec(valid, false);
         let new_words = data.op.suspends().map_or(0, SuspendReason::new_words);
@@ -162,99 +113,12 @@ impl Emitter<'_> {
         self.store_frame_value(word, shader.ty(data.args[0]), &rep)
     }
 
-    /// Stores a value of the active lanes in their frames.
-    pub fn store_frame_value(&mut self, word: u32, ty: Ty, rep: &ValueRep) -> Result<()> {
-        let c = self.rep_to_vector(ty, rep)?;
-        let offsets = self.invocation_frame()?.offsets;
-        self.store_frame_element(FrameElement { offsets, word }, ty, c)
-    }
-
-    /// Loads a value of all lanes from their frames.
-    pub fn load_frame_value(&mut self, word: u32, ty: Ty) -> Result<C> {
-        let offsets = self.invocation_frame()?.offsets;
-        self.load_frame_element(FrameElement { offsets, word }, ty)
-    }
-
-    /// Returns the address of all frames, and the byte offsets (I32) of those of the lanes.
-    pub fn frame_memory(&self) -> Result<(C, C)> {
-        self.invocation_frame().map(|frame| (frame.memory, frame.offsets))
-    }
-
-    fn store_frame_element(&mut self, at: FrameElement, ty: Ty, c: C) -> Result<()> {
-        let memory = self.invocation_frame()?.memory;
-        let mask = match self.side_effect_mask() {
-            Some(mask) => mask,
-            None => self.mask(true),
-        };
-        for (word, c) in (at.word..).zip(self.split_into_words(ty, c)) {
-            self.b.scatter(frame_access(word), mask, memory, at.offsets, self.sink, &[c]);
-        }
-        Ok(())
-    }
-
-    fn load_frame_element(&mut self, at: FrameElement, ty: Ty) -> Result<C> {
-        let memory = self.invocation_frame()?.memory;
-        let (vector, mask) = (self.vector_type(Ty::I32), self.mask(true));
-        let words: Vec<C> = (at.word..at.word + words_of(ty))
-            .map(|word| self.b.gather(vector, frame_access(word), 1, mask, memory, at.offsets)[0])
-            .collect();
-        Ok(self.join_words(ty, &words))
-    }
-
-    /// Converts a vector to the words that hold it in a frame, the lowest first.
-    fn split_into_words(&mut self, ty: Ty, c: C) -> Vec<C> {
-        let words = self.vector_type(Ty::I32);
-        match ty {
-            Ty::I32 => vec![c],
-            Ty::F32 => vec![self.b.bitcast(words, c)],
-            Ty::B1 => vec![self.b.sext(words, c)],
-            Ty::I8 | Ty::I16 => vec![self.b.zext(words, c)],
-            Ty::F16 => {
-                let bits = self.vector_type(Ty::I16);
-                let c = self.b.bitcast(bits, c);
-                vec![self.b.zext(words, c)]
-            }
-            Ty::I64 | Ty::Buf | Ty::Img | Ty::Smp => {
-                let high = self.b.lshr_imm(c, 32);
-                vec![self.b.narrow(words, c), self.b.narrow(words, high)]
-            }
-            Ty::F64 => {
-                let bits = self.vector_type(Ty::I64);
-                let c = self.b.bitcast(bits, c);
-                self.split_into_words(Ty::I64, c)
-            }
-        }
-    }
-
-    /// Converts the words of a frame to a vector.
-    fn join_words(&mut self, ty: Ty, words: &[C]) -> C {
-        let vector = elem(ty).by(self.lanes as usize);
-        match ty {
-            Ty::I32 => words[0],
-            Ty::F32 => self.b.bitcast(vector, words[0]),
-            Ty::B1 => self.b.icmp_imm(IntCond::Ne, words[0], 0),
-            Ty::I8 | Ty::I16 => self.b.narrow(vector, words[0]),
-            Ty::F16 => {
-                let bits = self.vector_type(Ty::I16);
-                let c = self.b.narrow(bits, words[0]);
-                self.b.bitcast(vector, c)
-            }
-            Ty::I64 | Ty::F64 | Ty::Buf | Ty::Img | Ty::Smp => {
-                let long = Elem::I64.by(self.lanes as usize);
-                let [low, high] = [0, 1].map(|i| self.b.zext(long, words[i]));
-                let high = self.b.shl_imm(high, 32);
-                let c = self.b.or(low, high);
-                if ty == Ty::F64 { self.b.bitcast(vector, c) } else { c }
-            }
-        }
-    }
-
     /// Returns the position of the element that an access to a private array names, if the frames
     /// of invocations have the array.
     fn frame_element(&mut self, var: Var, index: Option<Value>) -> Result<Option<FrameElement>> {
         let Some(word) = self.suspension.plan.array_word(var) else { return Ok(None) };
         let (ty, last) = (self.shader.vars[var].ty, self.shader.vars[var].len.max(1) - 1);
-        let offsets = self.invocation_frame()?.offsets;
+        let offsets = self.invocation_frame()?.offsets();
         let Some(index) = index else { return Ok(Some(FrameElement { offsets, word })) };
         if let Some(bits) = self.constant_bits(index) {
             let word = word + bits.min(last.into()) as u32 * words_of(ty);
@@ -284,9 +148,4 @@ impl Emitter<'_> {
         self.store_frame_element(at, self.shader.vars[var].ty, c)?;
         Ok(true)
     }
-}
-
-/// Returns an access to a word of a frame, behind the offset of its first word.
-fn frame_access(word: u32) -> Access {
-    trusted(AccessReason::Element, FrameInfo::word_bytes(word) as i32)
 }

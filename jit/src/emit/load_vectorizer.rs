@@ -226,7 +226,7 @@ impl Emitter<'_> {
         let words = match rep {
             ValueRep::Affine(base, steps) => {
                 let at = (base, self.offset_i64(offset, base)?);
-                if run.is_contiguous(steps, self.lanes) {
+                if run.is_contiguous(steps, self.lanes.count()) {
                     self.load_contiguous(pair, at, run, access)?
                 } else {
                     self.load_strided(pair, at, steps, run, access)?
@@ -255,7 +255,7 @@ impl Emitter<'_> {
         let offsets = self.gather_offsets(offset, rep)?;
         let exact = self.rep_to_vector(Ty::I32, rep)?;
         let ok = self.in_range_mask(pair, offsets, run.bytes());
-        let wanted = if self.full {
+        let wanted = if self.lanes.is_full() {
             ok
         } else {
             let exec = self.exec_mask();

@@ -140,7 +140,7 @@ impl Emitter<'_> {
                 }
                 ValueRep::Affine(base, steps) => {
                     let at = (base, self.offset_i64(offset, base)?);
-                    let values = if run.is_contiguous(steps, self.lanes) {
+                    let values = if run.is_contiguous(steps, self.lanes.count()) {
                         self.load_contiguous(pair, at, run, machine)?
                     } else {
                         self.load_strided(pair, at, steps, run, machine)?
@@ -174,14 +174,6 @@ impl Emitter<'_> {
                 self.load_global(pointer, &results, ty, machine)
             }
         }
-    }
-
-    /// Defines several results.
-    pub fn define_all(&mut self, results: &[Value], value_reps: impl Iterator<Item = ValueRep>) -> Result<()> {
-        for (&v, rep) in results.iter().zip(value_reps) {
-            self.define(v, rep)?;
-        }
-        Ok(())
     }
 
     /// Returns `offset + bytes <= range` as I8, and the offset as I64.
@@ -355,7 +347,7 @@ impl Emitter<'_> {
             && let ValueRep::Affine(base, steps) = self.value_rep(*offset)?
         {
             let at = (base, self.offset_i64(*offset, base)?);
-            return if run.is_contiguous(steps, self.lanes) {
+            return if run.is_contiguous(steps, self.lanes.count()) {
                 self.store_contiguous(*pair, at, &values, run)
             } else {
                 self.store_strided(*pair, at, steps, &values, run)
@@ -369,7 +361,7 @@ impl Emitter<'_> {
     /// access remains for each.
     pub fn lane_locations(&mut self, address: &Address, bytes: u32) -> Result<(SmallVec<[C; 8]>, C)> {
         let (at, go) = self.lane_addresses(address, bytes)?;
-        Ok(((0..self.lanes as usize).map(|lane| self.b.extract(at, lane)).collect(), go))
+        Ok(((0..self.lanes.count() as usize).map(|lane| self.b.extract(at, lane)).collect(), go))
     }
 
     /// Returns the addresses of [`Emitter::lane_locations`] as a vector, and the mask.
@@ -408,12 +400,6 @@ impl Emitter<'_> {
         }
         let sink = self.b.splat(long, self.sink);
         Ok((self.b.select(go, addresses, sink), go))
-    }
-
-    /// Returns the mask of lanes with side effects, lane by lane (I8), or `None` for all lanes.
-    pub fn effect_lanes(&mut self) -> Option<SmallVec<[C; 8]>> {
-        let mask = self.side_effect_mask()?;
-        Some((0..self.lanes as usize).map(|lane| self.b.extract(mask, lane)).collect())
     }
 
     fn store_lanes(&mut self, address: &Address, values: &[Value], ty: Ty) -> Result<()> {

@@ -37,7 +37,7 @@ impl Emitter<'_> {
     /// Fills the output slots of a chunk.
     pub fn poison_rows(&mut self, rows: &[i32], base: C) {
         let Some(MemoryPoison { pattern, .. }) = self.poison else { return };
-        let row = super::value_rep::elem(Ty::I32).by(self.row_lanes as usize);
+        let row = super::value_rep::elem(Ty::I32).by(self.lanes.row() as usize);
         let word = self.b.constant(row, pattern.into());
         rows.iter().for_each(|&at| self.b.store(trusted(AccessReason::Element, at), word, base));
     }

@@ -1,16 +1,24 @@
 //! Emission: makes LIR ([`crate::lir`]), from which the back ends make machine code, from IR.
 //!
 //! There is one function per stage, `extern "code" fn(&ShaderContext, &mut Batch)`. It loops over
-//! the batch's chunks of `lanes` invocations. The modules emit:
+//! the batch's chunks of `lanes` invocations. The modules form layers; methods of a layer call those
+//! of the layers below, and circles stay within six files (`cts-runner/tests/dependencies.rs`):
 //!
-//! * `stage`: the loop and the code around a stage.
-//! * `fragment` and `interface`: the inputs and outputs of a stage; `vertices`: those of a stage
-//!   that takes primitives; `patches`: those of a stage that takes patches.
-//! * `control`: the structured control flow.
-//! * `alu`, `bits`, `float`, `memory`, `contiguous`, `strided`, `atomic`, `array`, `descriptor`,
-//!   `heap`, `image`, `texels` and `subgroup`: the operations.
-//! * `suspend`: the segments of shaders with suspension points; `barrier` and `invocation`: the
-//!   frames of chunks and of invocations.
+//! * `stage`, `workgroup`, `rectangle_loop`: the function and its loops.
+//! * `control`: the structured control flow. `barrier` and `invocation` emit the suspension points.
+//! * this module: the table that dispatches an instruction to its family; `sample_batching` and
+//!   `sample_hoisting` emit samples before their place.
+//! * The families of operations, which do not call each other's families: `alu`, `bits` and
+//!   `float`; `memory`, `contiguous`, `strided`, `load_vectorizer`, `subdword` and `global`;
+//!   `atomic` and `deferred_atomics`; `descriptor` and `heap`; `image` and `texels`; `interface`,
+//!   `vertices` and `patches`; `fragment`, `inputs` and `rectangle`; `subgroup`; `array`;
+//!   `ray_query`.
+//! * `operand`: the machine forms of values. `suspend` keeps them across suspension points, and emits
+//!   values that are computed again through a function that `stage` gives it.
+//! * The parts that own state and that everything may use: `lane_state` (the lanes and the exec
+//!   mask), `effect_lanes` (the lanes that may write), `function_frame` (arguments and blocks),
+//!   `chunk_frame` and `invocation_frame` (values that wait), `ssa_variable` and `variable_pool`,
+//!   `kernel_rows`, `helper_call`, `value_rep`.
 //!
 //! A machine value is uniform, affine or varying ([`value_rep::ValueRep`]), as `passes::divergence`
 //! found.
@@ -29,14 +37,17 @@ mod array;
 mod atomic;
 mod barrier;
 mod bits;
+mod chunk_frame;
 mod contiguous;
 mod control;
 mod deferred_atomics;
 mod descriptor;
+mod effect_lanes;
 mod element_run;
 mod epilogue;
 mod float;
 mod fragment;
+mod function_frame;
 mod global;
 mod heap;
 mod helper_call;
@@ -45,14 +56,19 @@ mod infallible;
 mod inputs;
 mod interface;
 mod invocation;
+mod invocation_frame;
+mod kernel_rows;
 pub mod lane_count;
+mod lane_state;
 mod licm;
 mod load_vectorizer;
 mod memory;
 mod memory_poison;
+mod operand;
 mod patches;
 mod ray_query;
 mod rectangle;
+mod rectangle_loop;
 mod region_info;
 mod sample_batching;
 mod sample_hoisting;
@@ -66,13 +82,14 @@ mod suspend;
 mod tests;
 mod texels;
 mod value_rep;
+mod variable_pool;
 mod vertices;
 mod workgroup;
 
 use crate::budget;
 use crate::error::{Error, Result};
-use crate::ir::{Inst, Op, Shader, Value};
-use crate::lir::{self, Block, Slot, Type, Value as C, Variable};
+use crate::ir::{Inst, InstData, Op, SampleInfo, Shader, Value};
+use crate::lir::{self, Block, Slot, Value as C};
 use crate::passes::{Divergence, Suspension};
 use base::abi::{BatchKind, KERNEL_FETCH, KERNEL_RESIDENT, TexelKind};
 use base::epilogue::Epilogue;
@@ -80,7 +97,6 @@ use base::shader::{FrameInfo, InvocationEnd, PipelineLayoutInfo};
 use cranelift_entity::SecondaryMap;
 pub use infallible::can_defer;
 use licm::HoistLevel;
-use ssa_variable::SsaVariable;
 use value_rep::ValueRep;
 
 /// Parameters of emission.
@@ -126,17 +142,14 @@ struct Emitter<'a> {
     hoist_levels: licm::HoistLevels,
     vectorized_loads: load_vectorizer::VectorizedLoads,
     layout: &'a PipelineLayoutInfo,
-    lanes: u32,
-    /// Number of lanes of a row of slots.
-    row_lanes: u32,
+    /// The lanes and the exec mask.
+    lanes: lane_state::LaneState,
+    /// What else limits the lanes with side effects.
+    effects: effect_lanes::EffectLanes,
     value_reps: SecondaryMap<Value, Option<ValueRep>>,
     targets: Vec<control::BreakTarget>,
-    /// The exec mask; `full` is true if it is statically full.
-    exec: SsaVariable,
-    full: bool,
     suspension: suspend::SuspensionState,
-    /// LIR variables of released SSA variables, which new ones reuse.
-    free_variables: Vec<(Type, Variable)>,
+    variables: variable_pool::VariablePool,
     /// Function arguments, and values that the entry block loads.
     ctx: C,
     batch: C,
@@ -150,7 +163,7 @@ struct Emitter<'a> {
     chunk: C,
     chunks: u32,
     /// The workgroup; `None` in stages without workgroups.
-    workgroup_state: Option<workgroup::WorkgroupState>,
+    workgroup_state: Option<function_frame::WorkgroupState>,
     /// The function's first block, which stays open for code that runs once per call.
     entry_block: Block,
     /// Addresses `scratch + 16 * chunk` and `scratch + 4 * chunk`, and the first byte of the slots.
@@ -167,7 +180,6 @@ struct Emitter<'a> {
     fragment: Option<fragment::FragmentState>,
     /// State of a stage that takes rectangles.
     rectangles: Option<rectangle::RectangleState>,
-    vertex: Option<stage::VertexState>,
     primitives: Option<vertices::PrimitiveState>,
     inputs: inputs::InterpolatedInputs,
     hoisted_samples: sample_hoisting::HoistedSamples,
@@ -309,12 +321,12 @@ impl Emitter<'_> {
 
     /// Emits one instruction at the end of another block.
     fn inst_in(&mut self, block: Block, inst: Inst) -> Result<()> {
-        let (here, full) = (self.b.current(), self.full);
+        let (here, full) = (self.b.current(), self.lanes.is_full());
         self.b.resume_block(block);
-        self.full = true;
+        self.lanes.set_full(true);
         self.inst_here(inst)?;
         debug_assert_eq!(self.b.current(), block, "what is made early needs no other block");
-        self.full = full;
+        self.lanes.set_full(full);
         self.b.resume_block(here);
         Ok(())
     }
@@ -347,7 +359,7 @@ impl Emitter<'_> {
             Op::StoreVertex(slot) => self.store_vertex(*slot, data),
             Op::StoreVertexCount => self.store_vertex_count(data),
             Op::Builtin(builtin) => self.builtin(*builtin, data),
-            Op::Sample(info) => self.sample(info, inst, data),
+            Op::Sample(info) => self.sampled(info, inst, data),
             Op::ImageFetch { coords, level, sample, kind } => {
                 self.image_fetch(KERNEL_FETCH, [*coords, u8::from(*level), u8::from(*sample)], *kind, data)
             }
@@ -396,5 +408,13 @@ impl Emitter<'_> {
             Op::IAddCarry | Op::ISubBorrow => self.alu(data, |e| e.carry(data)),
             Op::BitfieldInsert | Op::BitfieldSExtract | Op::BitfieldUExtract => self.alu(data, |e| e.bitfield(data)),
         })
+    }
+
+    /// Emits `Op::Sample`, or defines the results of a sample that was taken with others.
+    fn sampled(&mut self, info: &SampleInfo, inst: Inst, data: &InstData) -> Result<()> {
+        if self.take_hoisted_sample(inst)? || self.take_batched_sample(inst)? {
+            return Ok(());
+        }
+        self.sample(info, data)
     }
 }

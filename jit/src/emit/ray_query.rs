@@ -63,9 +63,9 @@ impl Emitter<'_> {
         let exec = self.query_lanes(initialized)?;
         let addresses = self.query_addresses(var, data.args[0])?;
         let sources = op.source().map(|source| self.query_addresses(source, operands[0])).transpose()?;
-        let part = (self.lanes as usize).min(MAX_RAY_LANES);
+        let part = (self.lanes.count() as usize).min(MAX_RAY_LANES);
         let mut results: Vec<Vec<C>> = vec![Vec::new(); data.result_count.into()];
-        for first in (0..self.lanes as usize).step_by(part) {
+        for first in (0..self.lanes.count() as usize).step_by(part) {
             let own = self.b.slice(exec, first, part);
             let call = QueryCall {
                 queries: slots.queries.map(|slot| self.b.stack_address(slot, 0)),
@@ -133,10 +133,11 @@ impl Emitter<'_> {
             None => {
                 let (base, _) = self.array(var);
                 let base = self.aligned_query(base);
-                let numbers: Vec<u64> = (0..u64::from(self.lanes)).map(|lane| lane * RAY_QUERY_BYTES as u64).collect();
+                let numbers: Vec<u64> =
+                    (0..u64::from(self.lanes.count())).map(|lane| lane * RAY_QUERY_BYTES as u64).collect();
                 let offsets = self.b.constant_lanes(Elem::I64, &numbers);
-                let base = self.b.splat(Elem::I64.by(self.lanes as usize), base);
-                (self.b.iadd(base, offsets), self.lanes)
+                let base = self.b.splat(Elem::I64.by(self.lanes.count() as usize), base);
+                (self.b.iadd(base, offsets), self.lanes.count())
             }
         };
         if count == 1 {
@@ -145,7 +146,7 @@ impl Emitter<'_> {
         let (index, last) = (self.vector(index)?, self.word(count as i32 - 1));
         let index = self.b.umin(index, last);
         let bytes = self.b.imul_imm(index, i64::from(stride) * RAY_QUERY_BYTES as i64);
-        let bytes = self.b.zext(Elem::I64.by(self.lanes as usize), bytes);
+        let bytes = self.b.zext(Elem::I64.by(self.lanes.count() as usize), bytes);
         Ok(self.b.iadd(starts, bytes))
     }
 
@@ -160,7 +161,7 @@ impl Emitter<'_> {
         let group = self.b.isub(offsets, own);
         let own = self.b.imul_imm(own, RAY_QUERY_BYTES as i64 / 4);
         let offset = self.b.iadd(group, own);
-        let long = Elem::I64.by(self.lanes as usize);
+        let long = Elem::I64.by(self.lanes.count() as usize);
         let (offset, memory) = (self.b.zext(long, offset), self.b.splat(long, memory));
         Ok(self.b.iadd(memory, offset))
     }

@@ -12,10 +12,9 @@ use super::Emitter;
 use super::fragment::FragmentState;
 use super::memory::read_only;
 use super::ssa_variable::SsaVariable;
-use crate::error::Result;
 use crate::ir::{Shader, Ty};
-use crate::lir::{AccessReason, Block, Elem, IntCond, Type, Value as C};
-use base::abi::{FragmentPrimitive, MAX_LANES, RECTANGLE_LANES, Rectangle, RectangleBatch};
+use crate::lir::{AccessReason, Elem, Type, Value as C};
+use base::abi::{FragmentPrimitive, MAX_LANES, RECTANGLE_LANES};
 use base::epilogue::Epilogue;
 use base::shader::{Interpolation, SlotType, Stage};
 use core::mem::offset_of;
@@ -28,18 +27,19 @@ pub struct RectangleState {
     /// Written outputs by slot, for the slots that the epilogue takes.
     pub outputs: Vec<Option<SsaVariable>>,
     /// The current rectangle, row and chunk.
-    chunk_position: Option<ChunkPosition>,
+    pub chunk_position: Option<ChunkPosition>,
 }
 
 /// Position of a chunk.
 #[derive(Clone, Copy)]
 pub struct ChunkPosition {
-    primitive: C,
-    attributes: C,
+    /// Address of the primitive, and that of its attributes.
+    pub primitive: C,
+    pub attributes: C,
     /// Row as the built-in has it, and relative to the primitive's origin, in all lanes.
-    y: [C; 2],
+    pub y: [C; 2],
     /// First column of the primitive, I32.
-    origin: C,
+    pub origin: C,
     /// Address of the row's texel 0.
     pub row: C,
     /// First column of the chunk, column behind the rectangle's last one, and column of the first
@@ -70,89 +70,9 @@ impl RectangleState {
 }
 
 impl Emitter<'_> {
-    /// Emits loops over all rectangles, rows and chunks, with the body and the epilogue inside, and
-    /// then a jump to `done`.
-    pub fn rectangles(&mut self, done: Block) -> Result<()> {
-        let field =
-            |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(AccessReason::Field, offset as i32), e.batch);
-        let count = field(self, Type::I32, offset_of!(RectangleBatch, count));
-        let end = field(self, Type::I32, offset_of!(RectangleBatch, end));
-        let list = field(self, Type::I64, offset_of!(RectangleBatch, rectangles));
-        let target = field(self, Type::I64, offset_of!(RectangleBatch, target));
-        let pitch = field(self, Type::I64, offset_of!(RectangleBatch, pitch));
-        let zero = self.b.iconst(Type::I32, 0);
-        let last = self.b.iadd_imm(end, -i64::from(self.lanes));
-        self.chunk = zero;
-        self.count_up([zero, count], 1, done, |e, number| {
-            let number = e.b.zext(Type::I64, number);
-            let offset = e.b.imul_imm(number, size_of::<Rectangle>() as i64);
-            let at = e.b.iadd(list, offset);
-            let half = |e: &mut Self, offset: usize| {
-                e.b.load_u16(Type::I32, read_only(AccessReason::Element, offset as i32), at)
-            };
-            let x = [half(e, offset_of!(Rectangle, x0)), half(e, offset_of!(Rectangle, x1))];
-            // First column of the last whole chunk.
-            let whole = e.b.iadd_imm(x[1], -i64::from(e.lanes));
-            let whole = e.b.smin(whole, last);
-            let y = [half(e, offset_of!(Rectangle, y0)), half(e, offset_of!(Rectangle, y1))];
-            let primitive =
-                e.b.load(Type::I64, read_only(AccessReason::Element, offset_of!(Rectangle, primitive) as i32), at);
-            let field = |e: &mut Self, ty, offset: usize| {
-                e.b.load(ty, read_only(AccessReason::Field, offset as i32), primitive)
-            };
-            let attributes = field(e, Type::I64, offset_of!(FragmentPrimitive, attributes));
-            let [left, top] = [0, 4].map(|axis| field(e, Type::I32, offset_of!(FragmentPrimitive, origin) + axis));
-            e.start_primitive(primitive, attributes);
-            let rows_done = e.b.create_block();
-            e.count_up(y, 1, rows_done, |e, y| {
-                let (line, below) = (e.b.zext(Type::I64, y), e.b.isub(y, top));
-                let offset = e.b.imul(line, pitch);
-                let row = e.b.iadd(target, offset);
-                let y = [y, below].map(|y| e.pixel_center(y));
-                e.start_row(primitive, y[1]);
-                let chunk_position =
-                    ChunkPosition { primitive, attributes, y, origin: left, row, columns: [zero; 3], partial: zero };
-                let chunks_done = e.b.create_block();
-                let lanes = i64::from(e.lanes);
-                e.count_up(x, lanes, chunks_done, |e, first| {
-                    let begin = e.b.smin(first, last);
-                    let partial = e.b.icmp(IntCond::Sgt, first, whole);
-                    e.rectangle_chunk(ChunkPosition { columns: [first, x[1], begin], partial, ..chunk_position })
-                })?;
-                e.enter(chunks_done);
-                Ok(())
-            })?;
-            e.enter(rows_done);
-            Ok(())
-        })
-    }
-
-    /// Emits a loop from the first number to before the second, by a step, and then a jump to
-    /// `done`.
-    fn count_up(
-        &mut self,
-        [first, end]: [C; 2],
-        step: i64,
-        done: Block,
-        each: impl FnOnce(&mut Self, C) -> Result<()>,
-    ) -> Result<()> {
-        let (header, body) = (self.b.create_block(), self.b.create_block());
-        let number = self.b.append_param(header, Type::I32);
-        self.b.jump(header, &[first]);
-        self.b.enter_loop(header);
-        let more = self.b.icmp(IntCond::Ult, number, end);
-        self.b.branch(more, body, &[], done, &[]);
-        self.enter(body);
-        each(self, number)?;
-        let next = self.b.iadd_imm(number, step);
-        self.b.jump(header, &[next]);
-        self.b.seal_block(header);
-        Ok(())
-    }
-
     /// Returns the middle of a pixel along an axis, in all lanes. The numbers are small and have
     /// few fraction bits, so every sum is exact.
-    fn pixel_center(&mut self, pixel: C) -> C {
+    pub fn pixel_center(&mut self, pixel: C) -> C {
         let corner = self.b.sint_to_float(Type::F32, pixel);
         let half = self.b.constant(Type::F32, 0.5f32.to_bits().into());
         let middle = self.b.fadd(corner, half);
@@ -169,7 +89,7 @@ impl Emitter<'_> {
     }
 
     /// Computes the values of the primitive that its chunks use.
-    fn start_primitive(&mut self, primitive: C, attributes: C) {
+    pub fn start_primitive(&mut self, primitive: C, attributes: C) {
         let shader = self.shader;
         if !shader.inputs.iter().any(|input| input.interpolation != Interpolation::Flat) {
             return;
@@ -189,7 +109,7 @@ impl Emitter<'_> {
     }
 
     /// Computes the values of a row that its chunks use.
-    fn start_row(&mut self, primitive: C, y: C) {
+    pub fn start_row(&mut self, primitive: C, y: C) {
         if self.shader.inputs.iter().any(|input| input.interpolation != Interpolation::Flat) {
             for plane in [offset_of!(FragmentPrimitive, b1), offset_of!(FragmentPrimitive, b2)] {
                 let [dy, c] =
@@ -240,45 +160,20 @@ impl Emitter<'_> {
         self.b.iadd(first, steps)
     }
 
-    fn rectangle_chunk(&mut self, chunk_position: ChunkPosition) -> Result<()> {
-        let slots = self.rectangles.as_ref().map(|r| r.epilogue.slots).unwrap_or_default();
-        let mut outputs: Vec<Option<SsaVariable>> = self.shader.outputs.iter().map(|_| None).collect();
-        for slot in slots.into_iter().flatten() {
-            let cells = self.new_vector_variable(Ty::F32);
-            self.zero_variable(&cells);
-            outputs[usize::from(slot)] = Some(cells);
-        }
-        if let Some(rectangles) = &mut self.rectangles {
-            (rectangles.outputs, rectangles.chunk_position) = (outputs, Some(chunk_position));
-        }
-        let latch = self.b.create_block();
-        self.latch = Some(latch);
-        self.body()?;
-        self.write_colors(&chunk_position);
-        self.b.jump(latch, &[]);
-        self.enter(latch);
-        Ok(())
-    }
-
     /// Initialises the state of a chunk of a rectangle.
     pub fn start_rectangle(&mut self, chunk_position: &ChunkPosition, ones: C) {
         self.set_exec(ones, true);
         let first = self.b.isub(chunk_position.columns[2], chunk_position.origin);
         let columns = self.columns_from(first);
         let relative = [self.pixel_centers(columns), chunk_position.y[1]];
-        let alive = self.new_mask_variable(false);
-        self.write_single(&alive, ones);
-        self.fragment = Some(FragmentState::for_rectangle(
-            (chunk_position.primitive, chunk_position.attributes),
-            relative,
-            ones,
-            alive,
-        ));
+        self.start_effects(ones, ones);
+        self.fragment =
+            Some(FragmentState::for_rectangle((chunk_position.primitive, chunk_position.attributes), relative));
     }
 
     /// Splats a word of the batch's primitives to all lanes.
     pub fn splat_word(&mut self, scalar: C) -> C {
         let elem: Elem = self.b.ty(scalar).elem;
-        self.b.splat(elem.by(self.lanes as usize), scalar)
+        self.b.splat(elem.by(self.lanes.count() as usize), scalar)
     }
 }

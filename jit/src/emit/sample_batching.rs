@@ -11,8 +11,9 @@
 //! program's results are the same.
 
 use super::Emitter;
+use super::kernel_rows::{KernelRows, ROW};
 use super::memory::trusted;
-use super::sample_hoisting::{COORDINATES, KernelRows, RESULTS, ROW, ROW_ALIGNMENT, is_plain_sample};
+use super::sample_hoisting::{COORDINATES, RESULTS, ROW_ALIGNMENT, is_plain_sample};
 use super::value_rep::ValueRep;
 use crate::error::{Error, Result};
 use crate::ir::{Effects, Inst, InstData, Node, Op, Region, Shader, Space, Value};

@@ -14,17 +14,16 @@
 //! through the same descriptors. Results of lanes that were killed since are not used.
 
 use super::Emitter;
-use super::memory::{access_at_offset, read_only, trusted};
-use super::value_rep::{ValueRep, elem};
+use super::kernel_rows::{KernelRows, ROW};
+use super::memory::read_only;
+use super::value_rep::ValueRep;
 use crate::error::{Error, Result};
 use crate::ir::{CostClass, Inst, InstData, Node, Op, Region, SampleInfo, Shader, Space, Ty, Value, ValueDef};
-use crate::lir::{Access, AccessReason, Type, Value as C};
+use crate::lir::{AccessReason, Value as C};
 use crate::passes::{Divergence, Shape};
 use base::abi::{FragmentBatch, LodMode, MAX_LANES, SampleOp};
 use cranelift_entity::SecondaryMap;
 
-/// Number of bytes of a row that hold one chunk of a kernel.
-pub const ROW: u64 = 4 * MAX_LANES as u64;
 /// Alignment of rows: two rows of a kernel form one vector.
 pub const ROW_ALIGNMENT: u64 = 2 * ROW;
 /// Upper bound of the number of chunks.
@@ -122,17 +121,6 @@ impl HoistedSamples {
     fn results_offset(&self, sample: usize) -> i64 {
         (CHUNKS * ROW * (COORDINATES * self.coordinates.len() as u64 + RESULTS * sample as u64)) as i64
     }
-}
-
-/// One row in each of a chunk's parts, which lie one behind the other.
-#[derive(Clone, Copy)]
-pub struct KernelRows {
-    /// First byte of the chunk's rows.
-    pub first: u64,
-    /// Number of rows of a part.
-    pub per_chunk: u64,
-    /// Index of the row in a part.
-    pub row: u64,
 }
 
 /// Values that can be computed before all other code.
@@ -254,12 +242,14 @@ impl Emitter<'_> {
             self.shader.insts[inst].results().for_each(|v| self.value_reps[v] = None);
         }
         self.fragment = None;
+        self.effects.end_fragments();
         Ok(())
     }
 
     /// Emits the computation and the stores of one chunk's coordinates.
     fn store_coordinates(&mut self, hoisted_samples: &HoistedSamples, rows: C) -> Result<()> {
-        self.exec = self.new_mask_variable(false);
+        let exec = self.new_mask();
+        self.lanes.start_chunk(exec);
         let ones = self.mask(true);
         self.start_fragment(ones);
         for &inst in &hoisted_samples.coordinate_ops {
@@ -275,46 +265,6 @@ impl Emitter<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Returns the address of the chunk's first row; each chunk of a kernel has `per_chunk` rows.
-    fn hoisted_row(&mut self, rows: C, per_chunk: u64) -> C {
-        let chunk = self.b.zext(Type::I64, self.chunk);
-        let offset = self.b.shl_imm(chunk, (per_chunk * ROW * self.kernel_parts()).trailing_zeros());
-        self.b.iadd(rows, offset)
-    }
-
-    /// Returns the number of kernel chunks in a chunk.
-    pub fn kernel_parts(&self) -> u64 {
-        u64::from(self.lanes) / MAX_LANES as u64
-    }
-
-    /// Returns the number of lanes of a row, which holds one or two chunks of a kernel.
-    pub fn kernel_lanes(&self) -> usize {
-        (2 * MAX_LANES).min(self.lanes as usize)
-    }
-
-    /// Returns the first lane and the offset of each part of a vector; each part is one row.
-    fn kernel_row_offsets(&self, rows: KernelRows) -> impl Iterator<Item = (usize, i32)> + use<> {
-        let lanes = self.kernel_lanes();
-        let place = move |part: usize| rows.first + (part as u64 * rows.per_chunk + rows.row) * 4 * lanes as u64;
-        (0..self.lanes as usize / lanes).map(move |part| (part * lanes, place(part) as i32))
-    }
-
-    /// Stores a vector to the rows of its parts.
-    pub fn store_kernel_rows(&mut self, v: C, base: C, rows: KernelRows, reason: AccessReason) {
-        for (first, at) in self.kernel_row_offsets(rows) {
-            let lanes = self.b.slice(v, first, self.kernel_lanes());
-            self.b.store(trusted(reason, at), lanes, base);
-        }
-    }
-
-    /// Loads a vector from the rows of its parts.
-    pub fn load_kernel_rows(&mut self, ty: Ty, base: C, rows: KernelRows, access: Access) -> C {
-        let row = elem(ty).by(self.kernel_lanes());
-        let parts: Vec<C> =
-            self.kernel_row_offsets(rows).map(|(_, at)| self.b.load(row, access_at_offset(access, at), base)).collect();
-        self.concat(&parts)
     }
 
     /// Defines the results of a hoisted sample; returns false if the sample is not hoisted.

@@ -114,17 +114,16 @@ impl Emitter<'_> {
 
     fn ssa_variable(&mut self, ty: Ty, form: RepForm, spans_point: bool) -> SsaVariable {
         let in_slots = self.suspension.needs_slots(spans_point);
-        let parts_storage =
-            form_types(ty, form, self.lanes as usize)
-                .into_iter()
-                .map(|t| {
-                    if in_slots {
-                        PartStorage::Slot(self.new_slot(t), t)
-                    } else {
-                        PartStorage::Var(self.lir_variable(t))
-                    }
-                })
-                .collect();
+        let parts_storage = form_types(ty, form, self.lanes.count() as usize)
+            .into_iter()
+            .map(|t| {
+                if in_slots {
+                    PartStorage::Slot(self.new_slot(t), t)
+                } else {
+                    PartStorage::Var(self.variables.take(&mut self.b, t))
+                }
+            })
+            .collect();
         let variable = SsaVariable { ty, form, parts_storage };
         if spans_point {
             self.open_variable(&variable);
@@ -132,20 +131,14 @@ impl Emitter<'_> {
         variable
     }
 
-    /// Returns a variable of type `ty`: a released one, if there is one.
-    fn lir_variable(&mut self, ty: Type) -> Variable {
-        let free = self.free_variables.iter().rposition(|&(t, _)| t == ty);
-        free.map_or_else(|| self.b.declare_var(ty), |i| self.free_variables.swap_remove(i).1)
-    }
-
     /// Releases a variable. A variable that reuses its LIR variables must be set first
     /// ([`Emitter::zero_variable`]).
     pub fn release_variable(&mut self, variable: &SsaVariable) {
         for (&part, ty) in
-            variable.parts_storage.iter().zip(form_types(variable.ty, variable.form, self.lanes as usize))
+            variable.parts_storage.iter().zip(form_types(variable.ty, variable.form, self.lanes.count() as usize))
         {
             if let PartStorage::Var(variable) = part {
-                self.free_variables.push((ty, variable));
+                self.variables.release(ty, variable);
             }
         }
     }
@@ -190,7 +183,7 @@ impl Emitter<'_> {
                 smallvec![self.b.select(mask, new[0], old)]
             }
             RepForm::Buffers | RepForm::Pointers => {
-                let per_lane = variable.parts_storage.len() / self.lanes as usize;
+                let per_lane = variable.parts_storage.len() / self.lanes.count() as usize;
                 let mut out = SmallVec::new();
                 for (i, (&part, &c)) in variable.parts_storage.iter().zip(&new).enumerate() {
                     let bit = self.b.extract(mask, i / per_lane);
@@ -208,7 +201,7 @@ impl Emitter<'_> {
 
     /// Sets a variable to zero, so that lanes that are never written have defined bits.
     pub fn zero_variable(&mut self, variable: &SsaVariable) {
-        let types = form_types(variable.ty, variable.form, self.lanes as usize);
+        let types = form_types(variable.ty, variable.form, self.lanes.count() as usize);
         for (&part, &ty) in variable.parts_storage.iter().zip(&types) {
             let zero = self.b.constant(ty, 0);
             self.write_part(part, zero);
@@ -226,8 +219,10 @@ impl Emitter<'_> {
             (RepForm::Vector, _) => smallvec![self.rep_to_vector(variable.ty, rep)?],
             (RepForm::Scalar, ValueRep::Varying(c)) => smallvec![self.first_of(*c)],
             (RepForm::Affine(steps), ValueRep::Varying(c)) => smallvec![self.affine_base(*c, steps)],
-            (RepForm::Buffers, ValueRep::Buffer(p)) => (0..self.lanes).flat_map(|_| [p.address, p.range]).collect(),
-            (RepForm::Pointers, ValueRep::Uniform(c)) => smallvec![*c; self.lanes as usize],
+            (RepForm::Buffers, ValueRep::Buffer(p)) => {
+                (0..self.lanes.count()).flat_map(|_| [p.address, p.range]).collect()
+            }
+            (RepForm::Pointers, ValueRep::Uniform(c)) => smallvec![*c; self.lanes.count() as usize],
             (RepForm::Affine(_), ValueRep::Affine(..) | ValueRep::Uniform(_))
             | (RepForm::Scalar, ValueRep::Affine(..)) => values,
             _ => return Err(mismatch()),

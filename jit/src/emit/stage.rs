@@ -3,8 +3,10 @@
 
 use super::array::Arrays;
 use super::deferred_atomics::DeferrableAtomics;
+use super::effect_lanes::EffectLanes;
 use super::inputs::InterpolatedInputs;
 use super::interface::StageSlots;
+use super::lane_state::LaneState;
 use super::licm::{HoistLevel, HoistLevels};
 use super::load_vectorizer::VectorizedLoads;
 use super::memory::{read_only, trusted};
@@ -13,28 +15,19 @@ use super::rectangle::RectangleState;
 use super::region_info::RegionInfos;
 use super::sample_batching::SampleBatches;
 use super::sample_hoisting::HoistedSamples;
-use super::ssa_variable::SsaVariable;
 use super::suspend::SuspensionState;
-use super::value_rep::ValueRep;
+use super::variable_pool::VariablePool;
 use super::{EmitOptions, Emitter};
 use crate::error::{Error, Result};
-use crate::ir::{Shader, Ty};
-use crate::lir::{AccessReason, Block, Builder, Function, IntCond, Type, Value as C};
-use crate::passes::{Divergence, Steps, Suspension};
+use crate::ir::Shader;
+use crate::lir::{AccessReason, Block, Builder, Function, Type, Value as C};
+use crate::passes::{Divergence, Suspension};
 use base::abi::{
-    AddressSpace, BatchHeader, BatchKind, ComputeBatch, EvaluationBatch, FragmentBatch, InvocationBatch,
-    PrimitiveBatch, ShaderContext, VertexBatch,
+    AddressSpace, BatchHeader, BatchKind, ComputeBatch, EvaluationBatch, FragmentBatch, ShaderContext, VertexBatch,
 };
 use base::shader::{PipelineLayoutInfo, WorkgroupInfo};
 use core::mem::offset_of;
 use cranelift_entity::SecondaryMap;
-use smallvec::SmallVec;
-
-/// A chunk of vertices, or of a stage that takes primitives.
-pub struct VertexState {
-    /// Mask of the lanes whose index is below the batch's count.
-    valid: C,
-}
 
 /// Builds the whole function and determines the size of its scratch memory.
 pub fn function(
@@ -62,7 +55,7 @@ pub fn function(
     let region_infos = RegionInfos::new(shader, div);
     let hoist_levels = HoistLevels::compute(shader, div);
     let plan = Suspension::analyze(shader, &|v| hoist_levels.level(v) != HoistLevel::Chunk)?;
-    let suspension = SuspensionState::new(plan);
+    let suspension = SuspensionState::new(plan, |e, inst| e.inst_here(inst));
     let mut value_reps = SecondaryMap::new();
     value_reps.resize(shader.values.len());
     let mut e = Emitter {
@@ -73,14 +66,11 @@ pub fn function(
         hoist_levels,
         vectorized_loads: VectorizedLoads::plan(shader, div, lanes),
         layout,
-        lanes,
-        row_lanes,
+        lanes: LaneState::new(lanes, row_lanes),
         value_reps,
         targets: Vec::new(),
-        exec: SsaVariable { ty: Ty::B1, form: super::ssa_variable::RepForm::Vector, parts_storage: SmallVec::new() },
-        full: true,
         suspension,
-        free_variables: Vec::new(),
+        variables: VariablePool::default(),
         ctx,
         batch,
         scratch,
@@ -101,7 +91,7 @@ pub fn function(
         slots: StageSlots::default(),
         fragment: None,
         rectangles,
-        vertex: None,
+        effects: EffectLanes::default(),
         primitives: None,
         inputs: InterpolatedInputs::default(),
         hoisted_samples: HoistedSamples::default(),
@@ -160,23 +150,6 @@ impl Emitter<'_> {
         self.for_chunks(count, done, |e| e.chunk_body(latch))
     }
 
-    /// Emits a loop over `count` chunks, with `each` as its body, and then a jump to `done`.
-    pub fn for_chunks(&mut self, count: C, done: Block, each: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
-        let (header, body) = (self.b.create_block(), self.b.create_block());
-        let zero = self.b.iconst(Type::I32, 0);
-        self.chunk = self.b.append_param(header, Type::I32);
-        self.b.jump(header, &[zero]);
-        self.b.enter_loop(header);
-        let more = self.b.icmp(IntCond::Ult, self.chunk, count);
-        self.b.branch(more, body, &[], done, &[]);
-        self.enter(body);
-        each(self)?;
-        let next = self.b.iadd_imm(self.chunk, 1);
-        self.b.jump(header, &[next]);
-        self.b.seal_block(header);
-        Ok(())
-    }
-
     /// Emits the work of a chunk, from the current block to a jump to the block `latch`.
     fn chunk_body(&mut self, latch: Block) -> Result<()> {
         self.body()?;
@@ -188,30 +161,12 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    pub fn chunk_count(&mut self) -> C {
-        let per_call = |e: &mut Self, offset: usize, shift: u32| {
-            let n = e.b.load(Type::I32, read_only(AccessReason::Field, offset as i32), e.batch);
-            let n = e.b.shl_imm(n, shift);
-            let n = e.b.iadd_imm(n, i64::from(e.lanes) - 1);
-            e.b.lshr_imm(n, e.lanes.trailing_zeros())
-        };
-        match self.shader.stage().row().batch {
-            BatchKind::Workgroup | BatchKind::Patches | BatchKind::Mesh => {
-                self.b.iconst(Type::I32, i64::from(self.chunks))
-            }
-            BatchKind::Vertices => per_call(self, offset_of!(VertexBatch, count), 0),
-            BatchKind::Domain => per_call(self, offset_of!(EvaluationBatch, count), 0),
-            BatchKind::Primitives => per_call(self, offset_of!(PrimitiveBatch, count), 0),
-            BatchKind::Invocations => per_call(self, offset_of!(InvocationBatch, count), 0),
-            BatchKind::Quads => per_call(self, offset_of!(FragmentBatch, count), 2),
-        }
-    }
-
     /// Emits a chunk's instructions.
     pub fn body(&mut self) -> Result<()> {
-        self.exec = self.new_mask_variable(false);
+        let exec = self.new_mask();
+        self.lanes.start_chunk(exec);
         let ones = self.mask(true);
-        self.full = true;
+        self.lanes.set_full(true);
         if self.shader.stage().row().batch == BatchKind::Invocations {
             // The lanes are the same for the start and for all points.
             self.start_invocations()?;
@@ -247,43 +202,15 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// Returns `chunk * lanes`, I32.
-    pub fn first_lane(&mut self) -> C {
-        self.b.shl_imm(self.chunk, self.lanes.trailing_zeros())
-    }
-
-    /// Returns the mask of the lanes whose index in the batch is below `count`.
-    pub fn lanes_below(&mut self, count: C) -> Result<C> {
-        let first = self.first_lane();
-        let index = self.rep_to_vector(Ty::I32, &ValueRep::Affine(first, Steps::even(1, self.lanes)))?;
-        let count = self.rep_to_vector(Ty::I32, &ValueRep::Uniform(count))?;
-        Ok(self.b.icmp(IntCond::Ult, index, count))
-    }
-
     fn start_workgroup(&mut self, ones: C) -> Result<()> {
         let invocations = self.shader.workgroup()?.invocations();
-        if invocations.is_multiple_of(u64::from(self.lanes)) {
+        if invocations.is_multiple_of(u64::from(self.lanes.count())) {
             self.set_exec(ones, true);
             return Ok(());
         }
         let count = self.b.iconst(Type::I32, invocations as i64);
-        let mask = self.lanes_below(count)?;
+        let mask = self.lanes_below(count);
         self.set_exec(mask, false);
-        Ok(())
-    }
-
-    /// Sets up the lanes of a chunk; `field` is the offset of the number of invocations in the
-    /// batch. Lanes behind the last invocation execute the same code but write no memory. If
-    /// invocations see each other through subgroup operations, these lanes are inactive.
-    pub fn start_lanes(&mut self, field: usize, ones: C) -> Result<()> {
-        let count = self.b.load(Type::I32, read_only(AccessReason::Field, field as i32), self.batch);
-        let valid = self.lanes_below(count)?;
-        if self.shader.uses_subgroup {
-            self.set_exec(valid, false);
-        } else {
-            self.set_exec(ones, true);
-            self.vertex = Some(VertexState { valid });
-        }
         Ok(())
     }
 
@@ -293,9 +220,11 @@ impl Emitter<'_> {
         if self.primitives.is_some() {
             return self.finish_primitives();
         }
-        let Some(alive) = self.fragment.as_ref().map(|f| f.alive.clone()) else { return Ok(()) };
-        let alive = self.read_single(&alive);
-        let words = self.mask_words(alive, self.row_lanes);
+        if self.fragment.is_none() {
+            return Ok(());
+        }
+        let alive = self.alive()?;
+        let words = self.mask_words(alive, self.lanes.row());
         let list =
             self.b.load(Type::I64, read_only(AccessReason::Field, offset_of!(FragmentBatch, alive) as i32), self.batch);
         let chunk = self.b.zext(Type::I64, self.chunk);
@@ -305,25 +234,5 @@ impl Emitter<'_> {
             self.b.store(trusted(AccessReason::Element, 4 * i as i32), bits, address);
         }
         Ok(())
-    }
-
-    /// Returns the mask of lanes that may write memory, or `None` for all lanes.
-    pub fn side_effect_mask(&mut self) -> Option<C> {
-        let mut mask = (!self.full).then(|| self.exec_mask());
-        let mut limit = |e: &mut Self, m: C| {
-            mask = Some(match mask {
-                Some(old) => e.b.and(old, m),
-                None => m,
-            });
-        };
-        if let Some(valid) = self.vertex.as_ref().map(|v| v.valid) {
-            limit(self, valid);
-        }
-        if let Some((covered, alive)) = self.fragment.as_ref().map(|f| (f.covered, f.alive.clone())) {
-            let alive = self.read_single(&alive);
-            limit(self, covered);
-            limit(self, alive);
-        }
-        mask
     }
 }

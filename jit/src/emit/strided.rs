@@ -47,7 +47,7 @@ type Loaded<K> = SmallVec<[(K, C); 8]>;
 impl Emitter<'_> {
     /// Returns the distance of each lane from lane 0.
     fn distances(&self, steps: Steps) -> SmallVec<[i32; 16]> {
-        (0..self.lanes as usize).map(|lane| steps.at(lane)).collect()
+        (0..self.lanes.count() as usize).map(|lane| steps.at(lane)).collect()
     }
 
     /// Returns, as I8, whether `bytes` bytes of every lane are in range. Lane 0's offset is given

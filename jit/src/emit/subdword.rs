@@ -50,11 +50,11 @@ impl Emitter<'_> {
             return Ok(None);
         }
         let ValueRep::Affine(base, steps) = self.value_rep(element)? else { return Ok(None) };
-        let lanes = u64::from(self.lanes);
+        let lanes = u64::from(self.lanes.count());
         // Lane 0 may be the last element of its word.
         let words = (steps.reach() >> shift) + 2;
         let vectors = words.div_ceil(lanes);
-        let grows = (0..self.lanes as usize).all(|lane| steps.at(lane) >= 0);
+        let grows = (0..self.lanes.count() as usize).all(|lane| steps.at(lane) >= 0);
         let fits = grows && vectors * MIN_LANES <= lanes;
         Ok(fits.then_some(DwordWindow { base, steps, shift: shift as u32, plus, vectors: vectors as usize }))
     }
@@ -96,7 +96,7 @@ impl Emitter<'_> {
             .collect();
         let mut own = found[0];
         for (i, &c) in found.iter().enumerate().skip(1) {
-            let behind = self.b.icmp_imm(IntCond::Uge, numbers, i as i64 * i64::from(self.lanes));
+            let behind = self.b.icmp_imm(IntCond::Uge, numbers, i as i64 * i64::from(self.lanes.count()));
             own = self.b.select(behind, c, own);
         }
         own

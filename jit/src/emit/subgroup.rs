@@ -1,14 +1,10 @@
 //! Operations between lanes: subgroups are chunks, quads are groups of four lanes.
 
 use super::Emitter;
-use super::memory::trusted;
 use super::value_rep::{ValueRep, elem};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, InstData, Scan, Subgroup, Ty, Value, eval};
-use crate::lir::{AccessReason, Elem, FloatCond, IntCond, Type, Value as C};
-use crate::passes::Steps;
-use base::abi::Helper;
-use smallvec::SmallVec;
+use crate::lir::{Elem, FloatCond, IntCond, Type, Value as C};
 
 impl Emitter<'_> {
     /// Emits `Op::Ddx` or `Op::Ddy`: the shuffle by the first pattern minus the shuffle by the
@@ -47,7 +43,7 @@ impl Emitter<'_> {
             Subgroup::Ballot(word) => {
                 let (v, exec) = (self.vector(data.args[0])?, self.exec_mask());
                 let both = self.b.and(exec, v);
-                let words = self.mask_words(both, self.lanes);
+                let words = self.mask_words(both, self.lanes.count());
                 let none = self.constant(Ty::I32, 0);
                 ValueRep::Uniform(words.get(usize::from(word)).copied().unwrap_or(none))
             }
@@ -76,7 +72,7 @@ impl Emitter<'_> {
     fn elect(&mut self) -> C {
         let exec = self.exec_mask();
         let words = self.vector_type(Ty::I32);
-        if let [bits] = self.mask_words(exec, self.lanes)[..] {
+        if let [bits] = self.mask_words(exec, self.lanes.count())[..] {
             let negated = self.b.ineg(bits);
             let lowest = self.b.and(bits, negated);
             let lowest = self.b.splat(words, lowest);
@@ -90,61 +86,11 @@ impl Emitter<'_> {
         self.b.icmp(IntCond::Eq, own, first)
     }
 
-    /// Returns a mask as bits: at most 32 lanes, and at most `max_lanes`, in each word.
-    pub fn mask_words(&mut self, mask: C, max_lanes: u32) -> SmallVec<[C; 2]> {
-        let per = max_lanes.min(32).min(self.lanes) as usize;
-        let firsts = (0..self.lanes as usize).step_by(per);
-        firsts
-            .map(|first| {
-                let part = self.b.slice(mask, first, per);
-                self.b.mask_bits(part)
-            })
-            .collect()
-    }
-
-    /// Returns the index of the lowest active lane, or that of any lane if none is active.
-    fn first_active(&mut self) -> C {
-        let exec = self.exec_mask();
-        let bits = self.mask_bits(exec);
-        let lane = self.b.ctz(bits);
-        let lane = self.b.narrow(Type::I32, lane);
-        self.b.and_imm(lane, i64::from(self.lanes) - 1)
-    }
-
-    /// Returns a mask as a number (I64) with one bit per lane.
-    pub fn mask_bits(&mut self, mask: C) -> C {
-        let words = self.mask_words(mask, self.lanes);
-        let bits: SmallVec<[C; 2]> = words.into_iter().map(|word| self.b.zext(Type::I64, word)).collect();
-        match bits[..] {
-            [low, high] => {
-                let high = self.b.shl_imm(high, 32);
-                self.b.or(low, high)
-            }
-            _ => bits[0],
-        }
-    }
-
-    /// Returns the element of the lowest active lane, as a scalar.
-    pub fn first_of(&mut self, v: C) -> C {
-        if self.full {
-            return self.b.extract(v, 0);
-        }
-        let lane = self.first_active();
-        self.b.extract_at(v, lane)
-    }
-
-    /// Returns the base of integers that are affine over the active lanes.
-    pub fn affine_base(&mut self, v: C, steps: Steps) -> C {
-        let steps = self.words(|l| steps.at(l));
-        let bases = self.b.isub(v, steps);
-        self.first_of(bases)
-    }
-
     /// Returns the value of the lowest active lane.
     pub fn broadcast_first(&mut self, v: Value) -> Result<ValueRep> {
         match self.value_rep(v)? {
             ValueRep::Varying(_) | ValueRep::Affine(..) => {
-                let lane = if self.full { self.b.iconst(Type::I32, 0) } else { self.first_active() };
+                let lane = if self.lanes.is_full() { self.b.iconst(Type::I32, 0) } else { self.first_active() };
                 self.broadcast(v, lane)
             }
             rep => Ok(rep),
@@ -161,7 +107,7 @@ impl Emitter<'_> {
 
     fn shuffle_lanes(&mut self, data: &InstData) -> Result<ValueRep> {
         if let Some(lane) = self.shader.as_const(data.args[1]) {
-            let (v, lane) = (self.vector(data.args[0])?, lane as usize % self.lanes as usize);
+            let (v, lane) = (self.vector(data.args[0])?, lane as usize % self.lanes.count() as usize);
             return Ok(ValueRep::Varying(self.pick(v, v, |_| Some(lane))));
         }
         let (v, lanes) = (self.vector(data.args[0])?, self.vector(data.args[1])?);
@@ -201,7 +147,7 @@ impl Emitter<'_> {
         if half {
             x = self.b.half_to_float(self.vector_type(ty), x);
         }
-        if !self.full {
+        if !self.lanes.is_full() {
             let exec = self.exec_mask();
             x = self.b.select(exec, x, fill);
         }
@@ -223,8 +169,8 @@ impl Emitter<'_> {
     /// the operation. An exclusive scan is computed here as an inclusive one.
     pub fn scan(&mut self, scan: Scan, mut x: C, fill: C, step: impl Fn(&mut Self, C, C) -> C) -> C {
         let lanes = match scan {
-            Scan::Cluster(n) => u32::from(n).min(self.lanes) as usize,
-            Scan::Reduce | Scan::Inclusive | Scan::Exclusive => self.lanes as usize,
+            Scan::Cluster(n) => u32::from(n).min(self.lanes.count()) as usize,
+            Scan::Reduce | Scan::Inclusive | Scan::Exclusive => self.lanes.count() as usize,
         };
         for distance in (0..).map(|i| 1usize << i).take_while(|&distance| distance < lanes) {
             let (low, high) = match scan {
@@ -238,35 +184,11 @@ impl Emitter<'_> {
         x
     }
 
-    /// Returns a vector whose lane `l` is lane `from(l)` of `x`, or lane `l` of `fill` if that is
-    /// `None`.
-    pub fn pick(&mut self, x: C, fill: C, from: impl Fn(usize) -> Option<usize>) -> C {
-        let lanes = self.lanes as usize;
-        let pattern: SmallVec<[usize; 16]> = (0..lanes).map(|l| from(l).unwrap_or(lanes + l)).collect();
-        self.b.shuffle(x, fill, &pattern)
-    }
-
     fn quad(&mut self, v: Value, words: [u8; 4]) -> Result<ValueRep> {
         if let rep @ ValueRep::Uniform(_) = self.value_rep(v)? {
             return Ok(rep);
         }
         let v = self.vector(v)?;
         Ok(ValueRep::Varying(self.shuffle_quads(v, words)))
-    }
-
-    /// Computes `a * b + c` on a CPU without FMA, with the context's helper, which rounds once.
-    pub fn fma_helper(&mut self, operands: [C; 3]) -> C {
-        let ty = self.b.ty(operands[0]);
-        let bytes = ty.bytes();
-        let slot = self.b.create_slot(bytes * 4, 8);
-        let addresses = [0, 1, 2, 3].map(|i| self.b.stack_address(slot, (i * bytes) as i32));
-        for (operand, &address) in operands.into_iter().zip(&addresses) {
-            self.b.store(trusted(AccessReason::Frame, 0), operand, address);
-        }
-        let count = self.b.iconst(Type::I32, ty.lanes() as i64);
-        let [a, b, c, out] = addresses;
-        let helper = if ty.elem == Elem::F64 { Helper::FmaF64 } else { Helper::FmaF32 };
-        self.call_helper(helper, &[a, b, c, out, count]);
-        self.b.load(ty, trusted(AccessReason::Frame, 0), out)
     }
 }

@@ -8,8 +8,8 @@
 //! frame.
 
 use super::Emitter;
-use super::barrier::ChunkFrame;
-use super::invocation::InvocationFrame;
+use super::chunk_frame::ChunkFrame;
+use super::invocation_frame::InvocationFrame;
 use super::ssa_variable::RepForm;
 use super::value_rep::ValueRep;
 use crate::error::{Error, Result};
@@ -20,6 +20,10 @@ use base::shader::FrameLayout;
 use cranelift_entity::SecondaryMap;
 use smallvec::SmallVec;
 
+/// Emits an instruction at the current place. Values are below the operations that compute them;
+/// the function is the only way up, for values that are computed again.
+pub type EmitInstruction = fn(&mut Emitter<'_>, Inst) -> Result<()>;
+
 /// State of a shader with suspension points; it is empty for other shaders.
 #[derive(Default)]
 pub struct SuspensionState {
@@ -29,6 +33,8 @@ pub struct SuspensionState {
     pub chunk_frame: ChunkFrame,
     /// The frames of a chunk's invocations, in stages whose batches have them.
     pub invocation_frame: Option<InvocationFrame>,
+    /// The emission of an instruction whose value is computed again.
+    emit_instruction: Option<EmitInstruction>,
     /// The segment that is being emitted.
     segment: Segment,
     /// Last reload of each value: segment, block and machine form. Within a segment the contents of
@@ -53,9 +59,14 @@ enum ReloadSource {
 
 impl SuspensionState {
     /// Creates the state before anything is emitted.
-    pub fn new(plan: Suspension) -> SuspensionState {
+    pub fn new(plan: Suspension, emit_instruction: EmitInstruction) -> SuspensionState {
         let points = plan.points() as usize;
-        SuspensionState { plan, resume: vec![None; points + 1], ..SuspensionState::default() }
+        SuspensionState {
+            plan,
+            emit_instruction: Some(emit_instruction),
+            resume: vec![None; points + 1],
+            ..SuspensionState::default()
+        }
     }
     /// Returns true if the shader has points.
     pub fn any(&self) -> bool {
@@ -176,7 +187,8 @@ impl Emitter<'_> {
     fn rematerialize(&mut self, v: Value, inst: Inst) -> Result<ValueRep> {
         let results: SmallVec<[Value; 4]> = self.shader.insts[inst].results().collect();
         let before: SmallVec<[Option<ValueRep>; 4]> = results.iter().map(|&r| self.value_reps[r].take()).collect();
-        self.inst_here(inst)?;
+        let emit = self.suspension.emit_instruction.ok_or_else(|| Error::internal("no emission of instructions"))?;
+        emit(self, inst)?;
         let rep = self.value_reps[v].take().ok_or_else(|| Error::internal(format!("{v:?} is not computed again")))?;
         results.into_iter().zip(before).for_each(|(r, before)| self.value_reps[r] = before);
         Ok(rep)

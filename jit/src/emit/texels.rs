@@ -81,7 +81,7 @@ impl Emitter<'_> {
     /// Returns the site of an access by these coordinates, if it may do without a kernel.
     pub fn texel_access(&mut self, kind: TexelKind, data: &InstData, coords: &[Value]) -> Result<Option<TexelAccess>> {
         let words = data.results().chain(data.args.last().copied()).all(|v| self.shader.ty(v).bytes() == 4);
-        let fits = matches!(self.lanes as usize / ROW, 1 | 2);
+        let fits = matches!(self.lanes.count() as usize / ROW, 1 | 2);
         if kind == TexelKind::None || !fits || !words || self.texels == MAX_ACCESSES {
             return Ok(None);
         }
@@ -139,7 +139,7 @@ impl Emitter<'_> {
         self.b.jump(done, &texels);
         self.enter(done);
         // Inactive lanes are set to zero, as behind a kernel, which some tiers never call.
-        let mask = (!self.full).then(|| self.exec_mask());
+        let mask = (!self.lanes.is_full()).then(|| self.exec_mask());
         let none = self.b.constant(vector, 0);
         used.iter().zip(params).try_for_each(|(&i, c)| {
             let c = mask.map_or(c, |mask| self.b.select(mask, c, none));
@@ -279,14 +279,15 @@ impl Emitter<'_> {
     /// Returns a coordinate of each row's first lane, and a vector that is 0 in the lanes where the
     /// coordinate grows by `step` from lane to lane; `None` if it does in all lanes.
     fn first_coordinates(&mut self, rep: &ValueRep, step: i32) -> Result<(SmallVec<[C; 2]>, Option<C>)> {
-        let firsts = (0..self.lanes as usize).step_by(ROW);
+        let firsts = (0..self.lanes.count() as usize).step_by(ROW);
         Ok(match *rep {
             ValueRep::Varying(c) => {
                 let own: SmallVec<[C; 2]> = firsts.map(|lane| self.b.extract(c, lane)).collect();
                 let all = match *own {
                     [first] => self.b.splat(self.b.ty(c), first),
                     _ => {
-                        let pattern: SmallVec<[usize; 16]> = (0..self.lanes as usize).map(|l| l / ROW * ROW).collect();
+                        let pattern: SmallVec<[usize; 16]> =
+                            (0..self.lanes.count() as usize).map(|l| l / ROW * ROW).collect();
                         self.b.shuffle(c, c, &pattern)
                     }
                 };
@@ -337,7 +338,7 @@ impl Emitter<'_> {
         let rows = self.b.imul(y, pitch);
         let columns = self.b.shl_imm(x, texel_shift(access.kind));
         let offsets = self.b.iadd(rows, columns);
-        let firsts = (0..self.lanes as usize).step_by(access.order.lanes());
+        let firsts = (0..self.lanes.count() as usize).step_by(access.order.lanes());
         Ok(firsts.map(|lane| self.first_offset(offsets, lane)).collect())
     }
 

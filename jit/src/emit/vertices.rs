@@ -59,19 +59,6 @@ impl Emitter<'_> {
         self.primitives.ok_or_else(|| Error::invalid("vertices in a stage that makes none"))
     }
 
-    /// Loads a pointer of the batch.
-    pub fn batch_pointer(&mut self, field: usize) -> C {
-        self.b.load(Type::I64, read_only(AccessReason::Field, field as i32), self.batch)
-    }
-
-    /// Returns the address of the chunk's words in an array with `rows` rows of words per chunk.
-    pub fn chunk_words(&mut self, field: usize, rows: u32) -> C {
-        let list = self.batch_pointer(field);
-        let chunk = self.b.zext(Type::I64, self.chunk);
-        let offset = self.b.imul_imm(chunk, i64::from(4 * self.lanes * rows));
-        self.b.iadd(list, offset)
-    }
-
     /// Computes the addresses of the chunk's rows, which follow those of the chunk before it; no
     /// lane has made a vertex yet. Lanes behind the last invocation are handled as in a chunk of
     /// vertices.
@@ -114,7 +101,7 @@ impl Emitter<'_> {
 
     /// Returns the layout of a row.
     fn row_layout(&self) -> SlotLayout {
-        SlotLayout::new(self.shader.outputs.len(), self.lanes)
+        SlotLayout::new(self.shader.outputs.len(), self.lanes.count())
     }
 
     /// Emits `Op::LoadVertex`.
@@ -165,7 +152,7 @@ impl Emitter<'_> {
     /// Returns the byte offsets of slot 0 of the vertices with a given number.
     fn vertex_offsets(&mut self, data: &InstData) -> Result<C> {
         let (VertexLimits { input, .. }, PrimitiveState { vertices, .. }) = (self.vertex_limits()?, self.primitives()?);
-        let row_bytes = i64::from(4 * self.lanes);
+        let row_bytes = i64::from(4 * self.lanes.count());
         let words = self.vector_type(Ty::I32);
         if let ValueRep::Uniform(vertex) = self.value_rep(data.args[0])? {
             let last = self.b.iconst(Type::I32, i64::from(input - 1));
@@ -206,7 +193,7 @@ impl Emitter<'_> {
         let offsets = self.b.imul_imm(number, row_bytes);
         let lanes = self.words(|lane| (at + 4 * lane) as i32);
         let offsets = self.b.iadd(offsets, lanes);
-        let mask = if self.full { self.mask(true) } else { self.exec_mask() };
+        let mask = if self.lanes.is_full() { self.mask(true) } else { self.exec_mask() };
         self.b.scatter(trusted(AccessReason::Element, 0), mask, rows, offsets, self.sink, &[c]);
         Ok(())
     }

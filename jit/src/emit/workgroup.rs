@@ -5,22 +5,12 @@
 //! and every further pass.
 
 use super::Emitter;
+use super::function_frame::WorkgroupState;
 use super::memory::{read_only, trusted};
-use crate::error::{Error, Result};
-use crate::lir::{AccessReason, Block, IntCond, Type, Value as C, Variable};
+use crate::error::Result;
+use crate::lir::{AccessReason, Block, IntCond, Type, Value as C};
 use base::abi::ComputeBatch;
 use core::mem::offset_of;
-
-/// The current workgroup.
-#[derive(Clone, Copy)]
-pub struct WorkgroupState {
-    /// The `WorkgroupId` of the workgroup.
-    pub id: [C; 3],
-    /// First block of the workgroup, which stays open for code that runs once per workgroup.
-    pub block: Block,
-    /// Number of chunks that have stopped in this pass.
-    pub stopped_chunks: Variable,
-}
 
 impl Emitter<'_> {
     /// Loads the words of a field of the batch.
@@ -140,11 +130,5 @@ impl Emitter<'_> {
         self.b.jump(pass, &[]);
         self.b.seal_block(pass);
         Ok(())
-    }
-
-    /// Returns the current workgroup.
-    pub fn workgroup_state(&self) -> Result<WorkgroupState> {
-        self.shader.workgroup()?;
-        self.workgroup_state.ok_or_else(|| Error::internal("a workgroup outside of the loop over them"))
     }
 }

@@ -1,9 +1,10 @@
 //! The tiers of effort for a stage's code, in the order of compile time. All give the same bits.
 //!
 //! A row has the back ends with their settings and cost limits ([`Backend`]), and the running time
-//! of the first tier's code after which the tier is tried. The best tier is tried first, then those
-//! before it if that one does not accept the function (`icd/src/shader_compiler/tiered.rs`). Code of a
-//! better tier is final: no function is compiled a third time.
+//! of the first tier's code after which the tier is tried. The best tier is tried first, then
+//! those before it if that one does not accept the function
+//! (`icd/src/shader_compiler/tiered.rs`). Code of a better tier is final: no function is compiled a
+//! third time.
 
 #![forbid(unsafe_code)]
 

@@ -53,7 +53,7 @@ struct Function<'g> {
     uses: Vec<Use>,
 }
 
-/// What a method call or a write refers to.
+/// The target of a method call or of a write.
 enum Use {
     /// A method of a type.
     Call(TypeId, String),

@@ -12,8 +12,8 @@
 //! Better code for long-running stages is made outside the pool, because the pool's threads are
 //! busy at that time with the draw or dispatch that needs the code. The threads are started when
 //! there is such work, and end when there is none. A shader whose better code would take long to
-//! make keeps the quick code. Between two steps the threads read the stage's token, which the end of
-//! the stage or of the device cancels, so that no waiter waits longer than one step.
+//! make keeps the quick code. Between two steps the threads read the stage's token, which the end
+//! of the stage or of the device cancels, so that no waiter waits longer than one step.
 
 #![forbid(unsafe_code)]
 
@@ -82,8 +82,8 @@ pub struct Compiler {
     finished: Condvar,
     /// Cancelled when the device ends; the parent of the tokens of all stages.
     token: CancelToken,
-    /// Cancelled when the warm-up is of no more use: if a real stage is to be compiled, or if stages
-    /// are likely to come from a cache.
+    /// Cancelled when the warm-up is of no more use: if a real stage is to be compiled, or if
+    /// stages are likely to come from a cache.
     warm_up_token: CancelToken,
     /// True if requests do not share the stages of the device.
     is_unshared: AtomicBool,

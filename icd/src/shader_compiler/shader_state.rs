@@ -9,9 +9,10 @@
 //! | `Best` | code that nothing replaces, epilogues | | a thread of the compiler |
 //! | `Failed` | the message of an internal error | | |
 //!
-//! A module is parsed ([`super::recent_modules`]) before there is a shader of it, and a shader begins as `Prepared`, because its
-//! creation reports the errors of the application. With stored code it begins as `Quick`, or as
-//! `Best` if the code is of a better tier. If only one tier is used all code is `Best`.
+//! A module is parsed ([`super::recent_modules`]) before there is a shader of it, and a shader
+//! begins as `Prepared`, because its creation reports the errors of the application. With stored
+//! code it begins as `Quick`, or as `Best` if the code is of a better tier. If only one tier is
+//! used, all code is `Best`.
 //!
 //! Invariants:
 //! - [`TieredCode`](super::tiered::TieredCode) owns the state. What it publishes for calls without
@@ -24,8 +25,9 @@
 //! - A failure is reported once: `Failed` by the draw or dispatch that needs the code, which loses
 //!   the device; a failure to replace code by the thread that tried it, and the shader keeps its
 //!   state.
-//! - The end of a shader cancels the token of its compiles ([`CancelToken`](jit::cancel::CancelToken)). A thread
-//!   that makes better code holds no reference to the shader and reads the token between two steps.
+//! - The end of a shader cancels the token of its compiles
+//!   ([`CancelToken`](jit::cancel::CancelToken)). A thread that makes better code holds no
+//!   reference to the shader and reads the token between two steps.
 
 #![forbid(unsafe_code)]
 

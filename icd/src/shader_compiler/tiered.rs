@@ -94,8 +94,8 @@ pub struct TieredCode {
     published: PublishedCode,
     state: Mutex<ShaderState>,
     changed: Condvar,
-    /// Token of the threads that make better code, cancelled when the stage ends. The first of these
-    /// threads creates it.
+    /// Token of the threads that make better code, cancelled when the stage ends. The first of
+    /// these threads creates it.
     token: OnceLock<CancelToken>,
 }
 

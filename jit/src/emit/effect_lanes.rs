@@ -8,7 +8,7 @@ use crate::lir::{AccessReason, IntCond, Type, Value as C, Variable};
 use crate::passes::Steps;
 use smallvec::SmallVec;
 
-/// What limits the lanes that may write memory, beside the exec mask.
+/// Limits of the lanes that may write memory, beside the exec mask.
 #[derive(Default)]
 pub struct EffectLanes {
     /// Mask of the lanes whose index is below the batch's count, in chunks of vertices and in those

@@ -1,4 +1,4 @@
-//! What the code of a function shares: its arguments, its blocks, the loop over chunks.
+//! Parts that the code of a function shares: its arguments, its blocks, the loop over chunks.
 
 use super::Emitter;
 use super::memory::read_only;

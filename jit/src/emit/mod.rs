@@ -1,8 +1,9 @@
 //! Emission: makes LIR ([`crate::lir`]), from which the back ends make machine code, from IR.
 //!
 //! There is one function per stage, `extern "code" fn(&ShaderContext, &mut Batch)`. It loops over
-//! the batch's chunks of `lanes` invocations. The modules form layers; methods of a layer call those
-//! of the layers below, and circles stay within six files (`cts-runner/tests/dependencies.rs`):
+//! the batch's chunks of `lanes` invocations. The modules form layers. Methods of a layer call
+//! those of the layers below, and circles stay within six files
+//! (`cts-runner/tests/dependencies.rs`):
 //!
 //! * `stage`, `workgroup`, `rectangle_loop`: the function and its loops.
 //! * `control`: the structured control flow. `barrier` and `invocation` emit the suspension points.
@@ -13,8 +14,8 @@
 //!   `atomic` and `deferred_atomics`; `descriptor` and `heap`; `image` and `texels`; `interface`,
 //!   `vertices` and `patches`; `fragment`, `inputs` and `rectangle`; `subgroup`; `array`;
 //!   `ray_query`.
-//! * `operand`: the machine forms of values. `suspend` keeps them across suspension points, and emits
-//!   values that are computed again through a function that `stage` gives it.
+//! * `operand`: the machine forms of values. `suspend` keeps them across suspension points, and
+//!   emits values that are computed again through a function that `stage` gives it.
 //! * The parts that own state and that everything may use: `lane_state` (the lanes and the exec
 //!   mask), `effect_lanes` (the lanes that may write), `function_frame` (arguments and blocks),
 //!   `chunk_frame` and `invocation_frame` (values that wait), `ssa_variable` and `variable_pool`,
@@ -144,7 +145,7 @@ struct Emitter<'a> {
     layout: &'a PipelineLayoutInfo,
     /// The lanes and the exec mask.
     lanes: lane_state::LaneState,
-    /// What else limits the lanes with side effects.
+    /// Further limits of the lanes with side effects.
     effects: effect_lanes::EffectLanes,
     value_reps: SecondaryMap<Value, Option<ValueRep>>,
     targets: Vec<control::BreakTarget>,

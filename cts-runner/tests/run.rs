@@ -124,7 +124,9 @@ fn missing_requirements_are_listed_and_the_command_does_not_start() {
 fn the_manifest_beside_the_program_is_found() {
     let folder = scratch("run-beside");
     let program = folder.join("cts-runner");
-    std::fs::copy(env!("CARGO_BIN_EXE_cts-runner"), &program).expect("a copy");
+    // A process that another test has just forked inherits the file that a copy writes, and a file
+    // that is open for writing cannot be executed.
+    std::fs::hard_link(env!("CARGO_BIN_EXE_cts-runner"), &program).expect("a link");
     let library = cts_runner::vk::Manifest::read(&driver()).expect("a manifest").library;
     std::os::unix::fs::symlink(std::path::absolute(library).expect("a path"), folder.join("lib.so")).expect("a link");
     let manifest = file(&folder, "grus_icd.json", r#"{"ICD": {"library_path": "./lib.so"}}"#);

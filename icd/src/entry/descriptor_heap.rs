@@ -15,11 +15,10 @@ use crate::ffi::table::{CommandRow, Requirement, ext, row};
 use crate::object::descriptor_heap::{DescriptorHeaps, HeapKind, HeapView, ViewKey};
 use crate::object::descriptor_update::structure_descriptor;
 use crate::object::image::format_of;
-use crate::object::sampler::{Sampler, SamplerYcbcrConversion};
-use base::abi::DESCRIPTOR_SIZE;
+use crate::object::sampler::SamplerYcbcrConversion;
+use base::abi::{self, DESCRIPTOR_SIZE};
 use base::shader::{EmbeddedSampler, HeapIndex, HeapMapping, HeapPlace, MappingSource, Stage};
 use smallvec::SmallVec;
-use std::sync::Arc;
 use vk::Handle;
 
 const DESCRIPTOR_HEAP: Requirement = ext("VK_EXT_descriptor_heap");
@@ -175,7 +174,7 @@ pub unsafe fn inherit(buffer: vk::CommandBuffer, info: &vk::CommandBufferInherit
 pub unsafe fn mappings(
     chain: *const std::ffi::c_void,
     stage: Stage,
-    samplers: &mut Vec<Arc<Sampler>>,
+    samplers: &mut Vec<abi::Sampler>,
 ) -> Vec<HeapMapping> {
     // SAFETY: the chain is valid, as the `# Safety` section demands.
     let infos = unsafe {
@@ -198,7 +197,7 @@ pub unsafe fn mappings(
 unsafe fn source(
     m: &vk::DescriptorSetAndBindingMappingEXT<'_>,
     stage: Stage,
-    samplers: &mut Vec<Arc<Sampler>>,
+    samplers: &mut Vec<abi::Sampler>,
 ) -> Option<MappingSource> {
     let data = m.source_data.as_ptr();
     let first = m.source_data[0] as u32;
@@ -207,7 +206,7 @@ unsafe fn source(
         // SAFETY: `m` is valid with its pointers, so `info` is null or valid.
         let info = unsafe { info.as_ref() }?;
         // SAFETY: `info` is valid with its chain.
-        samplers.push(Arc::new(Sampler::new(unsafe { sampler_of(info) })));
+        samplers.push(texture::new_sampler(unsafe { sampler_of(info) }));
         Some(EmbeddedSampler { set: stage as u32, index: samplers.len() as u32 - 1 })
     };
     let place = |offset, array_stride, index, index_stride| HeapPlace { offset, array_stride, index, index_stride };

@@ -15,8 +15,8 @@ use crate::object::pipeline::{
 use crate::object::pipeline_layout::PipelineLayout;
 use crate::object::pipeline_state::{ALL_SUBSETS, StateMask, SubsetFlags};
 use crate::object::ray_tracing::{GroupCreateInfo, GroupHandle};
-use crate::object::sampler::Sampler;
 use ash::vk;
+use base::abi;
 use base::limits::SUBGROUP_SIZES;
 use base::shader::{PipelineType, Stage};
 use core::ffi::c_void;
@@ -213,7 +213,7 @@ unsafe fn heap_layout(
     infos: &[vk::PipelineShaderStageCreateInfo<'_>],
     stages: &mut [Option<StageCreateInfo>],
 ) -> Result<Arc<PipelineLayout>, vk::Result> {
-    let mut all: BTreeMap<Stage, Vec<Arc<Sampler>>> = BTreeMap::new();
+    let mut all: BTreeMap<Stage, Vec<abi::Sampler>> = BTreeMap::new();
     for (info, stage) in infos.iter().zip(stages.iter_mut()) {
         let Some(stage) = stage else { continue };
         let samplers = all.entry(stage.stage).or_default();
@@ -222,7 +222,7 @@ unsafe fn heap_layout(
                 let heap = binary.heap();
                 // The binary of each stage has the samplers of all stages of its kind.
                 heap.map(|heap| {
-                    *samplers = heap.samplers.into_iter().map(|sampler| Arc::new(Sampler::new(sampler))).collect();
+                    *samplers = heap.samplers;
                     heap.mappings
                 })
                 .unwrap_or_default()

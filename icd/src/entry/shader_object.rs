@@ -15,7 +15,6 @@ use crate::object::bind_point::BindPoint;
 use crate::object::descriptor::SetLayout;
 use crate::object::pipeline::{PipelineError, StageCreateInfo, StageOrigin};
 use crate::object::pipeline_layout::PipelineLayout;
-use crate::object::sampler::Sampler;
 use crate::object::shader_object::{ShaderBuilder, ShaderCreateInfo, ShaderObject, ShaderSource, join_linked};
 use crate::shader_compiler::heap_resources::HeapResources;
 use crate::shader_compiler::shader_binary::ShaderBinary;
@@ -24,7 +23,6 @@ use base::abi;
 use base::shader::{HeapMapping, PipelineType, Stage};
 use core::ffi::c_void;
 use jit::spirv::Specialization;
-use std::sync::Arc;
 
 macro_rules! rows {
     ($($shim:ident as $ty:ident, $name:ident;)*) => {
@@ -93,23 +91,27 @@ unsafe fn decode(info: &vk::ShaderCreateInfoEXT<'_>) -> Result<ShaderCreateInfo,
     let uses_heap = flags & flag::DESCRIPTOR_HEAP != 0;
     // SAFETY: `info` is valid with its chain and handles, as the `# Safety` section demands.
     unsafe {
-        let given = uses_heap.then(|| heap_resources(info.p_next, stage));
-        let (source, heap) = match info.code_type {
+        let given = uses_heap.then(|| {
+            let mut samplers = Vec::new();
+            let mappings = descriptor_heap::mappings(info.p_next, stage, &mut samplers);
+            HeapResources { mappings, samplers }
+        });
+        let (source, samplers) = match info.code_type {
             vk::ShaderCodeTypeEXT::SPIRV => {
-                let mappings = given.as_ref().map(|heap| heap.mappings.clone());
-                (ShaderSource::Spirv(spirv(info, stage, mappings)?), given)
+                let (mappings, samplers) = given.map(|heap| (heap.mappings, heap.samplers)).unzip();
+                (ShaderSource::Spirv(spirv(info, stage, mappings)?), samplers)
             }
             vk::ShaderCodeTypeEXT::BINARY => {
                 let binary = ShaderBinary::open(bytes(info.p_code, info.code_size));
+                let binary = binary.filter(|binary| binary.fits(given.as_ref()));
                 let binary = binary.ok_or(vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT)?;
-                let heap = binary_resources(&binary, given)?;
-                let mappings = heap.as_ref().map(|heap| heap.mappings.clone());
-                (ShaderSource::Binary(binary, stage, mappings), heap)
+                let samplers = binary.heap().map(|heap| heap.samplers.clone());
+                (ShaderSource::Binary(binary, stage), samplers)
             }
             other => return Err(refuse(&format!("code type {other:?} is not supported"))),
         };
-        let layout = match heap {
-            Some(heap) => heap_layout(stage, heap.samplers)?,
+        let layout = match samplers {
+            Some(samplers) => heap_layout(stage, samplers)?,
             None => {
                 let sets = slice(info.p_set_layouts, info.set_layout_count);
                 let sets = sets.iter().map(|set| optional::<SetLayout>(*set)).collect();
@@ -120,35 +122,9 @@ unsafe fn decode(info: &vk::ShaderCreateInfoEXT<'_>) -> Result<ShaderCreateInfo,
     }
 }
 
-/// Decodes the mappings in the chain of a stage.
-///
-/// # Safety
-/// The chain is valid.
-unsafe fn heap_resources(chain: *const c_void, stage: Stage) -> HeapResources {
-    let mut samplers = Vec::new();
-    // SAFETY: the chain is valid, as the `# Safety` section demands.
-    let mappings = unsafe { descriptor_heap::mappings(chain, stage, &mut samplers) };
-    HeapResources { mappings, samplers: samplers.iter().map(|sampler| *sampler.sampler).collect() }
-}
-
-/// Returns the mappings of an object that is created from a binary: those of the binary. Mappings
-/// that the creation gives, too, must be the same.
-fn binary_resources(
-    binary: &ShaderBinary,
-    given: Option<HeapResources>,
-) -> Result<Option<HeapResources>, PipelineError> {
-    let is_same = match (&given, binary.heap()) {
-        (None, None) => true,
-        (Some(given), Some(stored)) => *given == HeapResources::default() || given == stored,
-        _ => false,
-    };
-    is_same.then(|| binary.heap().cloned()).ok_or(vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT.into())
-}
-
 /// Returns the layout of a stage that uses descriptor heaps. Stages without embedded samplers have
 /// equal layouts.
 fn heap_layout(stage: Stage, samplers: Vec<abi::Sampler>) -> Result<PipelineLayout, vk::Result> {
-    let samplers: Vec<_> = samplers.into_iter().map(|sampler| Arc::new(Sampler::new(sampler))).collect();
     let samplers = (!samplers.is_empty()).then_some((stage, samplers));
     PipelineLayout::for_heap(samplers.into_iter().collect())
 }

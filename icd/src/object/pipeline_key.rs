@@ -8,7 +8,6 @@ use crate::shader_compiler::compile::ForwardingHasher;
 use crate::shader_compiler::identifier::Identifier;
 use crate::shader_compiler::sealed;
 use crate::shader_compiler::tiered::Policy;
-use base::shader::Stage;
 use jit::code::serialize::Serialize;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -37,7 +36,7 @@ pub fn pipeline_key<'a>(
         (stage, words, entry, specialization, &layout.info.sets, heap)
             .hash(&mut ForwardingHasher::into_bytes(&mut bytes));
         if heap.is_some() {
-            append_samplers(layout, *stage, &mut bytes);
+            layout.embedded_samplers(*stage).write(&mut bytes);
         }
     }
     for library in libraries {
@@ -45,17 +44,11 @@ pub fn pipeline_key<'a>(
             let request = code.request();
             (code.key().words(), code.key().parameters()).hash(&mut ForwardingHasher::into_bytes(&mut bytes));
             if let (Some(_), Some(layout)) = (&request.layout.heap, library.layout()) {
-                append_samplers(layout, request.stage, &mut bytes);
+                layout.embedded_samplers(request.stage).write(&mut bytes);
             }
         }
     }
     *blake3::hash(&bytes).as_bytes()
-}
-
-/// Appends the embedded samplers of a stage.
-fn append_samplers(layout: &PipelineLayout, stage: Stage, bytes: &mut Vec<u8>) {
-    let samplers: Vec<_> = layout.embedded_samplers(stage).iter().map(|s| *s.sampler).collect();
-    samplers.write(bytes);
 }
 
 /// Returns the bytes of an identifier as words, which take the place of a module's words in the

@@ -7,6 +7,7 @@ use crate::caps::limits::MAX_DYNAMIC_BUFFERS;
 use crate::shader_compiler::compile::StageRequest;
 use crate::shader_compiler::heap_resources::HeapResources;
 use ash::vk;
+use base::abi;
 use base::alloc::{OutOfMemory, or_unwind};
 use base::limits::MAX_DESCRIPTOR_SETS;
 use base::shader::{BindingLayout, HeapMapping, PipelineLayoutInfo, Stage};
@@ -151,9 +152,10 @@ impl PipelineLayout {
 
     /// Creates the layout for stages with these embedded samplers: each stage has those of the set
     /// with its number.
-    pub fn for_heap(stages: Vec<(Stage, Vec<Arc<Sampler>>)>) -> Result<PipelineLayout, vk::Result> {
+    pub fn for_heap(stages: Vec<(Stage, Vec<abi::Sampler>)>) -> Result<PipelineLayout, vk::Result> {
         let mut sets = Vec::new();
-        for (stage, immutable_samplers) in stages {
+        for (stage, samplers) in stages {
+            let immutable_samplers: Vec<_> = samplers.into_iter().map(|s| Arc::new(Sampler::new(s))).collect();
             let number = stage as usize;
             sets.resize(sets.len().max(number + 1), None);
             let binding = BindingInfo {
@@ -179,15 +181,16 @@ impl PipelineLayout {
     }
 
     /// Returns the embedded samplers of a stage, if the pipeline uses descriptor heaps.
-    pub fn embedded_samplers(&self, stage: Stage) -> &[Arc<Sampler>] {
+    pub fn embedded_samplers(&self, stage: Stage) -> Vec<abi::Sampler> {
         let set = self.sets.get(stage as usize).filter(|_| self.uses_heap).and_then(Option::as_ref);
-        set.and_then(|set| set.bindings.first()).map_or(&[], |binding| &binding.immutable_samplers)
+        let binding = set.and_then(|set| set.bindings.first());
+        binding.map_or(Vec::new(), |binding| binding.immutable_samplers.iter().map(|s| *s.sampler).collect())
     }
 
     /// Returns the mappings and embedded samplers of a stage, if it uses descriptor heaps.
     pub fn heap_resources(&self, request: &StageRequest) -> Option<HeapResources> {
-        let samplers = self.embedded_samplers(request.stage).iter().map(|sampler| *sampler.sampler).collect();
-        request.layout.heap.clone().map(|mappings| HeapResources { mappings, samplers })
+        let mappings = request.layout.heap.clone()?;
+        Some(HeapResources { mappings, samplers: self.embedded_samplers(request.stage) })
     }
 
     /// Returns a set of null descriptors, for a set number to which nothing compatible is bound.

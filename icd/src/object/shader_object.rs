@@ -9,7 +9,7 @@ use crate::shader_compiler::compiler::Compiler;
 use crate::shader_compiler::shader_binary::{BinaryStage, ShaderBinary};
 use crate::shader_compiler::tiered::TieredCode;
 use ash::vk;
-use base::shader::{HeapMapping, Stage};
+use base::shader::Stage;
 use base::swept_map::{SweptEntry, SweptMap};
 use jit::spirv::descriptor_sets;
 use parking_lot::Mutex;
@@ -68,9 +68,8 @@ impl ShaderObject {
 pub enum ShaderSource {
     /// A stage of a SPIR-V module.
     Spirv(StageCreateInfo),
-    /// The binary of an object of this stage, and the mappings of its resources to descriptor
-    /// heaps, if it uses those.
-    Binary(ShaderBinary, Stage, Option<Vec<HeapMapping>>),
+    /// The binary of an object of this stage.
+    Binary(ShaderBinary, Stage),
 }
 
 /// Parameters of a shader object.
@@ -113,8 +112,9 @@ impl ShaderBuilder<'_> {
                 let builder = PipelineBuilder { compiler: self.compiler, linker: self.linker, cache: None, flags };
                 builder.compile(stage, &info.layout)?.0
             }
-            ShaderSource::Binary(binary, stage, heap) => {
-                let stage = binary.into_stage(stage, info.layout.stage_info(heap));
+            ShaderSource::Binary(binary, stage) => {
+                let mappings = binary.heap().map(|heap| heap.mappings.clone());
+                let stage = binary.into_stage(stage, info.layout.stage_info(mappings));
                 let code = stage
                     .and_then(|BinaryStage { key, request, code }| self.compiler.stored_stage(key, request, &code));
                 code.ok_or(vk::Result::INCOMPATIBLE_SHADER_BINARY_EXT)?

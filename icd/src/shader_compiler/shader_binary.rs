@@ -66,6 +66,17 @@ impl ShaderBinary {
         ShaderBinary::from_bytes(&open(Purpose::ShaderBinary, data)?)
     }
 
+    /// Returns true if a creation with these mappings to descriptor heaps may use the binary;
+    /// `None` is a creation that uses no heaps. Mappings that the creation gives must be those of
+    /// the binary, and it may give none.
+    pub fn fits(&self, given: Option<&HeapResources>) -> bool {
+        match (given, &self.heap) {
+            (None, None) => true,
+            (Some(given), Some(own)) => *given == HeapResources::default() || given == own,
+            _ => false,
+        }
+    }
+
     /// Returns the mappings to descriptor heaps, if the stage uses those.
     pub fn heap(&self) -> Option<&HeapResources> {
         self.heap.as_ref()

@@ -178,7 +178,7 @@ impl TileJob<'_> {
         }
         let plan = self.draw.plan;
         let block = self.test_block::<S, P>(prim, [x, y], masks);
-        let any = block.masks.iter().fold(0, |a, m| a | m);
+        let any = block.any();
         if any == 0 {
             return;
         }

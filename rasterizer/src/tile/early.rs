@@ -13,6 +13,14 @@ pub struct TestedBlock<const S: usize> {
     pub covered: [u32; S],
 }
 
+impl<const S: usize> TestedBlock<S> {
+    /// Returns the pixels of which any sample is left.
+    #[inline(always)]
+    pub fn any(&self) -> u32 {
+        self.masks.iter().fold(0, |any, mask| any | mask)
+    }
+}
+
 impl TileJob<'_> {
     /// Tests a covered 4×4 block.
     #[inline(always)]

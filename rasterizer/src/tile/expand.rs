@@ -86,7 +86,7 @@ impl TileJob<'_> {
     /// Appends the quads of a block with any number of samples, or with an invocation per sample.
     #[inline(always)]
     pub fn push_samples<const S: usize>(&mut self, prim: &Prim, x: i32, y: i32, block: &TestedBlock<S>) {
-        let any = block.masks.iter().fold(0, |a, m| a | m);
+        let any = block.any();
         let seen = || block.covered.map(|mask| mask & any);
         for q in 0..4 {
             let (qx, qy) = ((x + (q & 1) * 2) as u16, (y + (q >> 1) * 2) as u16);

@@ -55,13 +55,6 @@ struct CommandState {
     feedback: FeedbackState,
 }
 
-impl CommandState {
-    /// Discards the joined draw state, because a value has changed.
-    fn discard_draw_state(&mut self) {
-        self.old_draw_states.retire(self.joined_draw_state.take());
-    }
-}
-
 /// Bytes of push constants.
 struct PushConstants([u8; base::limits::MAX_PUSH_CONSTANTS]);
 impl Default for PushConstants {

@@ -2,9 +2,9 @@
 
 #![forbid(unsafe_code)]
 
-use super::Executor;
 use super::device_range::first_part;
 use super::inheritance::BindingKind;
+use super::{CommandState, Executor};
 use crate::command::{BufferOrAddress, DeviceLocation, VertexBufferBinding};
 use crate::object::bind_point::BindPoint;
 use crate::object::bound_shaders::ProgramError;
@@ -16,6 +16,13 @@ use base::partial_range::PartialRange;
 use base::shader::Stage;
 use rasterizer::api::IndexBuffer;
 use std::sync::Arc;
+
+impl CommandState {
+    /// Discards the joined draw state, because a value has changed.
+    pub(super) fn discard_draw_state(&mut self) {
+        self.old_draw_states.retire(self.joined_draw_state.take());
+    }
+}
 
 impl Executor<'_> {
     pub(super) fn bind_program(&mut self, program: &Arc<BoundProgram>) {

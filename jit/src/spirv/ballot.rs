@@ -3,10 +3,8 @@
 //! Words that have no lanes are not computed; among the four words that an application sees, they
 //! are 0.
 
-use super::body::Translator;
 use super::builtin;
-use super::module::View;
-use super::opcodes::op;
+use super::translator::Translator;
 use super::value::Flat;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Builtin, Cmp, Op, Subgroup, Ty, Unary, Value};
@@ -35,7 +33,7 @@ impl Translator<'_> {
     /// Returns a word with the bit of the lane itself, and one with the bits of the lanes before
     /// it.
     pub fn own_bits(&mut self, word: u32) -> [Value; 2] {
-        let (lane, one) = (self.lane(), self.b.i32(1));
+        let (lane, one) = (self.b.lane(), self.b.i32(1));
         let own = self.b.bin(Binary::Shl, one, lane);
         let before = self.b.bin(Binary::ISub, own, one);
         if self.ballot_words() == 1 {
@@ -81,57 +79,19 @@ impl Translator<'_> {
         self.b.bin(Binary::LShr, ones, by)
     }
 
-    /// Returns whether all or any of a quad's active lanes have true, from two ballots.
-    pub fn quad_vote(&mut self, v: View<'_>) -> Result<Flat> {
-        let x = self.operand1(v, 0)?;
-        let all = v.op == op::OpGroupNonUniformQuadAllKHR;
-        // All of them have true if none has false.
-        let asked = if all { self.b.un(Unary::Not, x) } else { x };
-        let words = self.ballot(asked);
-        let lane = self.lane();
-        let word = self.word_of(&words, lane);
-        let (zero, three, fifteen) = (self.b.i32(0), self.b.i32(!3), self.b.i32(15));
-        let first = self.b.bin(Binary::And, lane, three);
-        let quad = self.b.bin(Binary::LShr, word, first);
-        let quad = self.b.bin(Binary::And, quad, fifteen);
-        let some = self.b.cmp(if all { Cmp::IEq } else { Cmp::INe }, quad, zero);
-        Ok(Flat::from_slice(&[some]))
-    }
-
     /// Returns the word that contains a lane.
-    fn word_of(&mut self, words: &[Value], lane: Value) -> Value {
+    pub fn word_of(&mut self, words: &[Value], lane: Value) -> Value {
         if let &[word] = words {
             return word;
         }
         let five = self.b.i32(PER_WORD.ilog2());
         let which = self.b.bin(Binary::LShr, lane, five);
-        self.pick(words, which)
-    }
-
-    /// Translates operations on a ballot's four words.
-    pub fn ballot_op(&mut self, v: View<'_>) -> Result<Flat> {
-        let count = v.op == op::OpGroupNonUniformBallotBitCount;
-        let words = self.operand(v, usize::from(count))?;
-        if words.len() != 4 || words.iter().any(|&w| self.b.ty(w) != Ty::I32) {
-            return Err(Error::invalid("ballot is not four words"));
-        }
-        let r = match v.op {
-            op::OpGroupNonUniformInverseBallot | op::OpGroupNonUniformBallotBitExtract => {
-                let bit = if v.op == op::OpGroupNonUniformInverseBallot { self.lane() } else { self.operand1(v, 1)? };
-                let (word, one) = (self.word_of(&words, bit), self.b.i32(1));
-                let word = self.b.bin(Binary::LShr, word, bit);
-                let word = self.b.bin(Binary::And, word, one);
-                self.bit_to_bool(word)
-            }
-            op::OpGroupNonUniformBallotBitCount => self.count_bits(v.arg(0)?, &words)?,
-            find => self.find_bit(&words, find == op::OpGroupNonUniformBallotFindLSB),
-        };
-        Ok(Flat::from_slice(&[r]))
+        self.b.pick(words, which)
     }
 
     /// Returns the number of ones in a ballot, among all lanes, the lanes up to the own one, or the
     /// lanes before it.
-    fn count_bits(&mut self, operation: u32, words: &[Value]) -> Result<Value> {
+    pub fn count_bits(&mut self, operation: u32, words: &[Value]) -> Result<Value> {
         let mut sum = None;
         for (word, &bits) in (0..self.ballot_words()).zip(words) {
             let lanes = match operation {
@@ -154,7 +114,7 @@ impl Translator<'_> {
     }
 
     /// Returns the number of the lowest or highest one.
-    fn find_bit(&mut self, words: &[Value], lowest: bool) -> Value {
+    pub fn find_bit(&mut self, words: &[Value], lowest: bool) -> Value {
         let (op, lanes) = (if lowest { Unary::FindLsb } else { Unary::FindUMsb }, self.subgroup_lanes());
         let mut found = None;
         for (word, &bits) in (0..self.ballot_words()).zip(words) {
@@ -167,7 +127,7 @@ impl Translator<'_> {
             let (first, none) = (self.b.i32(word * PER_WORD), self.b.i32(u32::MAX));
             let at = self.b.bin(Binary::IAdd, at, first);
             // It is -1 for a word without ones.
-            let here = if lowest { self.b.cmp(Cmp::IEq, before, none) } else { self.bit_to_bool(bits) };
+            let here = if lowest { self.b.cmp(Cmp::IEq, before, none) } else { self.b.bit_to_bool(bits) };
             found = Some(self.b.select(here, at, before));
         }
         found.unwrap_or(lanes)

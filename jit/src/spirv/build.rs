@@ -6,9 +6,10 @@
 //! Constants are made once, at the head of the root region.
 
 use super::float_mode::{FloatModes, NSZ};
+use super::value::Flat;
 use crate::ir::{
-    Binary, Cmp, Convert, FloatFlags, If, Inst, Loop, Node, Op, Region, Scope, Shader, Space, Term, Ty, Unary, Value,
-    Var, VarData, eval,
+    Binary, Builtin, Cmp, Convert, FloatFlags, If, Inst, Loop, Node, Op, Region, Scope, Shader, Space, Term, Ty, Unary,
+    Value, Var, VarData, eval,
 };
 use base::hash::WordMap;
 use smallvec::SmallVec;
@@ -318,6 +319,59 @@ impl Builder {
             Some(i) => self.emit(Op::VarStore(var), &[i, v], &[]),
             None => self.emit(Op::VarStore(var), &[v], &[]),
         };
+    }
+
+    /// Joins smaller scalars into one, lowest first.
+    pub fn join(&mut self, parts: &[Value], to: Ty) -> Value {
+        let wide = to.integer();
+        let mut bits = self.konst(wide, 0);
+        for (i, &p) in (0..).zip(parts) {
+            let ty = self.ty(p);
+            let p = self.cvt(Convert::Bitcast, p, ty.integer());
+            let p = self.cvt(Convert::UToU, p, wide);
+            let by = self.konst(wide, u64::from(i * ty.bytes() * 8));
+            let p = if i == 0 { p } else { self.bin(Binary::Shl, p, by) };
+            bits = if i == 0 { p } else { self.bin(Binary::Or, bits, p) };
+        }
+        self.cvt(Convert::Bitcast, bits, to)
+    }
+
+    /// Splits one scalar into `n` smaller ones, lowest first.
+    pub fn split(&mut self, whole: Value, to: Ty, n: u32) -> Flat {
+        let wide = self.ty(whole).integer();
+        let bits = self.cvt(Convert::Bitcast, whole, wide);
+        let part = |i: u32| {
+            let by = self.konst(wide, u64::from(i * to.bytes() * 8));
+            let part = if i == 0 { bits } else { self.bin(Binary::LShr, bits, by) };
+            let part = self.cvt(Convert::UToU, part, to.integer());
+            self.cvt(Convert::Bitcast, part, to)
+        };
+        (0..n).map(part).collect()
+    }
+
+    /// Returns a boolean that is true if `v` is not zero.
+    pub fn bit_to_bool(&mut self, v: Value) -> Value {
+        let zero = self.i32(0);
+        let v = self.int_as(v, Ty::I32);
+        self.cmp(Cmp::INe, v, zero)
+    }
+
+    /// Returns the component with a dynamic number; the last one if the number is out of range.
+    pub fn pick(&mut self, all: &[Value], comp: Value) -> Value {
+        let comp = self.int_as(comp, Ty::I32);
+        let Some((&last, rest)) = all.split_last() else { return comp };
+        let mut v = last;
+        for (c, &x) in rest.iter().enumerate().rev() {
+            let which = self.i32(c as u32);
+            let hit = self.cmp(Cmp::IEq, comp, which);
+            v = self.select(hit, x, v);
+        }
+        v
+    }
+
+    /// Returns the number of the lane in its subgroup.
+    pub fn lane(&mut self) -> Value {
+        self.val(Op::Builtin(Builtin::SubgroupInvocation), &[], Ty::I32)
     }
 }
 

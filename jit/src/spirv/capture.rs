@@ -7,9 +7,9 @@
 //! offsets of what follows. The members of a block have offsets of their own; an array of blocks
 //! has a buffer for each element.
 
-use super::body::Translator;
 use super::module::{EntryPoint, NO_MEMBER};
 use super::opcodes::op;
+use super::translator::Translator;
 use super::types::Type;
 use super::value::{CapturePlace, OutputScalar};
 use super::{class, deco};
@@ -81,7 +81,7 @@ impl Translator<'_> {
     fn place_blocks(&mut self, ty: u32, state: CaptureState, out: &mut CapturePlaces) -> Result<()> {
         let s = self.s;
         match s.ty(ty)? {
-            &Type::Array { elem, len } if self.m.decorated(self.without_arrays(elem)?, deco::BLOCK) => {
+            &Type::Array { elem, len } if self.m.decorated(self.s.without_arrays(elem)?, deco::BLOCK) => {
                 let each = self.blocks(elem)?;
                 for i in 0..len {
                     let buffer = state.buffer.saturating_add(i.saturating_mul(each));

@@ -5,8 +5,8 @@
 //! lanes. Square quads are 2×2 invocations of the workgroup's x and y: there the lanes traverse the
 //! squares, row by row, and positions are computed from a lane's number.
 
-use super::body::Translator;
 use super::builtin;
+use super::translator::Translator;
 use crate::ir::{Binary, Builtin, Op, Ty, Value};
 
 impl Translator<'_> {

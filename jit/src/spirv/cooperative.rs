@@ -12,11 +12,11 @@
 //! (`Op::Fma`; a product of halves is exact anyway). A result of halves, bfloat16 or floats of 8
 //! bits is rounded once, at the end. Integers wrap, or saturate in the sum with C.
 
-use super::body::Translator;
 use super::layout::memory_scalar;
 use super::memory::Index;
 use super::module::View;
 use super::opcodes::op;
+use super::translator::Translator;
 use super::types::{Cooperative, UNTYPED};
 use super::value::{Flat, Memory, PointerTarget};
 use crate::error::{Error, Result};
@@ -279,7 +279,7 @@ impl Translator<'_> {
     /// Adds the products if components have several rows: each lane takes its row's element of A
     /// and its column's element of B.
     fn multiply_rows(&mut self, [a, b, c]: [Cooperative; 3], x: &[Value], y: &[Value], sums: &mut [Value]) {
-        let lane = self.lane();
+        let lane = self.b.lane();
         let [row, column] = self.place_of_lane(c, lane);
         let before = self.b.mul(row, a.columns.into());
         let rows = c.lanes / c.columns;

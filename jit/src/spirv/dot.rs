@@ -2,10 +2,10 @@
 //! (SPV_KHR_integer_dot_product: vectors, or four bytes packed into a word), or halves, bfloat16
 //! and floats of 8 bits (SPV_VALVE_mixed_float_dot_product).
 
-use super::body::Translator;
 use super::encoding::SmallFloat;
 use super::module::View;
 use super::opcodes::op;
+use super::translator::Translator;
 use super::value::Flat;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Ty, Value};

@@ -3,8 +3,8 @@
 //!
 //! Transcendental functions stay operations, which a later pass expands.
 
-use super::body::Translator;
 use super::module::View;
+use super::translator::Translator;
 use super::value::{Flat, Pointer, PointerTarget};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, FloatFlags, InterpolateAt, Op, Ty, Unary, Value};
@@ -276,7 +276,7 @@ impl Translator<'_> {
             }
             glsl::PackDouble2x32 => {
                 let a = self.operand_n(v, 0, 2)?;
-                Flat::from_slice(&[self.join(&a, Ty::F64)])
+                Flat::from_slice(&[self.b.join(&a, Ty::F64)])
             }
             glsl::UnpackSnorm2x16 | glsl::UnpackUnorm2x16 | glsl::UnpackSnorm4x8 | glsl::UnpackUnorm4x8 => {
                 self.unpack_norm(v, number)?
@@ -292,18 +292,12 @@ impl Translator<'_> {
                 if self.b.ty(a) != Ty::F64 {
                     return Err(Error::invalid("operand is not a double"));
                 }
-                self.split(a, Ty::I32, 2)
+                self.b.split(a, Ty::I32, 2)
             }
             glsl::Length..=glsl::Refract => return self.geometric(v, number),
             glsl::InterpolateAtCentroid..=glsl::InterpolateAtOffset => return self.interpolate(v, number),
             _ => return Err(Error::unsupported(format!("GLSL.std.450 instruction {number}"))),
         })
-    }
-
-    /// Returns an operand of `n` scalars.
-    pub fn operand_n(&mut self, v: View<'_>, i: usize, n: usize) -> Result<Flat> {
-        let a = self.operand(v, i)?;
-        if a.len() != n { Err(Error::invalid("operand of another size")) } else { Ok(a) }
     }
 
     /// Returns x times an f32 constant given by its bits, which is rounded to a half for halves.
@@ -585,7 +579,7 @@ impl Translator<'_> {
             None => (l.first..l.first + n).map(|i| read(self, i).ok_or_else(outside)).collect(),
             Some((comp, n)) => {
                 let all: Option<Flat> = (l.first..l.first + n as usize).map(|i| read(self, i)).collect();
-                Ok(Flat::from_slice(&[self.pick(&all.ok_or_else(outside)?, comp)]))
+                Ok(Flat::from_slice(&[self.b.pick(&all.ok_or_else(outside)?, comp)]))
             }
         }
     }

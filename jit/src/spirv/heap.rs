@@ -7,15 +7,14 @@
 //! the address of the descriptor. A mapping may also give the address of the data itself, without a
 //! descriptor.
 
-use super::body::Translator;
-use super::layout::{array_stride, member_offset};
 use super::module::{NO_MEMBER, View};
+use super::translator::Translator;
 use super::types::{Type, UNTYPED};
-use super::value::{Desc, Handle, Memory, MemoryVariable, Origin, Pointer, PointerTarget, Resource};
+use super::value::{Desc, Handle, Memory, Origin, Pointer, PointerTarget, Resource};
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Convert, MemFlags, Op, Space, Ty, Value};
-use base::shader::{DescriptorKind as Kind, HeapIndex, HeapMapping, HeapPlace, MappingSource};
+use base::shader::{HeapIndex, HeapMapping, HeapPlace, MappingSource};
 
 pub(crate) use crate::ir::{HEAP_DATA, RESOURCE_HEAP, SAMPLER_HEAP, SAMPLER_HEAP_DATA};
 
@@ -49,37 +48,6 @@ impl Translator<'_> {
         Ok(Some(Pointer { ty: UNTYPED, place }))
     }
 
-    /// Follows an access chain into a heap, starting at a type.
-    pub fn heap_chain(&mut self, r: Resource, mut ty: u32, indices: &[u32]) -> Result<Pointer> {
-        let mut at = r.desc.index;
-        for &id in indices {
-            let constant = self.s.constant_int(id);
-            (at, ty) = match *self.s.ty(ty)? {
-                Type::Struct(ref members) => {
-                    let member = constant.and_then(|c| u32::try_from(c).ok());
-                    let part = member.and_then(|c| Some((c, *members.get(c as usize)?)));
-                    let (member, part) = part.ok_or_else(|| Error::invalid("there is no such member").with_id(id))?;
-                    (self.plus(at, member_offset(self.s, ty, member)?), part)
-                }
-                Type::Array { elem, .. } | Type::RuntimeArray { elem } => {
-                    let stride = array_stride(self.s, ty, elem, None)?;
-                    let i = self.scalar(id)?;
-                    let i = self.b.int_as(i, Ty::I32);
-                    let by = self.b.mul(i, stride.into());
-                    (self.b.add(at, by), elem)
-                }
-                Type::Vector { elem, .. } => {
-                    let i = self.scalar(id)?;
-                    let i = self.b.int_as(i, Ty::I32);
-                    let by = self.b.mul(i, self.s.scalar(elem)?.bytes().into());
-                    (self.b.add(at, by), elem)
-                }
-                _ => return Err(Error::invalid("access chain into a descriptor").with_id(id)),
-            };
-        }
-        Ok(Pointer { ty, place: PointerTarget::Resource(Resource { desc: Desc { index: at, ..r.desc }, ..r }) })
-    }
-
     /// Returns the memory of data in a heap that is not a descriptor.
     pub fn heap_data(&mut self, r: &Resource, ty: u32) -> Result<Option<Memory>> {
         let opaque = matches!(
@@ -94,40 +62,10 @@ impl Translator<'_> {
         Ok(Some(Memory { base: r.desc.index, ..self.block_of(desc, true, false) }))
     }
 
-    fn plus(&mut self, at: Value, by: u32) -> Value {
+    /// Returns the sum of a value and a constant.
+    pub fn plus(&mut self, at: Value, by: u32) -> Value {
         let by = self.b.i32(by);
         self.b.add(at, by)
-    }
-
-    /// Translates OpBufferPointerEXT.
-    pub fn buffer_pointer(&mut self, v: View<'_>) -> Result<()> {
-        let p = self.pointer(v.arg(0)?)?;
-        let &Type::Pointer { class, to } = self.s.ty(v.ty)? else { return Err(Error::invalid("result is no pointer")) };
-        let PointerTarget::Resource(r) = p.place else { return Err(Error::invalid("operand points to no descriptor")) };
-        if r.desc.set != RESOURCE_HEAP {
-            return Err(Error::unsupported("pointer to a buffer whose descriptor is in no resource heap"));
-        }
-        // The result declares memory as a variable does, and may have the same decorations.
-        let has = |kind| self.m.decorated(v.result, kind);
-        let readonly = class == class::UNIFORM || (has(deco::NON_WRITABLE) && has(deco::RESTRICT));
-        let place = PointerTarget::Memory(self.block_of(r.desc, readonly, has(deco::VOLATILE)));
-        self.pointer_result(v, Pointer { ty: to, place })
-    }
-
-    /// Returns a pointer to a variable whose address a mapping defines.
-    pub fn mapped_resource(&mut self, v: View<'_>, to: u32, (set, binding): (u32, u32)) -> Result<Pointer> {
-        if self.kinds(v, to)? == [Kind::InputAttachment] {
-            self.b.shader.fragment_mut()?.reads_input_attachments = true;
-        }
-        let ty = self.without_arrays(to)?;
-        if v.args[0] == class::STORAGE_BUFFER {
-            let volatile = self.m.decorated(v.result, deco::VOLATILE);
-            self.memory_variables.push(MemoryVariable { space: Space::Buffer, ty, volatile, binding: None });
-        }
-        let desc = Desc { set, binding, index: self.b.i32(0) };
-        let r = Resource { variable: v.result, desc };
-        self.mapping(&r, ty)?;
-        self.resource_pointer(r, to)
     }
 
     /// Returns the `VkSpirvResourceTypeFlagsEXT` of a variable of descriptors of type `ty`.
@@ -162,7 +100,7 @@ impl Translator<'_> {
     }
 
     /// Returns the mapping of a variable of descriptors of type `ty`.
-    fn mapping(&self, r: &Resource, ty: u32) -> Result<&HeapMapping> {
+    pub fn mapping(&self, r: &Resource, ty: u32) -> Result<&HeapMapping> {
         let resource = self.resource_type(r.variable, ty)?;
         let mut mappings = self.layout.heap.iter().flatten();
         let Desc { set, binding, .. } = r.desc;

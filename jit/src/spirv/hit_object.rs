@@ -5,10 +5,10 @@
 //! that of its words ([`HitObjectField`]), so that words that nothing reads are removed. Those that
 //! live across a call wait in the frame of the invocation.
 
-use super::body::Translator;
 use super::class;
 use super::module::View;
 use super::opcodes::op;
+use super::translator::Translator;
 use super::types::Type;
 use super::value::{Flat, LocalTarget, Pointer, PointerTarget};
 use crate::error::{Error, Result};
@@ -456,11 +456,11 @@ impl Translator<'_> {
         let of_hit = self.b.i32(Kind::Hit as u32);
         let of_hit = self.b.cmp(Cmp::IEq, kind, of_hit);
         let chosen: Flat = hit.iter().zip(&miss).map(|(&hit, &miss)| self.b.select(of_hit, hit, miss)).collect();
-        let [first, stride] = [0, 2].map(|i| self.join(&chosen[i..i + 2], Ty::I64));
+        let [first, stride] = [0, 2].map(|i| self.b.join(&chosen[i..i + 2], Ty::I64));
         let index = self.b.cvt(Convert::UToU, index, Ty::I64);
         let offset = self.b.bin(Binary::IMul, index, stride);
         let address = self.b.add(first, offset);
-        Ok(self.split(address, Ty::I32, 2))
+        Ok(self.b.split(address, Ty::I32, 2))
     }
 
     /// Translates a trace into a hit object ([`Translator::trace_operands`] describes `has_time`).

@@ -1,8 +1,8 @@
 //! Image instructions: sampling, fetching, storing and queries.
 
-use super::body::Translator;
 use super::module::View;
 use super::opcodes::op;
+use super::translator::Translator;
 use super::types::{ImageType, Type, UNTYPED};
 use super::value::{Desc, Flat, Handle, Pointer, PointerTarget, Val};
 use crate::error::{Error, Result};
@@ -419,7 +419,7 @@ impl Translator<'_> {
     /// images of floats.
     pub fn fits_texel(&self, image_ty: u32, ty: u32) -> Result<bool> {
         let t = self.image_type(image_ty)?;
-        Ok(match self.half_vector(ty)? {
+        Ok(match self.s.half_vector(ty)? {
             None => self.s.scalar(ty)? == t.texel,
             Some(n) => t.texel == Ty::F32 && t.format == if n == 2 { FORMAT_RG16F } else { FORMAT_RGBA16F },
         })

@@ -5,13 +5,13 @@
 //! Storing it, passing it to a phi or returning it is a copy by loops. As scalars, the elements of
 //! one array of 65,536 would all be live at once and take megabytes of the generated code's frame.
 
-use super::body::Translator;
 use super::deco;
 use super::heap::is_heap;
-use super::interface::MAX_PRIVATE;
+use super::locals::MAX_PRIVATE;
 use super::memory::Index;
 use super::module::{NO_MEMBER, View};
 use super::opcodes::op;
+use super::translator::Translator;
 use super::types::{Const, MAX_LEAVES, Type};
 use super::validate::count_id;
 use super::value::{Memory, Origin, Pointer, PointerTarget, Slot, Val};

@@ -1,8 +1,8 @@
 //! Matrices: products, determinant, inverse. A matrix is its columns one after another.
 
-use super::body::Translator;
 use super::module::View;
 use super::opcodes::op;
+use super::translator::Translator;
 use super::value::Flat;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Convert, Ty, Unary, Value};

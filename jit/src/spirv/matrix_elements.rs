@@ -9,9 +9,9 @@
 //! associative. Elements are combined in ascending order of components, then across lanes with
 //! doubling distance.
 
-use super::body::Translator;
 use super::module::View;
 use super::opcodes::op;
+use super::translator::Translator;
 use super::types::{Cooperative, Type};
 use super::value::{Flat, Val};
 use crate::error::{Error, Result};
@@ -59,7 +59,7 @@ impl Translator<'_> {
 
     /// Returns the row and the column of a component's elements.
     fn place_of_component(&mut self, m: Cooperative, component: u32) -> [Value; 2] {
-        let lane = self.lane();
+        let lane = self.b.lane();
         if m.lanes > m.columns {
             let [row, column] = self.place_of_lane(m, lane);
             let before = self.b.i32(component * (m.lanes / m.columns));
@@ -121,7 +121,7 @@ impl Translator<'_> {
         for bit in bits {
             let other = self.lane_across(x, 1 << bit);
             // The lower lane's value comes first in both lanes, so that they compute the same.
-            let (lane, at) = (self.lane(), self.b.i32(1 << bit));
+            let (lane, at) = (self.b.lane(), self.b.i32(1 << bit));
             let own = self.b.bin(Binary::And, lane, at);
             let zero = self.b.i32(0);
             let lower = self.b.cmp(Cmp::IEq, own, zero);
@@ -133,7 +133,7 @@ impl Translator<'_> {
 
     /// Returns the value of the lane whose number differs in one bit.
     fn lane_across(&mut self, x: Value, bit: u32) -> Value {
-        let (lane, bit) = (self.lane(), self.b.i32(bit));
+        let (lane, bit) = (self.b.lane(), self.b.i32(bit));
         let from = self.b.bin(Binary::Xor, lane, bit);
         self.b.val(Op::Subgroup(Subgroup::Shuffle), &[x, from], self.b.ty(x))
     }
@@ -304,7 +304,7 @@ impl Translator<'_> {
         {
             let mut tile: Vec<Value> = (0..lanes).map(|i| x[m.component(row + i, column)]).collect();
             for bit in (0..lanes.ilog2()).map(|n| 1 << n) {
-                let (lane, at, zero) = (self.lane(), self.b.i32(bit), self.b.i32(0));
+                let (lane, at, zero) = (self.b.lane(), self.b.i32(bit), self.b.i32(0));
                 let own = self.b.bin(Binary::And, lane, at);
                 let lower = self.b.cmp(Cmp::IEq, own, zero);
                 for i in (0..lanes).filter(|i| i & bit == 0) {

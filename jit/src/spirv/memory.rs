@@ -5,16 +5,16 @@
 //! own. Adjacent components of one access are merged into one [`Op::Load`] or [`Op::Store`] of up
 //! to four.
 
-use super::body::Translator;
 use super::build::address_len;
+use super::deco;
 use super::layout::{
     MemLeaf, array_stride, member_matrix, member_offset, memory_scalar, natural, natural_member, push_memory_leaves,
 };
+use super::translator::Translator;
 use super::types::Type;
 use super::value::{
-    Desc, DriverLayout, Flat, Handle, IoLeaf, LocalTarget, Memory, Origin, Pointer, PointerTarget, Resource, Val,
+    Desc, DriverLayout, Flat, Handle, IoLeaf, LocalTarget, Memory, Pointer, PointerTarget, Resource, Val,
 };
-use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, MemFlags, Op, Space, Ty, Value};
 use base::limits::MAX_BUFFER_RANGE;
@@ -37,33 +37,11 @@ const SUM_LIMIT: u32 = MAX_BUFFER_RANGE + (1 << 28);
 const _: () = assert!(2 * SUM_LIMIT as u64 + TERM_LIMIT as u64 <= 1 << 32 && SUM_LIMIT > TERM_LIMIT);
 
 impl Translator<'_> {
-    /// Returns an index operand.
-    pub fn index(&mut self, id: u32) -> Result<Index> {
-        if let Some(c) = self.s.constant_int(id) {
-            return Ok(Index::Const(c.clamp(0, i64::from(i32::MAX)) as u32));
-        }
-        let v = self.scalar(id)?;
-        if !self.b.ty(v).is_int() {
-            return Err(Error::invalid("index is not an integer").with_id(id));
-        }
-        Ok(Index::Dynamic(v))
-    }
-
     fn index_value(&mut self, i: Index, ty: Ty) -> Value {
         match i {
             Index::Const(c) => self.b.konst(ty, c.into()),
             Index::Dynamic(v) => self.b.int_as(v, ty),
         }
-    }
-
-    /// Follows an access chain.
-    pub fn chain(&mut self, base: u32, indices: &[u32]) -> Result<Pointer> {
-        let mut p = self.pointer(base)?;
-        for &id in indices {
-            let i = self.index(id)?;
-            p = self.part_pointer(p, i).map_err(|e| e.with_id(id))?;
-        }
-        Ok(p)
     }
 
     /// Returns a pointer to a part of the pointee of `p`.
@@ -201,55 +179,6 @@ impl Translator<'_> {
         self.b.select(beyond, outside, low)
     }
 
-    /// Performs OpPtrAccessChain's element step: moves a pointer by whole elements of its pointer
-    /// type's ArrayStride.
-    pub fn element_step(&mut self, p: Pointer, element: u32, pointer_ty: u32) -> Result<Pointer> {
-        let i = match self.s.constant_int(element) {
-            Some(0) => return Ok(p),
-            Some(c) if c > 0 => Index::Const(c.min(i64::from(u32::MAX)) as u32),
-            _ => Index::Dynamic(self.scalar(element)?),
-        };
-        let PointerTarget::Memory(mut m) = p.place else {
-            return Err(Error::unsupported("pointer arithmetic on this storage class"));
-        };
-        let stride = self.pointer_stride(pointer_ty, p.ty, m.driver_layout)?;
-        self.advance(&mut m, i, stride)?;
-        Ok(Pointer { ty: p.ty, place: PointerTarget::Memory(m) })
-    }
-
-    /// Returns a physical pointer with this address.
-    pub fn physical_pointer(&mut self, address: Value, to: u32) -> Pointer {
-        let place = PointerTarget::Memory(Memory {
-            space: Space::Global,
-            origin: None,
-            base: address,
-            offset: 0,
-            driver_layout: None,
-            stride: None,
-            matrix: None,
-            comp_stride: None,
-            readonly: false,
-            volatile: false,
-            by_component: false,
-        });
-        Pointer { ty: to, place }
-    }
-
-    /// Returns the address of a physical pointer.
-    pub fn address(&mut self, p: &Pointer) -> Result<Value> {
-        match &p.place {
-            PointerTarget::Memory(m) if m.space == Space::Global => Ok(self.memory_offset(m)),
-            _ => Err(Error::invalid("a logical pointer is used as a value")),
-        }
-    }
-
-    /// Returns the byte offset (or address) as one value.
-    pub fn memory_offset(&mut self, m: &Memory) -> Value {
-        let ty = self.b.ty(m.base);
-        let offset = self.b.konst(ty, m.offset.into());
-        self.b.add(m.base, offset)
-    }
-
     /// Returns a pointer whose static offset is part of its dynamic base, so that two such pointers
     /// differ only in values.
     pub fn normal(&mut self, val: Val) -> Result<Val> {
@@ -326,7 +255,7 @@ impl Translator<'_> {
         let mut out = self.load_leaves(m, &leaves, volatile)?;
         for (v, &kind) in out.iter_mut().zip(&kinds) {
             *v = match (kind, self.b.ty(*v)) {
-                (Ty::B1, _) => self.bit_to_bool(*v),
+                (Ty::B1, _) => self.b.bit_to_bool(*v),
                 (Ty::I16, Ty::I32) => self.b.cvt(Convert::UToU, *v, kind),
                 (Ty::F16, Ty::F32) => self.b.cvt(Convert::FToF, *v, kind),
                 _ => *v,
@@ -402,7 +331,7 @@ impl Translator<'_> {
                 None => t.load_leaf(l.local, leaf, index, volatile),
                 Some((comp, n)) => {
                     let all: Flat = (0..n as usize).map(|c| t.load_leaf(l.local, leaf + c, index, volatile)).collect();
-                    t.pick(&all, comp)
+                    t.b.pick(&all, comp)
                 }
             };
             out.push(v);
@@ -494,19 +423,6 @@ impl Translator<'_> {
         }
     }
 
-    /// Returns the component with a dynamic number; the last one if the number is out of range.
-    pub fn pick(&mut self, all: &[Value], comp: Value) -> Value {
-        let comp = self.b.int_as(comp, Ty::I32);
-        let Some((&last, rest)) = all.split_last() else { return comp };
-        let mut v = last;
-        for (c, &x) in rest.iter().enumerate().rev() {
-            let which = self.b.i32(c as u32);
-            let hit = self.b.cmp(Cmp::IEq, comp, which);
-            v = self.b.select(hit, x, v);
-        }
-        v
-    }
-
     // Descriptors.
 
     /// Returns a pointer to a resource: blocks become memory, everything else stays a descriptor.
@@ -522,32 +438,6 @@ impl Translator<'_> {
             _ => PointerTarget::Resource(r),
         };
         Ok(Pointer { ty, place })
-    }
-
-    /// Returns true if nothing writes the variable's memory while the shader runs. A writable alias
-    /// may exist unless the variable is Restrict.
-    pub fn is_read_only(&self, variable: u32, ty: u32) -> Result<bool> {
-        let m = self.m;
-        let storage = m.def(variable)?.args[0] == class::STORAGE_BUFFER || m.decorated(ty, deco::BUFFER_BLOCK);
-        let has = |kind| m.decorated(variable, kind);
-        Ok(!storage || (has(deco::NON_WRITABLE) && has(deco::RESTRICT)))
-    }
-
-    /// Returns the beginning of a descriptor's buffer.
-    pub fn block_of(&mut self, desc: Desc, readonly: bool, volatile: bool) -> Memory {
-        Memory {
-            space: Space::Buffer,
-            origin: Some(Origin::Desc(desc)),
-            base: self.b.i32(0),
-            offset: 0,
-            driver_layout: None,
-            stride: None,
-            matrix: None,
-            comp_stride: None,
-            readonly,
-            volatile,
-            by_component: false,
-        }
     }
 
     fn load_handle(&mut self, r: &Resource, ty: u32) -> Result<Handle> {
@@ -568,11 +458,6 @@ impl Translator<'_> {
             return self.heap_structure(r, ty).map(Val::one);
         }
         Ok(Val::one(self.structure_of(r.desc)))
-    }
-
-    /// Returns the address of a descriptor's acceleration structure.
-    pub fn structure_of(&mut self, d: Desc) -> Value {
-        self.b.val(Op::StructureDesc { set: d.set, binding: d.binding }, &[d.index], Ty::I64)
     }
 
     /// Translates OpArrayLength: the number of elements of the runtime array that ends a block.

@@ -8,11 +8,11 @@
 //! variable is an array with its elements in these records, which is the only special property of
 //! its pointers.
 
-use super::body::Translator;
-use super::interface::{high_word, output_slot};
+use super::io_leaf::{high_word, output_slot};
 use super::layout::{natural, push_memory_leaves};
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::opcodes::op;
+use super::translator::Translator;
 use super::types::Type;
 use super::validate::count_id;
 use super::value::{DriverLayout, Memory, Pointer, PointerTarget};
@@ -110,7 +110,7 @@ impl Translator<'_> {
             self.m.decoration(target, member, deco::PER_PRIMITIVE).is_some()
                 || built_in.is_some_and(builtin::is_of_primitive)
         };
-        let block = self.without_arrays(ty)?;
+        let block = self.s.without_arrays(ty)?;
         Ok(has(variable, NO_MEMBER) || (matches!(self.s.ty(block)?, Type::Struct(_)) && has(block, 0)))
     }
 

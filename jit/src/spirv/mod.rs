@@ -13,6 +13,8 @@
 #![forbid(unsafe_code)]
 
 mod accept;
+mod access_chain;
+mod address;
 mod alu;
 mod analysis;
 mod ballot;
@@ -21,6 +23,7 @@ mod build;
 mod builtin;
 mod capability;
 mod capture;
+mod composite;
 mod compute_quads;
 mod cooperative;
 #[cfg(test)]
@@ -39,10 +42,13 @@ mod grammar;
 mod heap;
 mod hit_object;
 mod image;
+mod inputs;
 mod inst;
 mod interface;
+mod io_leaf;
 mod large;
 mod layout;
+mod locals;
 mod matrix;
 mod matrix_elements;
 mod memory;
@@ -51,13 +57,20 @@ mod mode;
 mod module;
 mod nesting;
 mod opcodes;
+mod operand;
+mod outputs;
 mod partition;
 mod patch;
+mod pointer;
+mod private_variable;
 mod raw_chain;
 mod ray;
+mod ray_frame;
 mod ray_query;
 mod small_float;
 mod structure;
+mod subgroup;
+mod translator;
 mod types;
 mod untyped;
 mod validate;
@@ -76,9 +89,9 @@ use crate::error::{Error, Result};
 use crate::ir::Shader;
 use base::limits::DEFAULT_SUBGROUP_SIZE;
 use base::shader::{PipelineLayoutInfo, Stage};
-use body::Translator;
 use opcodes::op;
 use std::sync::Arc;
+use translator::Translator;
 use types::Spec;
 
 /// Properties of a stage that its pipeline defines: values of specialisation constants, the size of

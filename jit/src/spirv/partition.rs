@@ -1,8 +1,8 @@
 //! Partitions of a subgroup (SPV_EXT_shader_subgroup_partitioned): the lanes with the lane's own
 //! value, and reductions and scans of such lanes, in the order of their numbers.
 
-use super::body::Translator;
 use super::module::View;
+use super::translator::Translator;
 use super::value::Flat;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Region, Subgroup, Term, Ty, Value, Var, eval};
@@ -146,7 +146,7 @@ impl Translator<'_> {
                 word = t.b.select(here, other, word);
             }
             let bit = t.b.bin(Binary::And, word, bit);
-            let hit = t.bit_to_bool(bit);
+            let hit = t.b.bit_to_bool(bit);
             for (all, &x) in all.iter_mut().zip(&x) {
                 let other = t.of_lane(x, lane);
                 let joined = t.b.bin(op, *all, other);
@@ -154,6 +154,6 @@ impl Translator<'_> {
             }
             Ok(())
         })?;
-        Ok(all.iter().map(|&all| if logical { self.bit_to_bool(all) } else { all }).collect())
+        Ok(all.iter().map(|&all| if logical { self.b.bit_to_bool(all) } else { all }).collect())
     }
 }

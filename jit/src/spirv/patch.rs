@@ -5,13 +5,12 @@
 //! own, variable behind variable. For the next stage, every slot has its offset there. Indices,
 //! barriers and accesses to parts therefore work as for shared variables.
 
-use super::body::Translator;
-use super::interface::{high_word, output_slot};
+use super::io_leaf::{high_word, output_slot};
 use super::layout::{array_stride, natural, push_memory_leaves};
-use super::module::{NO_MEMBER, View};
+use super::module::View;
+use super::translator::Translator;
 use super::types::Type;
 use super::value::{DriverLayout, Pointer, PointerTarget};
-use super::{builtin, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Builtin, Cmp, Op, Region, Space, Term, Ty};
 use base::shader::{OutputPlacement, Slot, StageIoKind, WorkgroupInfo};
@@ -20,19 +19,6 @@ use base::shader::{OutputPlacement, Slot, StageIoKind, WorkgroupInfo};
 const MAX_BYTES: u32 = 1 << 18;
 
 impl Translator<'_> {
-    /// Returns true if a patch has the variable once. A block may have the decoration at its
-    /// members.
-    pub fn is_of_patch(&self, var: u32, ty: u32) -> bool {
-        let levels = |number| matches!(number, builtin::TESS_LEVEL_OUTER | builtin::TESS_LEVEL_INNER);
-        let member = || {
-            let block = self.without_arrays(ty).ok()?;
-            self.m.decoration(block, 0, deco::PATCH)
-        };
-        self.m.decorated(var, deco::PATCH)
-            || self.m.decoration_value(var, NO_MEMBER, deco::BUILT_IN).is_some_and(levels)
-            || member().is_some()
-    }
-
     /// Returns true if a patch's invocations are all in one chunk, so that none waits for another.
     pub fn is_patch_of_one_chunk(&self) -> bool {
         let invocations = self.b.shader.stage_info.workgroup().map_or(0, WorkgroupInfo::invocations);

@@ -1,10 +1,10 @@
 //! Raw access chains (SPV_NV_raw_access_chains): pointers to scalars and vectors at byte offsets,
 //! whatever the type of the buffer.
 
-use super::body::Translator;
 use super::deco;
 use super::memory::Index;
 use super::module::View;
+use super::translator::Translator;
 use super::types::Type;
 use super::value::{Memory, Pointer, PointerTarget};
 use crate::error::{Error, Result};

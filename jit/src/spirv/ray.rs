@@ -6,19 +6,18 @@
 //! takes one word, or two, in the order of the type. The stages of both sides therefore agree on
 //! the words if they agree on the type.
 
-use super::body::Translator;
 use super::generated::capabilities::Capability;
 use super::module::{NO_MEMBER, View};
 use super::opcodes::op;
+use super::ray_frame::{data_slot, ray_slot, type_of_words};
+use super::translator::Translator;
 use super::types::Type;
 use super::value::{Flat, Pointer, PointerTarget, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Cmp, Convert, InterpolateAt, Op, Term, Ty, Value};
 use base::limits::MAX_FRAME_WORDS;
-use base::shader::{
-    BuiltinSlot, Interpolation, RayValue, RayWord, RayWordType, Slot, SlotKind, SlotType, Stage, SuspendReason,
-};
+use base::shader::{RayValue, Slot, SlotType, Stage, SuspendReason};
 
 /// Ray flags that skip primitives, each with the capabilities of which one enables it.
 /// `SkipBuiltinPrimitivesNV` is the other name of the first flag.
@@ -35,59 +34,12 @@ const SKIP_FLAGS: [(i64, &str, &[Capability]); 2] = [
     (0x200, "SkipAABBsKHR", &[Capability::RayTraversalPrimitiveCullingKHR]),
 ];
 
-/// Returns the slot of a word of the payload or of the callable data.
-fn data_slot(word: u32) -> Slot {
-    let kind = SlotKind::User { location: word, component: 0, index: 0 };
-    Slot { kind, ty: SlotType::Uint, interpolation: Interpolation::Flat }
-}
-
-/// Returns the slot of a word of a value.
-fn ray_slot(value: RayValue, word: u32) -> Slot {
-    let kind = SlotKind::Builtin(BuiltinSlot::Ray(RayWord { value, word: word as u8 }));
-    Slot { kind, ty: SlotType::Uint, interpolation: Interpolation::Flat }
-}
-
-/// Returns the type of a value's scalars.
-pub(super) fn type_of_words(value: RayValue) -> Ty {
-    match value.word_type() {
-        RayWordType::Uint => Ty::I32,
-        RayWordType::Float => Ty::F32,
-        RayWordType::Bool => Ty::B1,
-    }
-}
-
 impl Translator<'_> {
-    /// Translates the function of the entry point.
-    pub fn entry_point(&mut self, root: usize) -> Result<()> {
-        if self.stage == Stage::Intersection {
-            let t_max = self.b.var(Ty::F32, 1, "RayTmaxKHR");
-            let slot = self.input_slot(Slot { ty: SlotType::Float, ..ray_slot(RayValue::RayTmax, 0) });
-            let first = self.b.val(Op::LoadInput(slot, InterpolateAt::Default), &[], Ty::F32);
-            self.b.store_var(t_max, None, first);
-            self.ray.t_max = Some(t_max);
-        }
-        if self.stage != Stage::AnyHit {
-            return self.inline(root, &[]).map(drop);
-        }
-        // Outputs are stored behind the scope, whichever way it is left.
-        let end = self.b.shader.new_label();
-        self.ray.end = Some(end);
-        self.b.push_region();
-        let inlined = self.inline(root, &[]);
-        let body = self.b.pop_region(Term::default());
-        self.b.scope(end, body);
-        inlined.map(drop)
-    }
-
     /// Translates the end of an any-hit shader by OpIgnoreIntersectionKHR or OpTerminateRayKHR.
     pub fn end_any_hit(&mut self, op: Op) -> Result<Term> {
         let end = self.ray.end.ok_or_else(|| self.misplaced("end of an any-hit shader"))?;
         self.b.emit(op, &[], &[]);
         Ok(Term::Break(end, Vec::new()))
-    }
-
-    pub fn misplaced(&self, what: &str) -> Error {
-        Error::invalid(format!("{what} in a {:?} stage", self.stage))
     }
 
     /// Translates OpVariable of a storage class of ray tracing.
@@ -170,36 +122,12 @@ impl Translator<'_> {
     /// Returns a pointer to the data of the shader binding table's record.
     fn shader_record(&mut self, to: u32) -> Result<Pointer> {
         let words = self.load_frame_words(2, |word| ray_slot(RayValue::ShaderRecord, word));
-        let address = self.join(&words, Ty::I64);
+        let address = self.b.join(&words, Ty::I64);
         let mut p = self.physical_pointer(address, to);
         if let PointerTarget::Memory(m) = &mut p.place {
             m.readonly = true;
         }
         Ok(p)
-    }
-
-    /// Returns the words of a value.
-    pub fn load_ray_value(&mut self, value: RayValue) -> Flat {
-        self.load_frame_words(value.words(), |word| ray_slot(value, word))
-    }
-
-    /// Returns the address of the shader record's data, plus an offset.
-    pub fn record_address(&mut self, offset: u32) -> Result<Value> {
-        if !self.stage.reads_ray_value(RayValue::ShaderRecord) {
-            return Err(self.misplaced("mapping to the shader record"));
-        }
-        let words = self.load_frame_words(2, |word| ray_slot(RayValue::ShaderRecord, word));
-        let address = self.join(&words, Ty::I64);
-        let offset = self.b.konst(Ty::I64, offset.into());
-        Ok(self.b.add(address, offset))
-    }
-
-    fn load_frame_words(&mut self, words: u32, slot: impl Fn(u32) -> Slot) -> Flat {
-        let load = |word| {
-            let slot = self.input_slot(slot(word));
-            self.b.val(Op::LoadInput(slot, InterpolateAt::Default), &[], Ty::I32)
-        };
-        (0..words).map(load).collect()
     }
 
     /// Stores the incoming payload or callable data in the frame, if the shader may have changed
@@ -288,7 +216,7 @@ impl Translator<'_> {
             return Err(Error::invalid("trace of something else than an acceleration structure"));
         }
         let structure = self.operand1(v, i)?;
-        Ok(self.split(structure, Ty::I32, 2))
+        Ok(self.b.split(structure, Ty::I32, 2))
     }
 
     /// Returns the components of an operand that describes a ray.
@@ -369,7 +297,7 @@ impl Translator<'_> {
         if let Some(var) = self.ray.t_max {
             self.b.store_var(var, None, t_max);
         }
-        let accepted = self.bit_to_bool(accepted);
+        let accepted = self.b.bit_to_bool(accepted);
         self.result(v, Flat::from_slice(&[accepted]))
     }
 
@@ -412,7 +340,7 @@ impl Translator<'_> {
                 let [one, zero] = [1, 0].map(|bit| self.b.i32(bit));
                 Flat::from_slice(&[self.b.select(v, one, zero)])
             }
-            Ty::I64 | Ty::F64 => self.split(v, Ty::I32, 2),
+            Ty::I64 | Ty::F64 => self.b.split(v, Ty::I32, 2),
             ty => {
                 let bits = self.b.cvt(Convert::Bitcast, v, ty.integer());
                 Flat::from_slice(&[self.b.cvt(Convert::UToU, bits, Ty::I32)])
@@ -430,7 +358,16 @@ impl Translator<'_> {
                 let bits = self.b.cvt(Convert::UToU, word, ty.integer());
                 self.b.cvt(Convert::Bitcast, bits, ty)
             }
-            _ => self.join(words, ty),
+            _ => self.b.join(words, ty),
         }
+    }
+
+    /// Creates the variable of the end of the ray's remaining interval, which reports change.
+    pub fn load_t_max(&mut self) {
+        let t_max = self.b.var(Ty::F32, 1, "RayTmaxKHR");
+        let slot = self.input_slot(Slot { ty: SlotType::Float, ..ray_slot(RayValue::RayTmax, 0) });
+        let first = self.b.val(Op::LoadInput(slot, InterpolateAt::Default), &[], Ty::F32);
+        self.b.store_var(t_max, None, first);
+        self.ray.t_max = Some(t_max);
     }
 }

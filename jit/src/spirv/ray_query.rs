@@ -2,13 +2,12 @@
 //! and one of marks of the queries that are initialized. An operation on another query does nothing
 //! and reads zeros.
 
-use super::body::Translator;
 use super::module::View;
 use super::opcodes::op;
-use super::types::Type;
-use super::value::{Flat, Pointer, PointerTarget};
+use super::translator::Translator;
+use super::value::Flat;
 use crate::error::{Error, Result};
-use crate::ir::{Cmp, Convert, Op, RayQueryOp, Ty, Value, Var};
+use crate::ir::{Cmp, Convert, Op, RayQueryOp, Ty, Value};
 use base::abi::RayGetter;
 
 /// A getter, the type of the scalars of its result, and whether an operand selects the committed
@@ -47,35 +46,7 @@ const GETTERS: &[(u16, RayGetter, Ty, bool)] = &[
     (op::OpRayQueryIsLSSHitNV, RayGetter::IsLss, Ty::B1, true),
 ];
 
-/// A ray query of a variable.
-#[derive(Clone, Copy)]
-pub(super) struct RayQuery {
-    pub words: Var,
-    pub initialized: Var,
-    pub index: Value,
-}
-
 impl Translator<'_> {
-    /// Returns the ray query that a pointer points to.
-    pub fn ray_query(&self, p: &Pointer) -> Result<RayQuery> {
-        let none = || Error::invalid("operand does not point to a ray query");
-        let PointerTarget::Local(l) = &p.place else { return Err(none()) };
-        match (self.s.ty(p.ty)?, self.locals[l.local].vars.get(l.first..)) {
-            (Type::RayQuery, Some(&[words, initialized, ..])) => Ok(RayQuery { words, initialized, index: l.index }),
-            _ => Err(none()),
-        }
-    }
-
-    /// Copies a ray query to another one.
-    pub fn copy_query(&mut self, to: &Pointer, from: &Pointer) -> Result<()> {
-        let (to, from) = (self.ray_query(to)?, self.ray_query(from)?);
-        let initialized = self.b.load_var(from.initialized, Some(from.index));
-        let args = [to.index, initialized, from.index];
-        self.b.vals(Op::RayQuery(to.words, RayQueryOp::Copy(from.words)), &args, &[]);
-        self.b.store_var(to.initialized, Some(to.index), initialized);
-        Ok(())
-    }
-
     /// Translates an instruction on a ray query, or OpConvertUToAccelerationStructureKHR.
     pub fn ray_query_op(&mut self, v: View<'_>) -> Result<()> {
         if v.op == op::OpConvertUToAccelerationStructureKHR {
@@ -163,7 +134,7 @@ impl Translator<'_> {
         match parts[..] {
             [long] if self.b.ty(long) == Ty::I64 => Ok(parts),
             [low, high] if self.b.ty(low) == Ty::I32 && self.b.ty(high) == Ty::I32 => {
-                Ok(Flat::from_slice(&[self.join(&parts, Ty::I64)]))
+                Ok(Flat::from_slice(&[self.b.join(&parts, Ty::I64)]))
             }
             _ => Err(Error::invalid("operand is neither a 64-bit integer nor two words")),
         }

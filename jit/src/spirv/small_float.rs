@@ -4,8 +4,8 @@
 //! A value is an integer with its bits. A conversion goes through binary32, which can represent all
 //! of them, and rounds once, to the nearest even number.
 
-use super::body::Translator;
 use super::encoding::SmallFloat;
+use super::translator::Translator;
 use super::types::Type;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, FloatFlags, Ty, Unary, Value};

@@ -373,4 +373,20 @@ impl<'m> Spec<'m> {
         let Type::Int { bits, signed } = *self.ty(c.ty()).ok()? else { return None };
         Some(if signed { sign_extend(c.scalar(), bits) as i64 } else { c.scalar() as i64 })
     }
+
+    /// Returns the element type of a type's nested arrays, or the type itself.
+    pub fn without_arrays(&self, mut ty: u32) -> Result<u32> {
+        while let &Type::Array { elem, .. } | &Type::RuntimeArray { elem } = self.ty(ty)? {
+            ty = elem;
+        }
+        Ok(ty)
+    }
+
+    /// Returns the number of halves of a vector type that atomics support.
+    pub fn half_vector(&self, ty: u32) -> Result<Option<u32>> {
+        Ok(match *self.ty(ty)? {
+            Type::Vector { elem, n: n @ (2 | 4) } if self.scalar(elem)? == Ty::F16 => Some(n),
+            _ => None,
+        })
+    }
 }

@@ -5,12 +5,13 @@
 //! address for any pointee, so only the type is replaced. A pointer to descriptors keeps its type,
 //! which gives the distance to the next descriptor.
 
-use super::body::Translator;
 use super::heap::is_heap;
+use super::layout::{array_stride, member_offset};
 use super::module::View;
 use super::opcodes::op;
+use super::translator::Translator;
 use super::types::{Type, UNTYPED};
-use super::value::{Flat, Memory, Pointer, PointerTarget};
+use super::value::{Desc, Flat, Memory, Pointer, PointerTarget, Resource};
 use crate::error::{Error, Result};
 use crate::ir::Ty;
 
@@ -109,6 +110,37 @@ impl Translator<'_> {
             return Err(Error::unsupported("copy of a part of a variable"));
         }
         self.store_kept(to, from, false)
+    }
+
+    /// Follows an access chain into a heap, starting at a type.
+    pub fn heap_chain(&mut self, r: Resource, mut ty: u32, indices: &[u32]) -> Result<Pointer> {
+        let mut at = r.desc.index;
+        for &id in indices {
+            let constant = self.s.constant_int(id);
+            (at, ty) = match *self.s.ty(ty)? {
+                Type::Struct(ref members) => {
+                    let member = constant.and_then(|c| u32::try_from(c).ok());
+                    let part = member.and_then(|c| Some((c, *members.get(c as usize)?)));
+                    let (member, part) = part.ok_or_else(|| Error::invalid("there is no such member").with_id(id))?;
+                    (self.plus(at, member_offset(self.s, ty, member)?), part)
+                }
+                Type::Array { elem, .. } | Type::RuntimeArray { elem } => {
+                    let stride = array_stride(self.s, ty, elem, None)?;
+                    let i = self.scalar(id)?;
+                    let i = self.b.int_as(i, Ty::I32);
+                    let by = self.b.mul(i, stride.into());
+                    (self.b.add(at, by), elem)
+                }
+                Type::Vector { elem, .. } => {
+                    let i = self.scalar(id)?;
+                    let i = self.b.int_as(i, Ty::I32);
+                    let by = self.b.mul(i, self.s.scalar(elem)?.bytes().into());
+                    (self.b.add(at, by), elem)
+                }
+                _ => return Err(Error::invalid("access chain into a descriptor").with_id(id)),
+            };
+        }
+        Ok(Pointer { ty, place: PointerTarget::Resource(Resource { desc: Desc { index: at, ..r.desc }, ..r }) })
     }
 }
 

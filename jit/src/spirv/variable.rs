@@ -11,10 +11,10 @@
 //! in more than values, the entry point is translated again with all of them in the general form
 //! ([`Translator::general`]).
 
-use super::body::Translator;
 use super::heap::RESOURCE_HEAP;
 use super::layout::member_matrix;
 use super::module::NO_MEMBER;
+use super::translator::Translator;
 use super::types::{Type, UNTYPED};
 use super::value::{
     Desc, DriverLayout, Memory, MemoryVariable, Origin, Pointee, Pointer, PointerTarget, TypeParts, Val,
@@ -70,7 +70,7 @@ impl Translator<'_> {
         let about = self.pointee(space, to)?;
         let (mut is_matrix, mut is_vector) = (false, false);
         if to != UNTYPED {
-            is_matrix = matches!(self.s.ty(self.without_arrays(to)?)?, Type::Matrix { .. });
+            is_matrix = matches!(self.s.ty(self.s.without_arrays(to)?)?, Type::Matrix { .. });
             is_vector = matches!(self.s.ty(to)?, Type::Vector { .. });
         }
         if (is_matrix && m.matrix != about.matrix) || (is_vector && m.comp_stride.is_some()) {
@@ -225,7 +225,7 @@ impl Translator<'_> {
             return Ok(about.clone());
         }
         // An untyped pointer may point into any variable.
-        let matrix_type = if to == UNTYPED { UNTYPED } else { self.without_arrays(to)? };
+        let matrix_type = if to == UNTYPED { UNTYPED } else { self.s.without_arrays(to)? };
         let mut about = Pointee::default();
         let mut seen = HashSet::new();
         for i in 0..self.memory_variables.len() {
@@ -268,7 +268,7 @@ impl Translator<'_> {
                         open.push(member);
                         parts.volatile |= self.m.decoration(t, i, deco::VOLATILE).is_some();
                         if let Some(layout) = member_matrix(self.s, t, i) {
-                            parts.matrices.push((self.without_arrays(member)?, layout));
+                            parts.matrices.push((self.s.without_arrays(member)?, layout));
                         }
                     }
                 }
@@ -279,14 +279,6 @@ impl Translator<'_> {
         let parts = Rc::new(parts);
         self.parts.insert(ty, parts.clone());
         Ok(parts)
-    }
-
-    /// Returns the element type of a type's nested arrays, or the type itself.
-    pub fn without_arrays(&self, mut ty: u32) -> Result<u32> {
-        while let &Type::Array { elem, .. } | &Type::RuntimeArray { elem } = self.s.ty(ty)? {
-            ty = elem;
-        }
-        Ok(ty)
     }
 
     /// Returns the bytes from an element to the next one, by which a pointer of a type steps.

@@ -6,9 +6,9 @@
 //! every emission, and those that are never written are removed at the end. The next vertex of a
 //! stream marks where a strip ends ([`VertexMark`]), so an emission never looks back.
 
-use super::body::Translator;
 use super::module::View;
 use super::opcodes::op;
+use super::translator::Translator;
 use super::value::EmittedVertices;
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Op, Ty, Value, Var};

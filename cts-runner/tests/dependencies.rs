@@ -177,11 +177,6 @@ fn modules_have_no_dependency_cycles() {
 /// Files that may call each other's methods of one type in a circle.
 const MAX_COMPONENT: usize = 6;
 
-/// Types whose methods exceed [`MAX_COMPONENT`], by the folder of their crate, with the number of
-/// files in the largest component. A bound only goes down, and a type that meets the limit leaves
-/// the table.
-const COMPONENTS: &[(&str, &str, usize)] = &[("jit", "wide::isel::InstructionSelector", 16)];
-
 /// Fields of one type that more than [`MAX_WRITERS`] files may write.
 const MAX_SHARED_FIELDS: usize = 15;
 
@@ -197,17 +192,13 @@ fn method_calls_form_small_components() {
     for Member { folder, .. } in MEMBERS {
         let graph = read(folder);
         let methods = Methods::read(&graph);
-        let mut names = BTreeSet::new();
         for of in methods.types() {
             let name = of.0.iter().chain([&of.1]).map(String::as_str).collect::<Vec<_>>().join("::");
-            names.insert(name.clone());
             let components = methods.components(of);
             let largest = components.iter().max_by_key(|files| files.len());
             let size = largest.map_or(0, |files| files.len());
-            let bound = COMPONENTS.iter().find(|(crate_, of, _)| (*crate_, *of) == (folder, &*name));
-            let listed = bound.map(|(_, _, bound)| *bound);
-            if size > listed.unwrap_or(MAX_COMPONENT) || listed.is_some_and(|bound| size < bound) {
-                wrong += &format!("(\"{folder}\", \"{name}\", {size}), and not {listed:?}:\n");
+            if size > MAX_COMPONENT {
+                wrong += &format!("{folder} {name}: {size} files, and not {MAX_COMPONENT} at most:\n");
                 for ((from, to), names) in methods.calls(of) {
                     if largest.is_some_and(|files| files.contains(&from) && files.contains(&to)) {
                         let stem = |file: &Path| file.file_stem().map(|s| s.to_string_lossy().into_owned());
@@ -221,11 +212,6 @@ fn method_calls_form_small_components() {
             let shared: Vec<_> = shared.map(|(field, files)| format!("{field} ({} files)", files.len())).collect();
             if shared.len() > MAX_SHARED_FIELDS {
                 wrong += &format!("{folder} {name}: too many files write {}\n", shared.join(", "));
-            }
-        }
-        for (_, name, bound) in COMPONENTS.iter().filter(|(of, ..)| *of == folder) {
-            if *bound <= MAX_COMPONENT || !names.contains(*name) {
-                wrong += &format!("{folder} {name}: needs no row\n");
             }
         }
     }

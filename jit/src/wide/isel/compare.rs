@@ -1,6 +1,7 @@
 //! Comparisons, masks of other widths, and selection.
 
-use super::alu::{by_width, choice};
+use super::alu::choice;
+use super::builder::by_width;
 use super::{InstructionSelector, Parts, Rm, in_vector};
 use crate::lir::{self, Def, Elem, FloatCond, Imm, InstData, IntCond, Op, Type};
 use crate::wide::inst::{Alu, Cc, Op as M, Size};
@@ -23,20 +24,7 @@ impl InstructionSelector<'_> {
             return self.flags_of(&lir.insts[inst]);
         }
         let truth = self.reg(v, 0);
-        self.test(truth)
-    }
-
-    /// Sets the flags so that the returned condition holds if `v` is not 0.
-    pub(super) fn test(&mut self, v: VReg) -> Cc {
-        self.push(M::Test, false, 0, &[Operand::reg_use(v)], Some(Rm::Reg(v)));
-        Cc::Ne
-    }
-
-    /// Makes a truth value from a condition of the flags.
-    pub(super) fn truth(&mut self, cc: Cc) -> VReg {
-        let to = self.new_int();
-        self.push(M::Set(cc), false, 0, &[Operand::reg_def(to)], None);
-        to
+        self.b.test(truth)
     }
 
     /// Sets the flags of a comparison of scalars, or of a reduction of a mask's lanes.
@@ -45,16 +33,22 @@ impl InstructionSelector<'_> {
         match (data.op, data.imm) {
             (Op::Icmp, Imm::Int(cond)) => self.compare_ints(cond, v, data.args[1]),
             (Op::Fcmp, Imm::Float(cond)) => self.compare_floats(cond, data.ty, v, data.args[1]),
-            (Op::Any | Op::All, _) if self.avx512 => self.mask_flags(data.op, v),
+            (Op::Any | Op::All, _) if self.b.avx512 => self.mask_flags(data.op, v),
             (Op::Any, _) => {
                 let all = self.joined(v, Vex::Vorps);
-                self.push(M::Vex(Vex::Vtestps), self.size(data.ty), 0, &[Operand::reg_use(all)], Some(Rm::Reg(all)));
+                self.b.push(
+                    M::Vex(Vex::Vtestps),
+                    self.b.size(data.ty),
+                    0,
+                    &[Operand::reg_use(all)],
+                    Some(Rm::Reg(all)),
+                );
                 Cc::Ne
             }
             _ => {
                 let all = self.joined(v, Vex::Vandps);
-                let ones = self.words(u32::MAX);
-                self.push(M::Vex(Vex::Vtestps), self.size(data.ty), 0, &[Operand::reg_use(all)], Some(ones));
+                let ones = self.b.words(u32::MAX);
+                self.b.push(M::Vex(Vex::Vtestps), self.b.size(data.ty), 0, &[Operand::reg_use(all)], Some(ones));
                 Cc::B
             }
         }
@@ -62,9 +56,9 @@ impl InstructionSelector<'_> {
 
     /// Combines all registers of a mask into one.
     fn joined(&mut self, v: lir::Value, op: Vex) -> VReg {
-        let w = self.size(self.lir.ty(v));
+        let w = self.b.size(self.lir.ty(v));
         let parts = self.regs(v);
-        parts[1..].iter().fold(parts[0], |all, &part| self.two(op, w, all, part))
+        parts[1..].iter().fold(parts[0], |all, &part| self.b.two(op, w, all, part))
     }
 
     fn compare_ints(&mut self, cond: IntCond, a: lir::Value, b: lir::Value) -> Cc {
@@ -80,11 +74,11 @@ impl InstructionSelector<'_> {
         match imm {
             Some(0) if matches!(cond, IntCond::Eq | IntCond::Ne) && !narrow && !self.parts[a].is_empty() => {
                 let a = self.reg(a, 0);
-                self.push(M::Test, w, 0, &[Operand::reg_use(a)], Some(Rm::Reg(a)));
+                self.b.push(M::Test, w, 0, &[Operand::reg_use(a)], Some(Rm::Reg(a)));
             }
             Some(imm) => {
                 let a = if narrow { Rm::Reg(self.extended(a, signed)) } else { self.rm(a, 0) };
-                self.push(M::AluImm(Alu::Cmp), w, imm, &[], Some(a));
+                self.b.push(M::AluImm(Alu::Cmp), w, imm, &[], Some(a));
             }
             None => {
                 let (a, b) = if narrow {
@@ -92,7 +86,7 @@ impl InstructionSelector<'_> {
                 } else {
                     (self.reg(a, 0), self.rm(b, 0))
                 };
-                self.push(M::Alu(Alu::Cmp), w, 0, &[Operand::reg_use(a)], Some(b));
+                self.b.push(M::Alu(Alu::Cmp), w, 0, &[Operand::reg_use(a)], Some(b));
             }
         }
         int_cc(cond)
@@ -103,12 +97,12 @@ impl InstructionSelector<'_> {
         let (swap, cc) = match cond {
             Eq | Ne => {
                 let mask = self.compare_parts(ty, Imm::Float(cond), a, b)[0];
-                if self.avx512 {
-                    self.push(M::Vex(Vex::Kortestb), false, 0, &[Operand::reg_use(mask)], Some(Rm::Reg(mask)));
+                if self.b.avx512 {
+                    self.b.push(M::Vex(Vex::Kortestb), false, 0, &[Operand::reg_use(mask)], Some(Rm::Reg(mask)));
                     return Cc::Ne;
                 }
-                let word = self.one_int(Vex::VmovdFrom, false, mask, 0);
-                return self.test(word);
+                let word = self.b.one_int(Vex::VmovdFrom, false, mask, 0);
+                return self.b.test(word);
             }
             Gt => (false, Cc::A),
             Ge => (false, Cc::Ae),
@@ -126,7 +120,7 @@ impl InstructionSelector<'_> {
         let (a, b) = if swap { (b, a) } else { (a, b) };
         let op = if ty.elem == Elem::F32 { Vex::Vucomiss } else { Vex::Vucomisd };
         let (a, b) = (self.reg(a, 0), self.rm(b, 0));
-        self.push(M::Vex(op), false, 0, &[Operand::reg_use(a)], Some(b));
+        self.b.push(M::Vex(op), false, 0, &[Operand::reg_use(a)], Some(b));
         cc
     }
 
@@ -134,10 +128,10 @@ impl InstructionSelector<'_> {
         let (ty, [a, b]) = (data.ty, [data.args[0], data.args[1]]);
         if ty.is_vector() {
             let parts = self.compare_parts(ty, data.imm, a, b);
-            return self.mask_of(ty, parts);
+            return self.b.mask_of(ty, parts);
         }
         let cc = self.flags_of(data);
-        smallvec![self.truth(cc)]
+        smallvec![self.b.truth(cc)]
     }
 
     /// Makes a comparison as a mask of the operands' own width, or as one mask register for each of
@@ -148,11 +142,11 @@ impl InstructionSelector<'_> {
 
     /// Makes a comparison that is restricted to the lanes of `masks`, if there are any.
     pub(super) fn compare_under(&mut self, ty: Type, imm: Imm, a: lir::Value, b: lir::Value, masks: &[VReg]) -> Parts {
-        let w = self.size(ty);
+        let w = self.b.size(ty);
         let masked = |op, imm| {
             move |e: &mut Self, i: usize, a, b| match masks.get(i) {
-                Some(&mask) => e.compare_masked(op, w, a, b, imm, mask),
-                None => e.compare_two(op, w, a, b, imm),
+                Some(&mask) => e.b.compare_masked(op, w, a, b, imm, mask),
+                None => e.b.compare_two(op, w, a, b, imm),
             }
         };
         // The operand that may be memory comes second.
@@ -166,15 +160,15 @@ impl InstructionSelector<'_> {
                     (_, true) => [Vex::Vcmppd, Vex::KVcmppd],
                     (_, false) => [Vex::Vcmpsd, Vex::KVcmpsd],
                 };
-                if self.avx512 {
+                if self.b.avx512 {
                     return self.each_two_numbered(a, b, masked(mask, predicate(cond)));
                 }
-                self.each_two(a, b, |e, a, b| e.two_imm(vector, w, a, b, predicate(cond)))
+                self.each_two(a, b, |e, a, b| e.b.two_imm(vector, w, a, b, predicate(cond)))
             }
             Imm::Int(cond) => {
                 let (cond, a, b) = if exchange { (exchanged(cond), b, a) } else { (cond, a, b) };
                 let elem = held(ty);
-                if self.avx512 {
+                if self.b.avx512 {
                     let (op, predicate) = mask_comparison(elem, cond);
                     return self.each_two_numbered(a, b, masked(op, predicate));
                 }
@@ -190,135 +184,33 @@ impl InstructionSelector<'_> {
         let equal = by_width(elem, [Vpcmpeqb, Vpcmpeqw, Vpcmpeqd, Vpcmpeqq]);
         let unsigned = matches!(cond, Ult | Ule | Ugt | Uge);
         match cond {
-            Eq => self.two(equal, w, a, b),
+            Eq => self.b.two(equal, w, a, b),
             Ne => {
-                let same = self.two(equal, w, a, b);
+                let same = self.b.two(equal, w, a, b);
                 self.not(w, same)
             }
             // The minimum or maximum of both equals the first operand if the condition holds.
             Ule | Uge if elem != Elem::I64 => {
                 let op = if cond == Ule { Op::Umin } else { Op::Umax };
-                let chosen = self.two(choice(op, elem), w, a, b);
-                self.two(equal, w, chosen, a)
+                let chosen = self.b.two(choice(op, elem), w, a, b);
+                self.b.two(equal, w, chosen, a)
             }
-            Sgt | Ugt => self.greater(elem, unsigned, w, a, b),
+            Sgt | Ugt => self.b.greater(elem, unsigned, w, a, b),
             Sle | Ule => {
-                let greater = self.greater(elem, unsigned, w, a, b);
+                let greater = self.b.greater(elem, unsigned, w, a, b);
                 self.not(w, greater)
             }
             Slt | Ult | Sge | Uge => {
-                let b = self.in_register(w, b);
-                let less = self.greater(elem, unsigned, w, b, Rm::Reg(a));
+                let b = self.b.in_register(w, b);
+                let less = self.b.greater(elem, unsigned, w, b, Rm::Reg(a));
                 if matches!(cond, Slt | Ult) { less } else { self.not(w, less) }
             }
         }
     }
 
     fn not(&mut self, w: Size, a: VReg) -> VReg {
-        let ones = self.words(u32::MAX);
-        self.two(Vex::Vpxor, w, a, ones)
-    }
-
-    /// Converts a mask of a type's own width into one of words.
-    pub(super) fn mask_of(&mut self, ty: Type, parts: Parts) -> Parts {
-        if self.avx512 {
-            return self.masks_of(ty, parts);
-        }
-        match ty.lane_bytes() {
-            8 => self.halve(&parts, ty.bytes() as usize, |e, w, a, b| e.two_imm(Vex::Vshufps, w, a, b, 0x88)),
-            4 => parts,
-            2 => self.widen(&parts, Vex::Vpmovsxwd, 2, ty.lanes()),
-            _ => self.widen(&parts, Vex::Vpmovsxbd, 4, ty.lanes()),
-        }
-    }
-
-    /// Converts a mask of words into one of a type's width.
-    pub(super) fn mask_for(&mut self, ty: Type, mask: Parts) -> Parts {
-        if self.avx512 {
-            return self.masks_for(ty, &mask);
-        }
-        let words = |e: &mut Self| e.halve(&mask, 4 * ty.lanes(), |e, w, a, b| e.two(Vex::Vpackssdw, w, a, b));
-        match ty.lane_bytes() {
-            8 => self.widen(&mask, Vex::Vpmovsxdq, 2, ty.lanes()),
-            4 => mask,
-            2 => words(self),
-            _ => {
-                let shorts = words(self);
-                self.halve(&shorts, 2 * ty.lanes(), |e, w, a, b| e.two(Vex::Vpacksswb, w, a, b))
-            }
-        }
-    }
-
-    /// Halves the bytes of lanes of registers of 256 bits by an instruction that packs the lanes of
-    /// two registers within each 128-bit half.
-    pub(super) fn halve(
-        &mut self,
-        parts: &[VReg],
-        bytes: usize,
-        pack: impl Fn(&mut Self, bool, VReg, VReg) -> VReg,
-    ) -> Parts {
-        match bytes {
-            0..=16 => smallvec![pack(self, false, parts[0], parts[0])],
-            32 => {
-                let high = self.upper(parts[0]);
-                smallvec![pack(self, false, parts[0], high)]
-            }
-            _ => parts
-                .chunks(2)
-                .map(|pair| {
-                    let both = pack(self, true, pair[0], pair[1]);
-                    self.one_imm(Vex::Vpermq, true, both, 0xd8)
-                })
-                .collect(),
-        }
-    }
-
-    /// Widens the lanes of registers to `times` as many bytes.
-    pub(super) fn widen(&mut self, parts: &[VReg], op: Vex, times: usize, lanes: usize) -> Parts {
-        let to = lanes * self.widened_bytes(op);
-        self.widen_from(to, times, op, |e, byte| Rm::Reg(e.slice(parts, byte, e.part / times)))
-    }
-
-    /// Returns the bytes of the lanes that a widening instruction makes.
-    fn widened_bytes(&self, op: Vex) -> usize {
-        use Vex::*;
-        match op {
-            Vpmovsxbw | Vpmovzxbw => 2,
-            Vpmovsxbd | Vpmovzxbd | Vpmovsxwd | Vpmovzxwd => 4,
-            _ => 8,
-        }
-    }
-
-    /// Widens lanes to `bytes` bytes in total, from operands that `source` provides in registers or
-    /// memory.
-    pub(super) fn widen_from(
-        &mut self,
-        bytes: usize,
-        times: usize,
-        op: Vex,
-        source: impl Fn(&mut Self, usize) -> Rm,
-    ) -> Parts {
-        let w = self.size_of(bytes);
-        (0..bytes.div_ceil(self.part))
-            .map(|i| {
-                let from = source(self, i * self.part / times);
-                self.one(op, w, from)
-            })
-            .collect()
-    }
-
-    /// Returns a register whose low bytes, up to `bytes` of them, are those from a byte on.
-    pub(super) fn slice(&mut self, parts: &[VReg], byte: usize, bytes: usize) -> VReg {
-        let (part, byte) = (parts[byte / self.part], byte % self.part);
-        if bytes > 16 && byte != 0 {
-            return self.one_imm(Vex::Vextractf64x4, Size::W512, part, 1);
-        }
-        let quarter = self.quarter(part, byte / 16);
-        match byte % 16 {
-            0 => quarter,
-            8 => self.one_imm(Vex::Vpshufd, false, quarter, 0xee),
-            by => self.one_imm(Vex::VpsrldqImm, false, quarter, by as u8),
-        }
+        let ones = self.b.words(u32::MAX);
+        self.b.two(Vex::Vpxor, w, a, ones)
     }
 
     pub(super) fn select(&mut self, data: &InstData) -> Parts {
@@ -329,31 +221,31 @@ impl InstructionSelector<'_> {
         if !in_vector(ty) {
             let (no, yes) = (self.reg(b, 0), self.rm(a, 0));
             let cc = self.condition(cond);
-            return smallvec![self.int_two(M::Cmov(cc), ty == Type::I64, no, yes)];
+            return smallvec![self.b.int_two(M::Cmov(cc), ty == Type::I64, no, yes)];
         }
         let masks = self.masks(data);
-        let (op, w) = (self.blend_of(ty), self.size(ty));
+        let (op, w) = (self.blend_of(ty), self.b.size(ty));
         let zero = [a, b].map(|v| self.lir.constant(v) == Some(0) && ty.is_vector());
-        (0..self.part_count(ty))
+        (0..self.b.part_count(ty))
             .map(|i| {
                 let mask = masks[i.min(masks.len() - 1)];
                 match zero {
-                    [_, true] if self.avx512 => {
+                    [_, true] if self.b.avx512 => {
                         let a = self.rm(a, i);
-                        self.one_masked(load_of(ty), w, mask, a)
+                        self.b.one_masked(load_of(ty), w, mask, a)
                     }
                     [_, true] => {
                         let a = self.rm(a, i);
-                        self.two(Vex::Vpand, w, mask, a)
+                        self.b.two(Vex::Vpand, w, mask, a)
                     }
-                    [true, _] if !self.avx512 => {
+                    [true, _] if !self.b.avx512 => {
                         let b = self.rm(b, i);
-                        self.two(Vex::Vpandn, w, mask, b)
+                        self.b.two(Vex::Vpandn, w, mask, b)
                     }
                     _ => {
                         let no = self.reg(b, i);
                         let yes = if ty.is_vector() { self.rm(a, i) } else { Rm::Reg(self.reg(a, i)) };
-                        self.blend(op, w, mask, yes, no)
+                        self.b.blend(op, w, mask, yes, no)
                     }
                 }
             })
@@ -375,19 +267,19 @@ impl InstructionSelector<'_> {
                 return self.compare_parts(compare.ty, compare.imm, compare.args[0], compare.args[1]);
             }
             let mask = self.regs(cond);
-            return self.mask_for(ty, mask);
+            return self.b.mask_for(ty, mask);
         }
         if let Some(compare) = compared.filter(|d| d.op == Op::Fcmp && d.ty == ty) {
             return self.compare_parts(compare.ty, compare.imm, compare.args[0], compare.args[1]);
         }
-        if self.avx512 {
+        if self.b.avx512 {
             return smallvec![self.mask_of_truth(cond)];
         }
         let cc = self.condition(cond);
-        let truth = self.truth(cc);
-        let mask = self.int_imm(M::Neg, true, truth, 0);
-        let mask = self.one(Vex::VmovqTo, false, mask);
-        smallvec![if ty.is_vector() { self.one(Vex::Vbroadcastss, self.size(ty), mask) } else { mask }]
+        let truth = self.b.truth(cc);
+        let mask = self.b.int_imm(M::Neg, true, truth, 0);
+        let mask = self.b.one(Vex::VmovqTo, false, mask);
+        smallvec![if ty.is_vector() { self.b.one(Vex::Vbroadcastss, self.b.size(ty), mask) } else { mask }]
     }
 
     /// Selects the smaller or larger of two floats by one machine instruction, if the selection has
@@ -434,18 +326,18 @@ impl InstructionSelector<'_> {
             (_, false) => Vex::Vmaxpd,
         };
         Some(
-            (0..self.part_count(ty))
+            (0..self.b.part_count(ty))
                 .map(|i| {
                     let a = self.reg(first, i);
                     let b = if ty.is_vector() { self.rm(other, i) } else { Rm::Reg(self.reg(other, i)) };
-                    self.two(op, self.size(ty), a, b)
+                    self.b.two(op, self.b.size(ty), a, b)
                 })
                 .collect(),
         )
     }
 
     fn blend_of(&self, ty: Type) -> Vex {
-        match (ty.lane_bytes(), self.avx512) {
+        match (ty.lane_bytes(), self.b.avx512) {
             (8, false) => Vex::Vblendvpd,
             (4, false) => Vex::Vblendvps,
             (_, false) => Vex::Vpblendvb,
@@ -454,6 +346,39 @@ impl InstructionSelector<'_> {
             (2, true) => Vex::Vpblendmw,
             (_, true) => Vex::Vpblendmb,
         }
+    }
+
+    /// Makes a mask with a truth value in every bit.
+    pub(super) fn mask_of_truth(&mut self, v: lir::Value) -> VReg {
+        let cc = self.condition(v);
+        let truth = self.b.truth(cc);
+        let bits = self.b.int_imm(M::Neg, true, truth, 0);
+        self.b.mask_one(Vex::KmovqTo, bits, 0)
+    }
+
+    /// Sets the flags of a reduction of a mask's lanes. A mask with fewer lanes than the test
+    /// instruction covers is moved to a general register first.
+    pub(super) fn mask_flags(&mut self, op: Op, v: lir::Value) -> Cc {
+        let ty = self.lir.ty(v);
+        let (any, lanes) = (op == Op::Any, self.b.per_part(ty));
+        let parts = self.regs(v);
+        let join = if any { Vex::Korw } else { Vex::Kandw };
+        let all = parts[1..].iter().fold(parts[0], |all, &part| self.b.mask_two(join, all, part));
+        let test = match lanes {
+            8 => Vex::Kortestb,
+            16 => Vex::Kortestw,
+            _ => {
+                let bits = self.b.one_int(Vex::KmovbFrom, false, all, 0);
+                let bits = self.b.int_imm(M::AluImm(Alu::And), false, bits, (1 << lanes) - 1);
+                if any {
+                    return self.b.test(bits);
+                }
+                self.b.push(M::AluImm(Alu::Cmp), false, (1 << lanes) - 1, &[], Some(Rm::Reg(bits)));
+                return Cc::E;
+            }
+        };
+        self.b.push(M::Vex(test), false, 0, &[Operand::reg_use(all)], Some(Rm::Reg(all)));
+        if any { Cc::Ne } else { Cc::B }
     }
 }
 

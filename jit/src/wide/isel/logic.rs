@@ -43,14 +43,14 @@ pub(super) fn rotation(lir: &Function, data: &InstData) -> Option<(lir::Value, u
 
 impl InstructionSelector<'_> {
     pub(super) fn rotate(&mut self, data: &InstData) -> Option<Parts> {
-        let (a, by) = rotation(self.lir, data).filter(|_| self.avx512)?;
-        let (w, op) = (self.size(data.ty), if data.ty.elem == Elem::I32 { Vex::VproldImm } else { Vex::VprolqImm });
-        Some(self.each_one(a, |e, a| e.one_imm(op, w, a, by)))
+        let (a, by) = rotation(self.lir, data).filter(|_| self.b.avx512)?;
+        let (w, op) = (self.b.size(data.ty), if data.ty.elem == Elem::I32 { Vex::VproldImm } else { Vex::VprolqImm });
+        Some(self.each_one(a, |e, a| e.b.one_imm(op, w, a, by)))
     }
 
     /// Makes a tree of logic of up to three operands.
     pub(super) fn logic(&mut self, data: &InstData) -> Option<Parts> {
-        if !self.avx512 || !is_logic(data) {
+        if !self.b.avx512 || !is_logic(data) {
             return None;
         }
         let mut leaves: Leaves = SmallVec::new();
@@ -79,10 +79,10 @@ impl InstructionSelector<'_> {
         };
         let leaves: Leaves = (0..3).flat_map(|r| leaves.iter().copied().filter(move |&v| rank(v) == r)).collect();
         let table = self.table(data, &leaves);
-        let (w, ty) = (self.size(data.ty), data.ty);
+        let (w, ty) = (self.b.size(data.ty), data.ty);
         let last = leaves.len() - 1;
         let [a, b, c] = [leaves[0], leaves[last.min(1)], leaves[last]];
-        Some(self.three_parts(ty, [a, b], c, |e, [a, b], c| e.three(Vex::Vpternlogd, w, [a, b], c, table)))
+        Some(self.three_parts(ty, [a, b], c, |e, [a, b], c| e.b.three(Vex::Vpternlogd, w, [a, b], c, table)))
     }
 
     fn three_parts(
@@ -92,7 +92,7 @@ impl InstructionSelector<'_> {
         c: lir::Value,
         f: impl Fn(&mut Self, [VReg; 2], Rm) -> VReg,
     ) -> Parts {
-        (0..self.part_count(ty))
+        (0..self.b.part_count(ty))
             .map(|i| {
                 let (a, b) = (self.reg(a, i), self.reg(b, i));
                 let c = self.rm(c, i);

@@ -1,7 +1,6 @@
 //! Memory accesses and calls.
 
 use super::compare::load_of;
-use super::use_analysis::small;
 use super::{ARGUMENT_BYTES, InstructionSelector, Parts, QUARTER, Rm, in_vector, malformed};
 use crate::error::{Error, Result};
 use crate::lir::{self, Access, Elem, Imm, InstData, Op, Rmw, Type};
@@ -21,17 +20,17 @@ impl InstructionSelector<'_> {
             }
             (Op::LoadU8, Imm::Access(access)) => {
                 let at = self.address(data.args[0], access.offset);
-                smallvec![self.int_one(M::Movzx8, false, at)]
+                smallvec![self.b.int_one(M::Movzx8, false, at)]
             }
             (Op::LoadU16, Imm::Access(access)) => {
                 let at = self.address(data.args[0], access.offset);
-                smallvec![self.int_one(M::Movzx16, false, at)]
+                smallvec![self.b.int_one(M::Movzx16, false, at)]
             }
             (Op::Store, Imm::Access(access)) => {
                 let at = self.address(data.args[0], access.offset);
                 match self.stored_lane(data.args[1]) {
                     Some((vector, lane)) => {
-                        let per = self.per_part(self.lir.values[vector].ty);
+                        let per = self.b.per_part(self.lir.values[vector].ty);
                         let part = self.reg(vector, lane / per);
                         self.store_lane(ty, part, lane % per, at);
                     }
@@ -51,7 +50,7 @@ impl InstructionSelector<'_> {
                 Some(alu) if self.use_analysis.uses[data.first] == 0 => {
                     let at = self.address(data.args[0], 0);
                     let v = self.reg(data.args[1], 0);
-                    self.push(M::LockAlu(ty.lane_bytes() as u8, alu), false, 0, &[Operand::reg_use(v)], Some(at));
+                    self.b.push(M::LockAlu(ty.lane_bytes() as u8, alu), false, 0, &[Operand::reg_use(v)], Some(at));
                     return Ok(());
                 }
                 _ => smallvec![self.read_modify_write(kind, ty, data.args[0], data.args[1])],
@@ -74,103 +73,20 @@ impl InstructionSelector<'_> {
         Ok(())
     }
 
-    /// Returns an address as a memory operand.
-    pub(super) fn address(&mut self, v: lir::Value, offset: i32) -> Rm {
-        let lir = self.lir;
-        let (mut v, mut disp) = (v, i64::from(offset));
-        let mut index = None;
-        let base = loop {
-            let data = match lir.values[v].def {
-                lir::Def::Inst(inst) if self.use_analysis.sunk[inst] => &lir.insts[inst],
-                _ => break Some(self.reg(v, 0)),
-            };
-            match (data.op, data.imm) {
-                (Op::StackAddress, Imm::Slot(slot, at)) => {
-                    disp += i64::from(self.slots[slot.as_u32() as usize]) + i64::from(at);
-                    break None;
-                }
-                (Op::Iadd, _) => {
-                    let (a, b) = (data.args[0], data.args[1]);
-                    let (a, b) = if small(lir, a) { (b, a) } else { (a, b) };
-                    if small(lir, b) {
-                        disp += lir.constant(b).unwrap_or_default() as i64;
-                        v = a;
-                        continue;
-                    }
-                    let (a, b) = if self.scaled(a).is_some() { (b, a) } else { (a, b) };
-                    index = Some(match self.scaled(b) {
-                        Some((b, scale)) => (self.reg(b, 0), scale),
-                        None => (self.reg(b, 0), 0),
-                    });
-                    break Some(self.reg(a, 0));
-                }
-                _ => break Some(self.reg(v, 0)),
-            }
-        };
-        // Offsets within a value may be added to the displacement later.
-        let room = 1 << 16;
-        let disp = match i32::try_from(disp) {
-            Ok(disp) if disp < i32::MAX - room => disp,
-            _ => {
-                let far = self.int(disp as u64);
-                let sum = match base {
-                    Some(base) => self.lea(true, Rm::At { base: Some(base), index: Some((far, 0)), disp: 0 }),
-                    None => self.lea(true, Rm::At { base: None, index: Some((far, 0)), disp: 0 }),
-                };
-                return Rm::At { base: Some(sum), index, disp: 0 };
-            }
-        };
-        Rm::At { base, index, disp }
-    }
-
-    /// Returns a value and shift for a multiple by 2, 4 or 8, if the value is in a register
-    /// already.
-    fn scaled(&self, v: lir::Value) -> Option<(lir::Value, u8)> {
-        let data = self.lir.definition(v)?;
-        let by = self.lir.constant(*data.args.get(1)?)?;
-        let scale = match data.op {
-            Op::Shl if (1..=3).contains(&by) => by as u8,
-            Op::Imul if matches!(by, 2 | 4 | 8) => by.trailing_zeros() as u8,
-            _ => return None,
-        };
-        (data.ty == Type::I64 && !self.parts[data.args[0]].is_empty()).then_some((data.args[0], scale))
-    }
-
     pub(super) fn stack_address(&mut self, data: &InstData) -> Result<VReg> {
         let Imm::Slot(slot, offset) = data.imm else { return Err(malformed(data)) };
         let disp = self.slots[slot.as_u32() as usize] + offset;
-        Ok(self.lea(true, Rm::At { base: None, index: None, disp }))
-    }
-
-    pub(super) fn load_parts(&mut self, ty: Type, at: Rm) -> Parts {
-        if !ty.is_vector() {
-            return smallvec![match ty.elem {
-                Elem::F32 => self.one(Vex::VmovssLoad, false, at),
-                Elem::F64 => self.one(Vex::VmovsdLoad, false, at),
-                Elem::B | Elem::I8 => self.int_one(M::Movzx8, false, at),
-                Elem::I16 | Elem::F16 => self.int_one(M::Movzx16, false, at),
-                Elem::I32 => self.int_one(M::Mov, false, at),
-                Elem::I64 => self.int_one(M::Mov, true, at),
-            }];
-        }
-        let op = match ty.bytes() {
-            4 => Vex::VmovssLoad,
-            8 => Vex::VmovsdLoad,
-            _ => Vex::Vmovups,
-        };
-        let w = self.size(ty);
-        let parts = (0..self.part_count(ty)).map(|i| self.one(op, w, at.plus(self.part * i))).collect();
-        if self.in_masks(ty) { self.masks_of_words(ty, parts) } else { parts }
+        Ok(self.b.lea(true, Rm::At { base: None, index: None, disp }))
     }
 
     fn store(&mut self, ty: Type, at: Rm, v: lir::Value) {
         if !in_vector(ty) {
             let bytes = ty.lane_bytes() as u8;
             match self.imm(v) {
-                Some(imm) => self.push(M::StoreImm(bytes), false, imm, &[], Some(at)),
+                Some(imm) => self.b.push(M::StoreImm(bytes), false, imm, &[], Some(at)),
                 None => {
                     let v = self.reg(v, 0);
-                    self.push(M::Store(bytes), false, 0, &[Operand::reg_use(v)], Some(at));
+                    self.b.push(M::Store(bytes), false, 0, &[Operand::reg_use(v)], Some(at));
                 }
             }
             return;
@@ -180,9 +96,9 @@ impl InstructionSelector<'_> {
             8 => Vex::VmovsdStore,
             _ => Vex::VmovupsStore,
         };
-        for i in 0..self.part_count(ty) {
+        for i in 0..self.b.part_count(ty) {
             let part = self.lane_reg(v, i);
-            self.put(op, self.size(ty), part, at.plus(self.part * i), 0);
+            self.b.put(op, self.b.size(ty), part, at.plus(self.b.part * i), 0);
         }
     }
 
@@ -192,22 +108,22 @@ impl InstructionSelector<'_> {
         let ty = data.ty;
         let words = ty.with(Elem::I32);
         let (mask, base, offsets) = (self.regs(data.args[0]), self.reg(data.args[1], 0), self.regs(data.args[2]));
-        let w = self.size(words);
-        let active = |e: &mut Self, ty, w, v, mask| match e.avx512 {
-            true => e.one_masked(load_of(ty), w, mask, v),
-            false => e.two(Vex::Vpand, w, v, mask),
+        let w = self.b.size(words);
+        let active = |e: &mut Self, ty, w, v, mask| match e.b.avx512 {
+            true => e.b.one_masked(load_of(ty), w, mask, v),
+            false => e.b.two(Vex::Vpand, w, v, mask),
         };
         let offsets: Parts = offsets.iter().zip(&mask).map(|(&o, &m)| active(self, words, w, o, m)).collect();
         let numbers = self.spread(1, w, &offsets)?;
         let bytes = ty.lane_bytes() as usize;
-        let mask = self.mask_for(ty, mask);
-        let per = self.per_part(ty);
+        let mask = self.b.mask_for(ty, mask);
+        let per = self.b.per_part(ty);
         let mut components = vec![Parts::new(); count];
-        let w = self.size(ty);
-        for part in 0..self.part_count(ty) {
+        let w = self.b.size(ty);
+        for part in 0..self.b.part_count(ty) {
             let lanes: SmallVec<[Rm; 16]> = (part * per..(part + 1) * per)
                 .map(|lane| {
-                    let offset = self.int_one(M::Mov, false, numbers.plus(4 * lane));
+                    let offset = self.b.int_one(M::Mov, false, numbers.plus(4 * lane));
                     Rm::At { base: Some(base), index: Some((offset, 0)), disp: access.offset }
                 })
                 .collect();
@@ -224,7 +140,7 @@ impl InstructionSelector<'_> {
     /// Loads adjacent components: pairs and fours of words by one load, which are then transposed.
     fn gather_part(&mut self, ty: Type, lanes: &[Rm], count: usize) -> Parts {
         let bytes = ty.lane_bytes() as usize;
-        let w = self.size(ty);
+        let w = self.b.size(ty);
         let quarters = w.bytes() / QUARTER;
         match (bytes, count) {
             (4, 4) => {
@@ -234,38 +150,38 @@ impl InstructionSelector<'_> {
                     .map(|i| match w.is_wide() {
                         true => {
                             let row = (0..quarters / 2).map(|half| {
-                                let low = self.one(Vex::Vmovups, false, lanes[i + 8 * half]);
-                                self.join(low, lanes[i + 8 * half + 4])
+                                let low = self.b.one(Vex::Vmovups, false, lanes[i + 8 * half]);
+                                self.b.join(low, lanes[i + 8 * half + 4])
                             });
                             let row = row.collect();
-                            self.join_all(row, 32)[0]
+                            self.b.join_all(row, 32)[0]
                         }
-                        false => self.one(Vex::Vmovups, false, lanes[i]),
+                        false => self.b.one(Vex::Vmovups, false, lanes[i]),
                     })
                     .collect();
-                let [low_a, low_b] = [0, 2].map(|i| self.two(Vex::Vunpcklps, w, rows[i], rows[i + 1]));
-                let [high_a, high_b] = [0, 2].map(|i| self.two(Vex::Vunpckhps, w, rows[i], rows[i + 1]));
+                let [low_a, low_b] = [0, 2].map(|i| self.b.two(Vex::Vunpcklps, w, rows[i], rows[i + 1]));
+                let [high_a, high_b] = [0, 2].map(|i| self.b.two(Vex::Vunpckhps, w, rows[i], rows[i + 1]));
                 smallvec![
-                    self.two(Vex::Vunpcklpd, w, low_a, low_b),
-                    self.two(Vex::Vunpckhpd, w, low_a, low_b),
-                    self.two(Vex::Vunpcklpd, w, high_a, high_b),
-                    self.two(Vex::Vunpckhpd, w, high_a, high_b),
+                    self.b.two(Vex::Vunpcklpd, w, low_a, low_b),
+                    self.b.two(Vex::Vunpckhpd, w, low_a, low_b),
+                    self.b.two(Vex::Vunpcklpd, w, high_a, high_b),
+                    self.b.two(Vex::Vunpckhpd, w, high_a, high_b),
                 ]
             }
             (4, 2 | 3) => {
                 let pairs: SmallVec<[VReg; 8]> = lanes
                     .chunks(2)
                     .map(|pair| {
-                        let low = self.one(Vex::VmovsdLoad, false, pair[0]);
-                        self.two(Vex::VmovhpsLoad, false, low, pair[1])
+                        let low = self.b.one(Vex::VmovsdLoad, false, pair[0]);
+                        self.b.two(Vex::VmovhpsLoad, false, low, pair[1])
                     })
                     .collect();
                 let [a, b] = [0, 1].map(|first| {
                     let own = pairs.iter().copied().skip(first).step_by(2).collect();
-                    self.join_all(own, QUARTER)[0]
+                    self.b.join_all(own, QUARTER)[0]
                 });
                 let mut found: Parts =
-                    [0x88, 0xdd].into_iter().map(|imm| self.two_imm(Vex::Vshufps, w, a, b, imm)).collect();
+                    [0x88, 0xdd].into_iter().map(|imm| self.b.two_imm(Vex::Vshufps, w, a, b, imm)).collect();
                 if count == 3 {
                     let third: SmallVec<[Rm; 16]> = lanes.iter().map(|lane| lane.plus(8)).collect();
                     found.push(self.build_from(ty, &third));
@@ -286,17 +202,17 @@ impl InstructionSelector<'_> {
         let ty = data.ty;
         let (base, sink) = (self.reg(data.args[1], 0), self.reg(data.args[3], 0));
         let (mask, offsets) = (self.lane_regs(data.args[0]), self.regs(data.args[2]));
-        let w = self.size(ty.with(Elem::I32));
+        let w = self.b.size(ty.with(Elem::I32));
         let (active, numbers) = (self.spread(0, w, &mask)?, self.spread(1, w, &offsets)?);
         let values: SmallVec<[Parts; 4]> = data.args[4..].iter().map(|&v| self.regs(v)).collect();
         let bytes = ty.lane_bytes() as usize;
-        let per = self.per_part(ty);
+        let per = self.b.per_part(ty);
         for lane in 0..ty.lanes() {
-            let offset = self.int_one(M::Mov, false, numbers.plus(4 * lane));
+            let offset = self.b.int_one(M::Mov, false, numbers.plus(4 * lane));
             // The sink is accessed without the offset.
-            let address = self.lea(true, Rm::At { base: Some(base), index: Some((offset, 0)), disp: access.offset });
-            self.push(M::AluImm(Alu::Cmp), false, 0, &[], Some(active.plus(4 * lane)));
-            let address = self.int_two(M::Cmov(Cc::Ne), true, sink, address);
+            let address = self.b.lea(true, Rm::At { base: Some(base), index: Some((offset, 0)), disp: access.offset });
+            self.b.push(M::AluImm(Alu::Cmp), false, 0, &[], Some(active.plus(4 * lane)));
+            let address = self.b.int_two(M::Cmov(Cc::Ne), true, sink, address);
             for (i, value) in values.iter().enumerate() {
                 let at = Rm::At { base: Some(address), index: None, disp: (i * bytes) as i32 };
                 self.store_lane(ty, value[lane / per], lane % per, at);
@@ -318,15 +234,15 @@ impl InstructionSelector<'_> {
 
     fn store_lane(&mut self, ty: Type, part: VReg, lane: usize, at: Rm) {
         let bytes = ty.lane_bytes() as usize;
-        let half = self.quarter(part, lane * bytes / QUARTER);
+        let half = self.b.quarter(part, lane * bytes / QUARTER);
         let lane = (lane * bytes % QUARTER / bytes) as u8;
         match (bytes, lane) {
-            (8, 0) => self.put(Vex::VmovsdStore, false, half, at, 0),
-            (8, _) => self.put(Vex::VmovhpsStore, false, half, at, 0),
-            (4, 0) => self.put(Vex::VmovssStore, false, half, at, 0),
-            (4, _) => self.put(Vex::Vpextrd, false, half, at, lane),
-            (2, _) => self.put(Vex::Vpextrw, false, half, at, lane),
-            _ => self.put(Vex::Vpextrb, false, half, at, lane),
+            (8, 0) => self.b.put(Vex::VmovsdStore, false, half, at, 0),
+            (8, _) => self.b.put(Vex::VmovhpsStore, false, half, at, 0),
+            (4, 0) => self.b.put(Vex::VmovssStore, false, half, at, 0),
+            (4, _) => self.b.put(Vex::Vpextrd, false, half, at, lane),
+            (2, _) => self.b.put(Vex::Vpextrw, false, half, at, lane),
+            _ => self.b.put(Vex::Vpextrb, false, half, at, lane),
         }
     }
 
@@ -337,11 +253,11 @@ impl InstructionSelector<'_> {
         let operation = match kind {
             Rmw::Exchange | Rmw::Add | Rmw::Sub => {
                 if kind == Rmw::Sub {
-                    v = self.int_imm(M::Neg, bytes == 8, v, 0);
+                    v = self.b.int_imm(M::Neg, bytes == 8, v, 0);
                 }
                 let op = if kind == Rmw::Exchange { M::Xchg(bytes) } else { M::LockXadd(bytes) };
-                let old = self.new_int();
-                self.push(op, false, 0, &[Operand::reg_reuse_def(old, 1), Operand::reg_use(v)], Some(at));
+                let old = self.b.new_int();
+                self.b.push(op, false, 0, &[Operand::reg_reuse_def(old, 1), Operand::reg_use(v)], Some(at));
                 return old;
             }
             Rmw::And => Loop::Alu(Alu::And),
@@ -353,7 +269,7 @@ impl InstructionSelector<'_> {
             Rmw::Umin => Loop::Choose(Cc::B),
             Rmw::Umax => Loop::Choose(Cc::A),
         };
-        let (old, new) = (self.new_int(), self.new_int());
+        let (old, new) = (self.b.new_int(), self.b.new_int());
         let at = self.at_base(at);
         let operands = [
             Operand::reg_fixed_def_at_start(old, gpr(RAX)),
@@ -363,7 +279,7 @@ impl InstructionSelector<'_> {
         ];
         // The only register of the memory operand is its base, the last operand, which is read
         // until the instruction ends.
-        self.push_at_end(M::RmwLoop(bytes, operation), &operands);
+        self.b.push_at_end(M::RmwLoop(bytes, operation), &operands);
         old
     }
 
@@ -371,7 +287,7 @@ impl InstructionSelector<'_> {
     fn at_base(&mut self, at: Rm) -> VReg {
         match at {
             Rm::At { base: Some(base), index: None, disp: 0 } => base,
-            at => self.lea(true, at),
+            at => self.b.lea(true, at),
         }
     }
 
@@ -379,10 +295,10 @@ impl InstructionSelector<'_> {
         let bytes = ty.lane_bytes() as u8;
         let at = self.address(data.args[0], 0);
         let (expected, new) = (self.reg(data.args[1], 0), self.reg(data.args[2], 0));
-        let old = self.new_int();
+        let old = self.b.new_int();
         let operands =
             [Operand::reg_fixed_def(old, gpr(RAX)), Operand::reg_fixed_use(expected, gpr(RAX)), Operand::reg_use(new)];
-        self.push(M::LockCmpxchg(bytes), false, 0, &operands, Some(at));
+        self.b.push(M::LockCmpxchg(bytes), false, 0, &operands, Some(at));
         old
     }
 
@@ -398,9 +314,9 @@ impl InstructionSelector<'_> {
                 None => {
                     let at = Rm::At { base: None, index: None, disp: stack };
                     if in_vector(ty) {
-                        self.put(Vex::VmovsdStore, false, reg, at, 0);
+                        self.b.put(Vex::VmovsdStore, false, reg, at, 0);
                     } else {
-                        self.push(M::Store(8), false, 0, &[Operand::reg_use(reg)], Some(at));
+                        self.b.push(M::Store(8), false, 0, &[Operand::reg_use(reg)], Some(at));
                     }
                     stack += 8;
                 }
@@ -410,7 +326,7 @@ impl InstructionSelector<'_> {
             return Err(Error::internal("a call with too many arguments"));
         }
         let call = if self.rare && self.optimise { M::RareCall } else { M::Call };
-        self.push(call, false, 0, &operands, None);
+        self.b.push(call, false, 0, &operands, None);
         Ok(())
     }
 }

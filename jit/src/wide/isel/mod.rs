@@ -12,14 +12,25 @@
 //! Blocks are visited in an order that defines values before their uses; [`UseAnalysis`] determines
 //! which instructions are made where they are used. Constants are memory operands or are made where
 //! they are used, so that none occupies a register for long.
+//!
+//! The selection has layers. A layer calls itself and those below only:
+//!
+//! * this file walks the blocks and dispatches operations;
+//! * each family of operations has a file, from `masks`, which uses most others, to `lanes`;
+//! * `values` gives the registers and memory operands of values;
+//! * `builder` and `lane_width` make instructions from registers. They know no values.
+//!
+//! An operation that is made where it is used is selected by `values`. It is the only call up,
+//! and goes through a function that this file passes down ([`InstructionSelector::pure`]).
 
 mod alu;
 mod bits;
+mod builder;
 mod compare;
 mod convert;
 mod divide;
 mod float;
-mod instruction;
+mod lane_width;
 mod lanes;
 mod logic;
 mod masks;
@@ -29,14 +40,16 @@ mod scalar;
 mod shift;
 mod shuffle;
 mod use_analysis;
+mod values;
 
 use super::VectorLevel;
-use super::inst::{Block, Code, Inst, MASK, Op as M, Size};
+use super::inst::{Block, Code, Inst, Op as M};
 use crate::error::{Error, Result};
 use crate::lir::{self, Effect, Elem, InstData, Op, Type};
 use base::hash::WordMap;
+use builder::InstructionBuilder;
 use cranelift_entity::SecondaryMap;
-use regalloc2::{Operand, RegClass, VReg};
+use regalloc2::{Operand, VReg};
 use smallvec::{SmallVec, smallvec};
 use use_analysis::UseAnalysis;
 
@@ -93,27 +106,19 @@ fn malformed(data: &InstData) -> Error {
 /// State of the selection for one function.
 struct InstructionSelector<'a> {
     lir: &'a lir::Function,
+    b: InstructionBuilder,
     /// Registers will be allocated carefully.
     optimise: bool,
     use_analysis: UseAnalysis,
-    code: Code,
     parts: SecondaryMap<lir::Value, Parts>,
-    /// Instructions of the current block.
-    out: Vec<Inst>,
     /// Offsets of the stack slots in the frame.
     slots: Vec<i32>,
     /// Buffers for the lookup of lanes by number: offset and bytes, of values and of numbers.
     buffers: [Option<(i32, u32)>; 2],
-    /// The register whose 128 bits were taken last in this block, the number of that quarter, and
-    /// the register that holds it.
-    quarter: Option<(VReg, usize, VReg)>,
     /// The current block is rarely run.
     rare: bool,
-    /// AVX-512 may be used.
-    avx512: bool,
-    /// Bytes of a register, and its size.
-    part: usize,
-    whole: Size,
+    /// Selects an operation without effects that is made where it is used.
+    pure: fn(&mut InstructionSelector<'a>, &InstData) -> Result<Parts>,
 }
 
 /// A block's instructions, and the edges out of it.
@@ -144,82 +149,34 @@ const ARGUMENT_BYTES: u32 = 64;
 /// Internal: the function is malformed.
 pub fn select(lir: &lir::Function, level: VectorLevel, optimise: bool) -> Result<Code> {
     let avx512 = level == VectorLevel::Avx512;
-    let whole = if avx512 { Size::W512 } else { Size::W256 };
     let mut lower = InstructionSelector {
         lir,
+        b: InstructionBuilder::new(avx512, ARGUMENT_BYTES),
         optimise,
         use_analysis: UseAnalysis::analyze(lir, optimise, avx512),
-        code: Code { frame: ARGUMENT_BYTES, avx512, ..Code::default() },
         parts: SecondaryMap::new(),
-        out: Vec::new(),
         slots: Vec::new(),
         buffers: [None; 2],
-        quarter: None,
         rare: false,
-        avx512,
-        part: whole.bytes(),
-        whole,
+        pure: InstructionSelector::pure,
     };
     lower.parts.resize(lir.values.len());
     for slot in lir.slots.values() {
-        let offset = lower.reserve(slot.bytes, slot.align)?;
+        let offset = lower.b.reserve(slot.bytes, slot.align)?;
         lower.slots.push(offset);
     }
     lower.blocks()?;
-    Ok(lower.code)
+    Ok(lower.b.code)
 }
 
 impl InstructionSelector<'_> {
-    /// Returns the size of the registers of a value.
-    fn size(&self, ty: Type) -> Size {
-        self.size_of(ty.bytes() as usize)
-    }
-    /// Returns the size of registers for a number of bytes in total.
-    fn size_of(&self, bytes: usize) -> Size {
-        match bytes {
-            ..=16 => Size::W128,
-            17..=32 => Size::W256,
-            _ => self.whole,
-        }
-    }
-    /// Returns the number of registers of a value.
-    fn part_count(&self, ty: Type) -> usize {
-        if ty.is_vector() { (ty.bytes() as usize).div_ceil(self.part) } else { 1 }
-    }
-    /// Returns the number of lanes in a register.
-    fn per_part(&self, ty: Type) -> usize {
-        (self.part / ty.lane_bytes() as usize).min(ty.lanes())
-    }
-    /// Returns true if values of a type are in mask registers.
-    fn in_masks(&self, ty: Type) -> bool {
-        self.avx512 && ty.is_vector() && ty.elem == Elem::B
-    }
-    /// Returns the class of registers that hold values of a type.
-    fn class(&self, ty: Type) -> RegClass {
-        match in_vector(ty) {
-            _ if self.in_masks(ty) => MASK,
-            true => RegClass::Float,
-            false => RegClass::Int,
-        }
-    }
-
-    /// Reserves bytes of the frame and returns their offset.
-    fn reserve(&mut self, bytes: u32, align: u8) -> Result<i32> {
-        let too_large = || Error::limit("a frame is too large");
-        let start = self.code.frame.checked_next_multiple_of(1 << align).ok_or_else(too_large)?;
-        let end = start.checked_add(bytes).filter(|&end| end < 1 << 30).ok_or_else(too_large)?;
-        self.code.frame = end;
-        self.code.align = self.code.align.max(align);
-        Ok(start as i32)
-    }
-
     fn blocks(&mut self) -> Result<()> {
         let lir = self.lir;
         for block in self.use_analysis.order.clone() {
             for &param in &lir.blocks[block].params {
                 let ty = lir.ty(param);
-                let class = self.class(ty);
-                let parts = (0..self.part_count(ty)).map(|_| self.new_reg(class)).collect();
+                let class = self.b.class(ty);
+                let parts = (0..self.b.part_count(ty)).map(|_| self.b.new_reg(class)).collect();
                 self.parts[param] = parts;
             }
         }
@@ -257,9 +214,9 @@ impl InstructionSelector<'_> {
             (0..cold.len()).filter(|&i| !cold[i]).chain((0..cold.len()).filter(|&i| cold[i])).collect();
         if self.optimise {
             places = memory.iter().map(|&i| places[i]).collect();
-            self.code.order = (0..places.len()).collect();
+            self.b.code.order = (0..places.len()).collect();
         } else {
-            self.code.order = memory;
+            self.b.code.order = memory;
         }
         let numbers: WordMap<_, usize> = places.iter().enumerate().map(|(i, &place)| (place, i)).collect();
         for &(block, edge) in &places {
@@ -280,7 +237,7 @@ impl InstructionSelector<'_> {
                     Block { insts: std::mem::take(insts), params: self.values(params), targets }
                 }
             };
-            self.code.blocks.push(placed);
+            self.b.code.blocks.push(placed);
         }
         Ok(())
     }
@@ -295,7 +252,7 @@ impl InstructionSelector<'_> {
     fn block(&mut self, block: lir::Block, comes: &SecondaryMap<lir::Block, u32>) -> Result<SelectedBlock> {
         let lir = self.lir;
         let data = &lir.blocks[block];
-        self.quarter = None;
+        self.b.begin_block();
         self.rare = data.cold && block != lir.layout[0];
         if block == lir.layout[0] {
             self.function_params(&data.params)?;
@@ -310,20 +267,20 @@ impl InstructionSelector<'_> {
         // Constants that are arguments are made before the jump.
         let args = if jumps { self.arguments(&targets[0].args) } else { Vec::new() };
         match jumps {
-            true => self.push(M::Jump, false, 0, &[], None),
+            true => self.b.push(M::Jump, false, 0, &[], None),
             false => self.end(&lir.insts[last], targets.len())?,
         }
-        let insts = std::mem::take(&mut self.out);
+        let insts = self.b.take_insts();
         let mut edges = Vec::new();
         for target in targets {
             if jumps || target.args.is_empty() && comes[target.block] == 1 {
                 edges.push(None);
                 continue;
             }
-            self.quarter = None;
+            self.b.begin_block();
             let args = self.arguments(&target.args);
-            self.push(M::Jump, false, 0, &[], None);
-            edges.push(Some(SplitEdge { insts: std::mem::take(&mut self.out), args, to: target.block }));
+            self.b.push(M::Jump, false, 0, &[], None);
+            edges.push(Some(SplitEdge { insts: self.b.take_insts(), args, to: target.block }));
         }
         Ok(SelectedBlock { insts, args, edges })
     }
@@ -332,7 +289,7 @@ impl InstructionSelector<'_> {
     fn arguments(&mut self, values: &[lir::Value]) -> Vec<VReg> {
         let mut out = Vec::new();
         for &v in values {
-            for i in 0..self.part_count(self.lir.ty(v)) {
+            for i in 0..self.b.part_count(self.lir.ty(v)) {
                 out.push(self.reg(v, i));
             }
         }
@@ -347,7 +304,7 @@ impl InstructionSelector<'_> {
             let register = *register.ok_or_else(|| Error::internal("a function's parameter is no integer"))?;
             operands.push(Operand::reg_fixed_def(self.parts[param][0], register));
         }
-        self.push(M::Params, false, 0, &operands, None);
+        self.b.push(M::Params, false, 0, &operands, None);
         Ok(())
     }
 
@@ -355,15 +312,15 @@ impl InstructionSelector<'_> {
         match (data.op, targets) {
             (Op::Branch, 2) => {
                 let cc = self.condition(data.args[0]);
-                self.push(M::Branch(cc), false, 0, &[], None);
+                self.b.push(M::Branch(cc), false, 0, &[], None);
             }
             (Op::BranchTable, 1..) => {
                 let index = self.reg(data.args[0], 0);
-                let temps = [0, 1].map(|_| self.new_int());
+                let temps = [0, 1].map(|_| self.b.new_int());
                 let operands = [Operand::reg_use(index), Operand::reg_temp(temps[0]), Operand::reg_temp(temps[1])];
-                self.push(M::Table, false, 0, &operands, None);
+                self.b.push(M::Table, false, 0, &operands, None);
             }
-            (Op::Return, 0) => self.push(M::Return, false, 0, &[], None),
+            (Op::Return, 0) => self.b.push(M::Return, false, 0, &[], None),
             _ => return Err(malformed(data)),
         }
         Ok(())
@@ -375,7 +332,7 @@ impl InstructionSelector<'_> {
             return self.access(data);
         }
         let parts = self.pure(data)?;
-        debug_assert_eq!(parts.len(), self.part_count(self.lir.ty(data.first)), "{:?} of {}", data.op, data.ty);
+        debug_assert_eq!(parts.len(), self.b.part_count(self.lir.ty(data.first)), "{:?} of {}", data.op, data.ty);
         self.parts[data.first] = parts;
         Ok(())
     }
@@ -383,7 +340,7 @@ impl InstructionSelector<'_> {
     fn pure(&mut self, data: &InstData) -> Result<Parts> {
         use Op::*;
         let vector = data.ty.is_vector();
-        if self.in_masks(data.ty) {
+        if self.b.in_masks(data.ty) {
             return self.mask_operation(data);
         }
         match data.op {
@@ -391,7 +348,7 @@ impl InstructionSelector<'_> {
             Select => Ok(self.select(data)),
             Any | All => {
                 let cc = self.flags_of(data);
-                Ok(smallvec![self.truth(cc)])
+                Ok(smallvec![self.b.truth(cc)])
             }
             Fadd | Fsub | Fmul | Fdiv | Fma | Fneg | Fabs | Sqrt | Floor | Ceil | Trunc | Nearest => {
                 Ok(self.float(data))

@@ -1,7 +1,7 @@
 //! Arithmetic on integers in general registers.
 
 use super::{InstructionSelector, Rm};
-use crate::lir::{self, Def, Elem, InstData, Op, Type};
+use crate::lir::{self, Elem, InstData, Op, Type};
 use crate::wide::inst::{Alu, Cc, Op as M, RAX, RDX, Shift, gpr};
 use crate::wide::table::Vex;
 use regalloc2::{Operand, VReg};
@@ -31,15 +31,15 @@ impl InstructionSelector<'_> {
             }
             Op::Not if ty.elem == Elem::B => {
                 let a = self.reg(a, 0);
-                self.int_imm(M::AluImm(Alu::Xor), false, a, 1)
+                self.b.int_imm(M::AluImm(Alu::Xor), false, a, 1)
             }
             Op::Not => {
                 let a = self.reg(a, 0);
-                self.int_imm(M::Not, w, a, 0)
+                self.b.int_imm(M::Not, w, a, 0)
             }
             Op::Ineg => {
                 let a = self.reg(a, 0);
-                self.int_imm(M::Neg, w, a, 0)
+                self.b.int_imm(M::Neg, w, a, 0)
             }
             Op::Imul => self.multiply(w, a, b),
             Op::Smin | Op::Smax | Op::Umin | Op::Umax => self.choose(op, ty, a, b),
@@ -62,8 +62,8 @@ impl InstructionSelector<'_> {
     }
 
     fn andn(&mut self, w: bool, b: VReg, a: Rm) -> VReg {
-        let to = self.new_int();
-        self.push(M::Vex(Vex::Andn), w, 0, &[Operand::reg_def(to), Operand::reg_use(b)], Some(a));
+        let to = self.b.new_int();
+        self.b.push(M::Vex(Vex::Andn), w, 0, &[Operand::reg_def(to), Operand::reg_use(b)], Some(a));
         to
     }
 
@@ -75,25 +75,19 @@ impl InstructionSelector<'_> {
         }
         let a = self.reg(a, 0);
         match self.rm(b, 0) {
-            Rm::Reg(b) => self.lea(w, Rm::At { base: Some(a), index: Some((b, 0)), disp: 0 }),
-            memory => self.int_two(M::Alu(Alu::Add), w, a, memory),
+            Rm::Reg(b) => self.b.lea(w, Rm::At { base: Some(a), index: Some((b, 0)), disp: 0 }),
+            memory => self.b.int_two(M::Alu(Alu::Add), w, a, memory),
         }
     }
 
     pub(super) fn add_imm(&mut self, w: bool, a: VReg, imm: i64) -> VReg {
         match i32::try_from(imm) {
-            Ok(disp) => self.lea(w, Rm::At { base: Some(a), index: None, disp }),
+            Ok(disp) => self.b.lea(w, Rm::At { base: Some(a), index: None, disp }),
             Err(_) => {
-                let imm = self.int(imm as u64);
-                self.int_two(M::Alu(Alu::Add), w, a, imm)
+                let imm = self.b.int(imm as u64);
+                self.b.int_two(M::Alu(Alu::Add), w, a, imm)
             }
         }
-    }
-
-    pub(super) fn lea(&mut self, w: bool, address: Rm) -> VReg {
-        let to = self.new_int();
-        self.push(M::Lea, w, 0, &[Operand::reg_def(to)], Some(address));
-        to
     }
 
     fn alu_two(&mut self, alu: Alu, w: bool, a: lir::Value, b: lir::Value) -> VReg {
@@ -102,11 +96,11 @@ impl InstructionSelector<'_> {
         match self.imm(b) {
             Some(imm) => {
                 let a = self.reg(a, 0);
-                self.int_imm(M::AluImm(alu), w, a, imm)
+                self.b.int_imm(M::AluImm(alu), w, a, imm)
             }
             None => {
                 let (a, b) = (self.reg(a, 0), self.rm(b, 0));
-                self.int_two(M::Alu(alu), w, a, b)
+                self.b.int_two(M::Alu(alu), w, a, b)
             }
         }
     }
@@ -116,15 +110,15 @@ impl InstructionSelector<'_> {
         match self.imm(b) {
             Some(imm) if imm > 0 && imm.count_ones() == 1 => {
                 let a = self.reg(a, 0);
-                self.int_imm(M::Shift(Shift::Shl), w, a, imm.trailing_zeros().into())
+                self.b.int_imm(M::Shift(Shift::Shl), w, a, imm.trailing_zeros().into())
             }
             Some(imm) => {
                 let a = self.rm(a, 0);
-                self.int_one_imm(M::ImulImm, w, a, imm)
+                self.b.int_one_imm(M::ImulImm, w, a, imm)
             }
             None => {
                 let (a, b) = (self.reg(a, 0), self.rm(b, 0));
-                self.int_two(M::Imul, w, a, b)
+                self.b.int_two(M::Imul, w, a, b)
             }
         }
     }
@@ -133,28 +127,28 @@ impl InstructionSelector<'_> {
         let w = ty == Type::I64;
         let signed = matches!(op, Op::Smin | Op::Smax);
         let (a, b) = (self.extended(a, signed), self.extended(b, signed));
-        self.push(M::Alu(Alu::Cmp), w, 0, &[Operand::reg_use(a)], Some(Rm::Reg(b)));
+        self.b.push(M::Alu(Alu::Cmp), w, 0, &[Operand::reg_use(a)], Some(Rm::Reg(b)));
         let cc = match op {
             Op::Smin => Cc::G,
             Op::Smax => Cc::L,
             Op::Umin => Cc::A,
             _ => Cc::B,
         };
-        self.int_two(M::Cmov(cc), w, a, b)
+        self.b.int_two(M::Cmov(cc), w, a, b)
     }
 
     /// Computes the high half of a product.
     pub(super) fn mul_high(&mut self, signed: bool, w: bool, a: VReg, b: VReg) -> VReg {
         if w {
-            let to = self.new_int();
+            let to = self.b.new_int();
             let operands = [Operand::reg_fixed_def(to, gpr(RDX)), Operand::reg_fixed_use(a, gpr(RAX))];
-            self.push(M::MulHigh(signed), true, 0, &operands, Some(Rm::Reg(b)));
+            self.b.push(M::MulHigh(signed), true, 0, &operands, Some(Rm::Reg(b)));
             return to;
         }
         let extend = if signed { M::Movsx32 } else { M::Mov };
-        let [a, b] = [a, b].map(|v| self.int_one(extend, false, v));
-        let product = self.int_two(M::Imul, true, a, b);
-        self.int_imm(M::Shift(Shift::Shr), true, product, 32)
+        let [a, b] = [a, b].map(|v| self.b.int_one(extend, false, v));
+        let product = self.b.int_two(M::Imul, true, a, b);
+        self.b.int_imm(M::Shift(Shift::Shr), true, product, 32)
     }
 
     fn shift_scalar(&mut self, op: Op, ty: Type, a: lir::Value, amount: lir::Value) -> VReg {
@@ -171,19 +165,19 @@ impl InstructionSelector<'_> {
         };
         let w = bits == 64;
         if let Some(n) = self.lir.constant(amount) {
-            return self.int_imm(M::Shift(shift), w, a, (n & u64::from(bits - 1)) as i64);
+            return self.b.int_imm(M::Shift(shift), w, a, (n & u64::from(bits - 1)) as i64);
         }
         let mut amount = self.reg(amount, 0);
         if bits < 32 {
-            amount = self.int_imm(M::AluImm(Alu::And), false, amount, i64::from(bits - 1));
+            amount = self.b.int_imm(M::AluImm(Alu::And), false, amount, i64::from(bits - 1));
         }
         let op = match shift {
             Shift::Shl => Vex::Shlx,
             Shift::Shr => Vex::Shrx,
             _ => Vex::Sarx,
         };
-        let to = self.new_int();
-        self.push(M::Vex(op), w, 0, &[Operand::reg_def(to), Operand::reg_use(amount)], Some(Rm::Reg(a)));
+        let to = self.b.new_int();
+        self.b.push(M::Vex(op), w, 0, &[Operand::reg_def(to), Operand::reg_use(amount)], Some(Rm::Reg(a)));
         to
     }
 
@@ -196,35 +190,35 @@ impl InstructionSelector<'_> {
         if harmless {
             return self.machine_divide(signed, quotient, w, a, b);
         }
-        let one = self.int(1);
+        let one = self.b.int(1);
         // The divisor becomes 1 if it is 0, or if it is -1, because MIN / -1 overflows; for -1 the
         // quotient is then negated.
-        self.push(M::Test, w, 0, &[Operand::reg_use(b)], Some(Rm::Reg(b)));
-        let mut safe = self.int_two(M::Cmov(Cc::E), w, b, one);
+        self.b.push(M::Test, w, 0, &[Operand::reg_use(b)], Some(Rm::Reg(b)));
+        let mut safe = self.b.int_two(M::Cmov(Cc::E), w, b, one);
         if signed {
-            self.push(M::AluImm(Alu::Cmp), w, -1, &[], Some(Rm::Reg(b)));
-            safe = self.int_two(M::Cmov(Cc::E), w, safe, one);
+            self.b.push(M::AluImm(Alu::Cmp), w, -1, &[], Some(Rm::Reg(b)));
+            safe = self.b.int_two(M::Cmov(Cc::E), w, safe, one);
         }
         let mut result = self.machine_divide(signed, quotient, w, a, safe);
         if signed && quotient {
-            let negated = self.int_imm(M::Neg, w, a, 0);
-            self.push(M::AluImm(Alu::Cmp), w, -1, &[], Some(Rm::Reg(b)));
-            result = self.int_two(M::Cmov(Cc::E), w, result, negated);
+            let negated = self.b.int_imm(M::Neg, w, a, 0);
+            self.b.push(M::AluImm(Alu::Cmp), w, -1, &[], Some(Rm::Reg(b)));
+            result = self.b.int_two(M::Cmov(Cc::E), w, result, negated);
         }
-        let by_zero = if quotient { self.int(u64::MAX) } else { a };
-        self.push(M::Test, w, 0, &[Operand::reg_use(b)], Some(Rm::Reg(b)));
-        self.int_two(M::Cmov(Cc::E), w, result, by_zero)
+        let by_zero = if quotient { self.b.int(u64::MAX) } else { a };
+        self.b.push(M::Test, w, 0, &[Operand::reg_use(b)], Some(Rm::Reg(b)));
+        self.b.int_two(M::Cmov(Cc::E), w, result, by_zero)
     }
 
     fn machine_divide(&mut self, signed: bool, quotient: bool, w: bool, a: VReg, b: VReg) -> VReg {
-        let [q, r] = [0, 1].map(|_| self.new_int());
+        let [q, r] = [0, 1].map(|_| self.b.new_int());
         let operands = [
             Operand::reg_fixed_def(q, gpr(RAX)),
             Operand::reg_fixed_def(r, gpr(RDX)),
             Operand::reg_fixed_use(a, gpr(RAX)),
             Operand::reg_use_at_end(b),
         ];
-        self.push(M::Div(signed), w, 0, &operands, None);
+        self.b.push(M::Div(signed), w, 0, &operands, None);
         if quotient { q } else { r }
     }
 
@@ -235,24 +229,24 @@ impl InstructionSelector<'_> {
         match op {
             Op::Clz if bits < 32 => {
                 // The number is moved to the top, with a one below it that bounds the count.
-                let moved = self.int_imm(M::Shift(Shift::Shl), false, a, i64::from(32 - bits));
-                let guarded = self.int_imm(M::AluImm(Alu::Or), false, moved, 1 << (31 - bits));
-                self.int_one(M::Lzcnt, false, guarded)
+                let moved = self.b.int_imm(M::Shift(Shift::Shl), false, a, i64::from(32 - bits));
+                let guarded = self.b.int_imm(M::AluImm(Alu::Or), false, moved, 1 << (31 - bits));
+                self.b.int_one(M::Lzcnt, false, guarded)
             }
-            Op::Clz => self.int_one(M::Lzcnt, w, a),
+            Op::Clz => self.b.int_one(M::Lzcnt, w, a),
             Op::Ctz if bits < 32 => {
-                let guarded = self.int_imm(M::AluImm(Alu::Or), false, a, 1 << bits);
-                self.int_one(M::Tzcnt, false, guarded)
+                let guarded = self.b.int_imm(M::AluImm(Alu::Or), false, a, 1 << bits);
+                self.b.int_one(M::Tzcnt, false, guarded)
             }
-            Op::Ctz => self.int_one(M::Tzcnt, w, a),
+            Op::Ctz => self.b.int_one(M::Tzcnt, w, a),
             Op::Popcnt => {
-                let a = self.extend(elem, a, false);
-                self.int_one(M::Popcnt, w, a)
+                let a = self.b.extend(elem, a, false);
+                self.b.int_one(M::Popcnt, w, a)
             }
             _ => {
                 let reversed = self.reverse(w, a);
                 if bits < 32 {
-                    return self.int_imm(M::Shift(Shift::Shr), false, reversed, i64::from(32 - bits));
+                    return self.b.int_imm(M::Shift(Shift::Shr), false, reversed, i64::from(32 - bits));
                 }
                 reversed
             }
@@ -261,54 +255,18 @@ impl InstructionSelector<'_> {
 
     /// Reverses the bytes, then the bits in each byte.
     fn reverse(&mut self, w: bool, a: VReg) -> VReg {
-        let to = self.new_int();
-        self.push(M::Bswap, w, 0, &[Operand::reg_reuse_def(to, 1), Operand::reg_use(a)], None);
+        let to = self.b.new_int();
+        self.b.push(M::Bswap, w, 0, &[Operand::reg_reuse_def(to, 1), Operand::reg_use(a)], None);
         [(4, 0x0f0f_0f0f_0f0f_0f0f_u64), (2, 0x3333_3333_3333_3333), (1, 0x5555_5555_5555_5555)].into_iter().fold(
             to,
             |v, (by, low)| {
-                let low = self.int(if w { low } else { low & 0xffff_ffff });
-                let down = self.int_imm(M::Shift(Shift::Shr), w, v, by);
-                let down = self.int_two(M::Alu(Alu::And), w, down, low);
-                let up = self.int_two(M::Alu(Alu::And), w, v, low);
-                let up = self.int_imm(M::Shift(Shift::Shl), w, up, by);
-                self.int_two(M::Alu(Alu::Or), w, up, down)
+                let low = self.b.int(if w { low } else { low & 0xffff_ffff });
+                let down = self.b.int_imm(M::Shift(Shift::Shr), w, v, by);
+                let down = self.b.int_two(M::Alu(Alu::And), w, down, low);
+                let up = self.b.int_two(M::Alu(Alu::And), w, v, low);
+                let up = self.b.int_imm(M::Shift(Shift::Shl), w, up, by);
+                self.b.int_two(M::Alu(Alu::Or), w, up, down)
             },
         )
-    }
-
-    /// Extends a number of 8 or 16 bits to 32 bits; others are unchanged.
-    pub(super) fn extended(&mut self, v: lir::Value, signed: bool) -> VReg {
-        let elem = self.lir.ty(v).elem;
-        let a = self.reg(v, 0);
-        self.extend(elem, a, signed)
-    }
-
-    /// Extends a number in a register; see [`Self::extended`].
-    pub(super) fn extend(&mut self, elem: Elem, a: VReg, signed: bool) -> VReg {
-        match (elem, signed) {
-            (Elem::I8, false) => self.int_one(M::Movzx8, false, a),
-            (Elem::I8, true) => self.int_one(M::Movsx8, false, a),
-            (Elem::I16 | Elem::F16, false) => self.int_one(M::Movzx16, false, a),
-            (Elem::I16 | Elem::F16, true) => self.int_one(M::Movsx16, false, a),
-            _ => a,
-        }
-    }
-
-    /// Returns a word with zeros above it in its register.
-    pub(super) fn clean(&mut self, v: lir::Value) -> VReg {
-        let a = self.reg(v, 0);
-        if self.is_clean(v) { a } else { self.int_one(M::Mov, false, a) }
-    }
-
-    /// Returns true if a word was made by an instruction of 32 bits, which leaves zeros above it.
-    pub(super) fn is_clean(&self, v: lir::Value) -> bool {
-        match self.lir.values[v].def {
-            Def::Inst(inst) => {
-                // `Narrow` is its operand's register; `AtomicCas` may leave a register unchanged.
-                !matches!(self.lir.insts[inst].op, Op::Narrow | Op::AtomicCas)
-            }
-            Def::Const(_) => true,
-            Def::Param(_) | Def::Lanes(_) | Def::Alias(_) => false,
-        }
     }
 }

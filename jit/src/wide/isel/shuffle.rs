@@ -33,9 +33,9 @@ impl InstructionSelector<'_> {
         let Imm::Pattern(list) = data.imm else { return Err(malformed(data)) };
         let (lir, ty) = (self.lir, data.ty);
         let pattern = &lir.lists[list];
-        let (lanes, per) = (ty.lanes(), self.per_part(ty));
-        let parts = self.part_count(ty);
-        let mut sources = Sources { values: SmallVec::new(), made: SmallVec::new(), size: self.size(ty) };
+        let (lanes, per) = (ty.lanes(), self.b.per_part(ty));
+        let parts = self.b.part_count(ty);
+        let mut sources = Sources { values: SmallVec::new(), made: SmallVec::new(), size: self.b.size(ty) };
         // A register that occurs twice is one source.
         let mut numbers: SmallVec<[usize; 8]> = SmallVec::new();
         for (value, part) in data.args.iter().flat_map(|&v| (0..parts).map(move |p| (v, p))) {
@@ -53,7 +53,7 @@ impl InstructionSelector<'_> {
             (numbers[operand * parts + lane / per], lane % per * units)
         };
         Ok(pattern
-            .chunks(self.per_part(result))
+            .chunks(self.b.per_part(result))
             .map(|chunk| {
                 let places: SmallVec<[SourceElement; 64]> = chunk
                     .iter()
@@ -79,12 +79,12 @@ impl InstructionSelector<'_> {
     /// Returns 128 bits of a source, in memory if the source is a deferred load.
     fn quarter_of(&mut self, sources: &Sources, number: usize, quarter: usize) -> Rm {
         let (v, part) = sources.values[number];
-        let at = self.source(v, self.part * part + QUARTER * quarter);
+        let at = self.source(v, self.b.part * part + QUARTER * quarter);
         if let Some(at) = at.filter(|_| self.lir.ty(v).bytes() as usize >= QUARTER) {
             return at;
         }
         let reg = self.lane_reg(v, part);
-        Rm::Reg(self.quarter(reg, quarter))
+        Rm::Reg(self.b.quarter(reg, quarter))
     }
 
     /// Makes an instruction once for all registers of the result.
@@ -92,7 +92,7 @@ impl InstructionSelector<'_> {
         if let Some(&(.., made)) = sources.made.iter().find(|m| (m.0, m.1, m.2, m.3) == (op, a, b, imm)) {
             return made;
         }
-        let made = self.two_imm(op, true, a, b, imm);
+        let made = self.b.two_imm(op, true, a, b, imm);
         sources.made.push((op, a, b, imm, made));
         made
     }
@@ -122,25 +122,25 @@ impl InstructionSelector<'_> {
             let at = rm(self, only);
             return match at {
                 Rm::Reg(v) if order.iter().enumerate().all(|(i, &w)| i == w) => v,
-                at if order.iter().enumerate().all(|(i, &w)| i == w) => self.one(Vex::Vmovups, false, at),
-                at => self.one_imm(Vex::Vpshufd, false, at, immediate(&order)),
+                at if order.iter().enumerate().all(|(i, &w)| i == w) => self.b.one(Vex::Vmovups, false, at),
+                at => self.b.one_imm(Vex::Vpshufd, false, at, immediate(&order)),
             };
         }
         let regs: SmallVec<[(usize, VReg); 4]> = used
             .iter()
             .map(|&quarter| {
                 let at = rm(self, quarter);
-                (quarter, self.in_register(false, at))
+                (quarter, self.b.in_register(false, at))
             })
             .collect();
         if let [(s, a), (t, b)] = regs[..]
             && let Some((op, swap, imm)) = in_lane(&quarters, s, t)
         {
             let (a, b) = if swap { (b, a) } else { (a, b) };
-            return self.two_imm(op, false, a, b, imm);
+            return self.b.two_imm(op, false, a, b, imm);
         }
         self.assemble_words(false, &quarters, &regs, |e, reg, order| {
-            e.one_imm(Vex::Vpshufd, false, reg, immediate(order))
+            e.b.one_imm(Vex::Vpshufd, false, reg, immediate(order))
         })
     }
 
@@ -161,7 +161,7 @@ impl InstructionSelector<'_> {
             let words = places.iter().enumerate().fold(0, |bits, (i, p)| bits | u8::from(own(p)) << i);
             all = Some(match all {
                 None => placed,
-                Some(before) => self.two_imm(Vex::Vblendps, w, before, placed, words),
+                Some(before) => self.b.two_imm(Vex::Vblendps, w, before, placed, words),
             });
         }
         all.unwrap_or_else(|| unreachable!("a shuffle of nothing"))
@@ -195,7 +195,7 @@ impl InstructionSelector<'_> {
                 if let Some((op, swap, imm)) = both_lanes(&exchanged, s, t) {
                     let (a, b) = if swap { (b, a) } else { (a, b) };
                     let both = self.once(sources, op, a, b, imm);
-                    return self.one_imm(Vex::Vpermq, true, both, 0xd8);
+                    return self.b.one_imm(Vex::Vpermq, true, both, 0xd8);
                 }
                 if let Some((first, high)) = interleaved(places) {
                     let (a, b) = if first == s { (a, b) } else { (b, a) };
@@ -203,7 +203,7 @@ impl InstructionSelector<'_> {
                         (self.once(sources, Vex::Vunpcklps, a, b, 0), self.once(sources, Vex::Vunpckhps, a, b, 0));
                     return self.once(sources, Vex::Vperm2f128, low_half, high_half, if high { 0x31 } else { 0x20 });
                 }
-                if self.avx512 {
+                if self.b.avx512 {
                     return self.permute_two(Size::W256, places, s, [a, b]);
                 }
                 self.assemble_words(true, places, &[(s, a), (t, b)], |e, reg, order| e.permute_eight(reg, order))
@@ -221,9 +221,9 @@ impl InstructionSelector<'_> {
         let number = |p: &SourceElement| if p.0 == first { p.1 } else { p.1 + w.bytes() / 4 };
         let mut numbers: Vec<u8> = places.iter().flat_map(|p| (number(p) as u32).to_le_bytes()).collect();
         numbers.resize(w.bytes(), 0);
-        let numbers = self.bytes(&numbers);
-        let numbers = self.in_register(w, numbers);
-        self.three(Vex::Vpermt2ps, w, [a, numbers], b, 0)
+        let numbers = self.b.bytes(&numbers);
+        let numbers = self.b.in_register(w, numbers);
+        self.b.three(Vex::Vpermt2ps, w, [a, numbers], b, 0)
     }
 
     /// Makes up to sixteen words with registers of 512 bits.
@@ -243,27 +243,27 @@ impl InstructionSelector<'_> {
                 let alike =
                     order.iter().enumerate().all(|(i, &at)| at / FOUR == i / FOUR && at % FOUR == order[i % FOUR]);
                 if alike {
-                    return self.one_imm(Vex::Vpshufd, w, a, immediate(&order[..FOUR]));
+                    return self.b.one_imm(Vex::Vpshufd, w, a, immediate(&order[..FOUR]));
                 }
                 if let Some(imm) = quarters((s, s)) {
-                    return self.two_imm(Vex::Vshuff64x2, w, a, a, imm);
+                    return self.b.two_imm(Vex::Vshuff64x2, w, a, a, imm);
                 }
                 let mut numbers: Vec<u8> = order.iter().flat_map(|&at| (at as u32).to_le_bytes()).collect();
                 numbers.resize(w.bytes(), 0);
-                let numbers = self.bytes(&numbers);
-                let numbers = self.in_register(w, numbers);
-                self.two(Vex::Vpermps, w, numbers, a)
+                let numbers = self.b.bytes(&numbers);
+                let numbers = self.b.in_register(w, numbers);
+                self.b.two(Vex::Vpermps, w, numbers, a)
             }
             (&[s, t], &[a, b]) => {
                 if let Some((op, swap, imm)) = all_lanes(places, s, t) {
                     let (a, b) = if swap { (b, a) } else { (a, b) };
-                    return self.two_imm(op, w, a, b, imm);
+                    return self.b.two_imm(op, w, a, b, imm);
                 }
                 for ((s, a), (t, b)) in [((s, a), (t, b)), ((t, b), (s, a))] {
                     if let Some(imm) = quarters((s, t)) {
                         return match imm {
-                            0x44 => self.two_imm(Vex::Vinsertf64x4, w, a, b, 1),
-                            imm => self.two_imm(Vex::Vshuff64x2, w, a, b, imm),
+                            0x44 => self.b.two_imm(Vex::Vinsertf64x4, w, a, b, 1),
+                            imm => self.b.two_imm(Vex::Vshuff64x2, w, a, b, imm),
                         };
                     }
                 }
@@ -291,15 +291,15 @@ impl InstructionSelector<'_> {
             return None;
         }
         let (v, part) = sources.values[source];
-        if let Some(at) = self.source(v, self.part * part + 4 * word) {
-            return Some(self.one(Vex::Vbroadcastss, w, at));
+        if let Some(at) = self.source(v, self.b.part * part + 4 * word) {
+            return Some(self.b.one(Vex::Vbroadcastss, w, at));
         }
         let reg = self.lane_reg(v, part);
         if word == 0 {
-            return Some(self.one(Vex::Vbroadcastss, w, reg));
+            return Some(self.b.one(Vex::Vbroadcastss, w, reg));
         }
-        let number = self.words_reg(w, word as u32);
-        Some(self.two(Vex::Vpermps, w, number, reg))
+        let number = self.b.words_reg(w, word as u32);
+        Some(self.b.two(Vex::Vpermps, w, number, reg))
     }
 
     /// Makes a register from whole halves of sources.
@@ -314,12 +314,12 @@ impl InstructionSelector<'_> {
         if (s, upper_s) == (t, upper_t)
             && let at @ (Rm::At { .. } | Rm::Pool(..)) = self.quarter_of(sources, s, upper_s.into())
         {
-            return Some(self.one(Vex::Vbroadcastf128, true, at));
+            return Some(self.b.one(Vex::Vbroadcastf128, true, at));
         }
         if !upper_s && !upper_t {
             let low = self.source_reg(sources, s);
             let high = self.quarter_of(sources, t, 0);
-            return Some(self.join(low, high));
+            return Some(self.b.join(low, high));
         }
         let (a, b) = (self.source_reg(sources, s), self.source_reg(sources, t));
         let imm = u8::from(upper_s) | (2 + u8::from(upper_t)) << 4;
@@ -330,16 +330,16 @@ impl InstructionSelector<'_> {
     fn permute_eight(&mut self, reg: VReg, order: &[usize]) -> VReg {
         let (low, high) = order.split_at(FOUR);
         if low.iter().zip(high).all(|(&l, &h)| l < FOUR && h == l + FOUR) {
-            return self.one_imm(Vex::Vpshufd, true, reg, immediate(low));
+            return self.b.one_imm(Vex::Vpshufd, true, reg, immediate(low));
         }
         if order.chunks(2).all(|pair| pair[0] % 2 == 0 && pair[1] == pair[0] + 1) {
             let imm = order.chunks(2).enumerate().fold(0, |imm, (i, pair)| imm | (pair[0] as u8 / 2) << (2 * i));
-            return self.one_imm(Vex::Vpermq, true, reg, imm);
+            return self.b.one_imm(Vex::Vpermq, true, reg, imm);
         }
         let numbers: Vec<u8> = order.iter().flat_map(|&w| (w as u32).to_le_bytes()).collect();
-        let numbers = self.bytes(&numbers);
-        let numbers = self.in_register(true, numbers);
-        self.two(Vex::Vpermps, true, numbers, reg)
+        let numbers = self.b.bytes(&numbers);
+        let numbers = self.b.in_register(true, numbers);
+        self.b.two(Vex::Vpermps, true, numbers, reg)
     }
 
     /// Shuffles lanes of 8 or 16 bits: moves bytes of each source to their places, with zeros
@@ -353,7 +353,7 @@ impl InstructionSelector<'_> {
             places.iter().flat_map(|&(s, l)| (0..unit).map(move |i| (s, l * unit + i))).collect();
         // A result of 128 bits is made from quarters of sources; a larger one from sources whose
         // quarters are rotated.
-        let w = self.size_of(bytes.len());
+        let w = self.b.size_of(bytes.len());
         let w = if w.is_wide() { w.max(sources.size) } else { w };
         let count = w.max(sources.size).bytes() / QUARTER;
         let mut used: SmallVec<[usize; 8]> = bytes.iter().map(|b| b.0).collect();
@@ -376,18 +376,18 @@ impl InstructionSelector<'_> {
                 }
                 let from = match (by, w) {
                     (0, _) => reg,
-                    (_, Size::W128) => self.quarter(reg, by),
-                    (_, Size::W256) => self.one_imm(Vex::Vpermq, w, reg, 0x4e),
+                    (_, Size::W128) => self.b.quarter(reg, by),
+                    (_, Size::W256) => self.b.one_imm(Vex::Vpermq, w, reg, 0x4e),
                     (_, Size::W512) => {
                         let order: [usize; 4] = std::array::from_fn(|i| (i + by) % 4);
-                        self.two_imm(Vex::Vshuff64x2, w, reg, reg, immediate(&order))
+                        self.b.two_imm(Vex::Vshuff64x2, w, reg, reg, immediate(&order))
                     }
                 };
-                let own = self.bytes(&own);
-                let placed = self.two(Vex::Vpshufb, w, from, own);
+                let own = self.b.bytes(&own);
+                let placed = self.b.two(Vex::Vpshufb, w, from, own);
                 all = Some(match all {
                     None => placed,
-                    Some(before) => self.two(Vex::Vpor, w, before, placed),
+                    Some(before) => self.b.two(Vex::Vpor, w, before, placed),
                 });
             }
         }

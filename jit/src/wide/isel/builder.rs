@@ -1,36 +1,135 @@
-//! Builders for instructions and for their operands from values.
+//! Builder of machine instructions: registers, constants, and the forms of instructions. It knows
+//! no values of LIR.
 
-use super::{InstructionSelector, MAX_REGISTER_BYTES, Parts, QUARTER, Rm, in_vector};
-use crate::lir::{self, Def, Elem, Imm, Op, Type};
-use crate::wide::inst::{Inst, MASK, Masked, Mem, Op as M, Size, VEX_VECTORS};
+use super::{MAX_REGISTER_BYTES, Parts, QUARTER, Rm, in_vector};
+use crate::error::{Error, Result};
+use crate::lir::{Elem, Type};
+use crate::wide::inst::{Cc, Code, Inst, MASK, Masked, Mem, Op as M, Size, VEX_VECTORS};
 use crate::wide::table::{OperandEncoding, Tuple, Vex};
 use regalloc2::{Operand, OperandConstraint, RegClass, VReg};
 
 /// Bytes of a constant in a register.
-struct Bytes {
-    bytes: [u8; MAX_REGISTER_BYTES],
-    len: usize,
+pub(super) struct Bytes {
+    pub bytes: [u8; MAX_REGISTER_BYTES],
+    pub len: usize,
 }
 
 impl Bytes {
     /// Returns the first `bytes` bytes if all that follow repeat them.
-    fn repeated(&self, bytes: usize) -> Option<&[u8]> {
+    pub(super) fn repeated(&self, bytes: usize) -> Option<&[u8]> {
         let (first, rest) = self.bytes[..self.len].split_at(bytes);
         rest.chunks(bytes).all(|chunk| chunk == first).then_some(first)
     }
 }
 
-impl InstructionSelector<'_> {
+/// Builder of the instructions of a function.
+pub(super) struct InstructionBuilder {
+    pub code: Code,
+    /// Instructions of the current block.
+    out: Vec<Inst>,
+    /// The register whose 128 bits were taken last in this block, the number of that quarter, and
+    /// the register that holds it.
+    quarter: Option<(VReg, usize, VReg)>,
+    /// AVX-512 may be used.
+    pub avx512: bool,
+    /// Bytes of a register, and its size.
+    pub part: usize,
+    whole: Size,
+}
+
+impl InstructionBuilder {
+    /// Creates a builder whose frame begins with `frame` bytes that are reserved.
+    pub(super) fn new(avx512: bool, frame: u32) -> InstructionBuilder {
+        let whole = if avx512 { Size::W512 } else { Size::W256 };
+        InstructionBuilder {
+            code: Code { frame, avx512, ..Code::default() },
+            out: Vec::new(),
+            quarter: None,
+            avx512,
+            part: whole.bytes(),
+            whole,
+        }
+    }
+
+    /// Begins a block, or an edge between blocks, where no quarter of a register has been taken.
+    pub(super) fn begin_block(&mut self) {
+        self.quarter = None;
+    }
+
+    /// Removes and returns the instructions of the current block.
+    pub(super) fn take_insts(&mut self) -> Vec<Inst> {
+        std::mem::take(&mut self.out)
+    }
+
+    // Sizes and classes of registers.
+
+    /// Returns the size of the registers of a value.
+    pub(super) fn size(&self, ty: Type) -> Size {
+        self.size_of(ty.bytes() as usize)
+    }
+
+    /// Returns the size of registers for a number of bytes in total.
+    pub(super) fn size_of(&self, bytes: usize) -> Size {
+        match bytes {
+            ..=16 => Size::W128,
+            17..=32 => Size::W256,
+            _ => self.whole,
+        }
+    }
+
+    /// Returns the number of registers of a value.
+    pub(super) fn part_count(&self, ty: Type) -> usize {
+        if ty.is_vector() { (ty.bytes() as usize).div_ceil(self.part) } else { 1 }
+    }
+
+    /// Returns the number of lanes in a register.
+    pub(super) fn per_part(&self, ty: Type) -> usize {
+        (self.part / ty.lane_bytes() as usize).min(ty.lanes())
+    }
+
+    /// Returns true if values of a type are in mask registers.
+    pub(super) fn in_masks(&self, ty: Type) -> bool {
+        self.avx512 && ty.is_vector() && ty.elem == Elem::B
+    }
+
+    /// Returns the class of registers that hold values of a type.
+    pub(super) fn class(&self, ty: Type) -> RegClass {
+        match in_vector(ty) {
+            _ if self.in_masks(ty) => MASK,
+            true => RegClass::Float,
+            false => RegClass::Int,
+        }
+    }
+
+    /// Reserves bytes of the frame and returns their offset.
+    pub(super) fn reserve(&mut self, bytes: u32, align: u8) -> Result<i32> {
+        let too_large = || Error::limit("a frame is too large");
+        let start = self.code.frame.checked_next_multiple_of(1 << align).ok_or_else(too_large)?;
+        let end = start.checked_add(bytes).filter(|&end| end < 1 << 30).ok_or_else(too_large)?;
+        self.code.frame = end;
+        self.code.align = self.code.align.max(align);
+        Ok(start as i32)
+    }
+
+    // Registers and instructions.
+
+    /// Returns a new register of a class.
     pub(super) fn new_reg(&mut self, class: RegClass) -> VReg {
         self.code.vregs += 1;
         VReg::new(self.code.vregs - 1, class)
     }
+
+    /// Returns a new vector register.
     pub(super) fn new_vector(&mut self) -> VReg {
         self.new_reg(RegClass::Float)
     }
+
+    /// Returns a new mask register.
     pub(super) fn new_mask(&mut self) -> VReg {
         self.new_reg(MASK)
     }
+
+    /// Returns a new general register.
     pub(super) fn new_int(&mut self) -> VReg {
         self.new_reg(RegClass::Int)
     }
@@ -106,18 +205,20 @@ impl InstructionSelector<'_> {
         }
     }
 
-    // Builders for vector instructions. `w` is the size, or whether it is 256 rather than 128 bits.
+    // Forms of vector instructions. `w` is the size, or whether it is 256 rather than 128 bits.
 
     /// Makes op a, b.
     pub(super) fn two(&mut self, op: Vex, w: impl Into<Size>, a: VReg, b: impl Into<Rm>) -> VReg {
         self.two_imm(op, w, a, b, 0)
     }
+
     /// Makes op a, b, imm.
     pub(super) fn two_imm(&mut self, op: Vex, w: impl Into<Size>, a: VReg, b: impl Into<Rm>, imm: u8) -> VReg {
         let to = self.new_vector();
         self.push(M::Vex(op), w, imm.into(), &[Operand::reg_def(to), Operand::reg_use(a)], Some(b.into()));
         to
     }
+
     /// Makes op a, b, c, imm with the result in the register of the first operand.
     pub(super) fn three(&mut self, op: Vex, w: impl Into<Size>, [a, b]: [VReg; 2], c: impl Into<Rm>, imm: u8) -> VReg {
         let to = self.new_vector();
@@ -125,10 +226,12 @@ impl InstructionSelector<'_> {
         self.push(M::Vex(op), w, imm.into(), &operands, Some(c.into()));
         to
     }
+
     /// Makes op a.
     pub(super) fn one(&mut self, op: Vex, w: impl Into<Size>, a: impl Into<Rm>) -> VReg {
         self.one_imm(op, w, a, 0)
     }
+
     /// Makes op a, imm.
     pub(super) fn one_imm(&mut self, op: Vex, w: impl Into<Size>, a: impl Into<Rm>, imm: u8) -> VReg {
         let (w, to) = (w.into(), self.new_vector());
@@ -146,6 +249,7 @@ impl InstructionSelector<'_> {
         }
         to
     }
+
     /// Makes op a, imm with the result in a general register.
     pub(super) fn one_int(&mut self, op: Vex, w: impl Into<Size>, a: impl Into<Rm>, imm: u8) -> VReg {
         let (w, to) = (w.into(), self.new_int());
@@ -158,6 +262,7 @@ impl InstructionSelector<'_> {
         }
         to
     }
+
     /// Makes mask ? yes : no, by vectors or mask registers depending on the operation.
     pub(super) fn blend(&mut self, op: Vex, w: impl Into<Size>, mask: VReg, yes: impl Into<Rm>, no: VReg) -> VReg {
         let to = self.new_vector();
@@ -166,6 +271,7 @@ impl InstructionSelector<'_> {
         self.push_masked(M::Vex(op), w.into(), 0, &operands, Some(yes.into()), masked);
         to
     }
+
     /// Makes op a in the lanes of a mask register, and 0 elsewhere.
     pub(super) fn one_masked(&mut self, op: Vex, w: Size, mask: VReg, a: impl Into<Rm>) -> VReg {
         let to = self.new_vector();
@@ -173,6 +279,7 @@ impl InstructionSelector<'_> {
         self.push_masked(M::Vex(op), w, 0, &operands, Some(a.into()), Masked::Zero);
         to
     }
+
     /// Makes op a, b in the lanes of a mask register, and `other` elsewhere.
     pub(super) fn two_masked(&mut self, op: Vex, w: Size, mask: VReg, a: VReg, b: impl Into<Rm>, other: VReg) -> VReg {
         let to = self.new_vector();
@@ -181,20 +288,26 @@ impl InstructionSelector<'_> {
         self.push_masked(M::Vex(op), w, 0, &operands, Some(b.into()), Masked::Keep);
         to
     }
+
     /// Stores a register: op memory, a.
     pub(super) fn put(&mut self, op: Vex, w: impl Into<Size>, a: VReg, to: Rm, imm: u8) {
         self.push(M::Vex(op), w, imm.into(), &[Operand::reg_use(a)], Some(to));
     }
+
+    /// Makes a vector of zeros.
     pub(super) fn zero(&mut self) -> VReg {
         let to = self.new_vector();
         self.push(M::Zero, false, 0, &[Operand::reg_def(to)], None);
         to
     }
+
+    /// Makes a vector of ones.
     pub(super) fn ones(&mut self, w: Size) -> VReg {
         let to = self.new_vector();
         self.push(M::Ones, w.max(Size::W256), 0, &[Operand::reg_def(to)], None);
         to
     }
+
     /// Brings an operand into a register.
     pub(super) fn in_register(&mut self, w: impl Into<Size>, a: Rm) -> VReg {
         let w = w.into();
@@ -210,10 +323,12 @@ impl InstructionSelector<'_> {
             a => self.one(Vex::Vmovups, w, a),
         }
     }
+
     /// Returns a constant of one word in all lanes, as an operand.
     pub(super) fn words(&mut self, word: u32) -> Rm {
         Rm::Repeated(u64::from(word) << 32 | u64::from(word))
     }
+
     /// Returns a constant that repeats the same 1, 2, 4 or 8 bytes.
     pub(super) fn repeat(&mut self, bytes: &[u8]) -> Rm {
         Rm::Repeated(
@@ -223,15 +338,18 @@ impl InstructionSelector<'_> {
                 .fold(0, |all, b| all << 8 | u64::from(b)),
         )
     }
+
     /// Returns a constant with the same 128 bits in each quarter.
     pub(super) fn repeat_quarter(&mut self, w: Size, bytes: &[u8; QUARTER]) -> Rm {
         let all: Vec<u8> = bytes.iter().copied().cycle().take(w.bytes()).collect();
         self.bytes(&all)
     }
+
     /// Returns a constant in the pool.
     pub(super) fn bytes(&mut self, bytes: &[u8]) -> Rm {
         Rm::Pool(self.code.pool.add(bytes), 0)
     }
+
     /// Returns 128 bits of a register; the last quarter is remembered, because consecutive lanes
     /// are often taken from it.
     pub(super) fn quarter(&mut self, a: VReg, number: usize) -> VReg {
@@ -248,14 +366,17 @@ impl InstructionSelector<'_> {
             }
         }
     }
+
     /// Returns the upper 128 bits of 256.
     pub(super) fn upper(&mut self, a: VReg) -> VReg {
         self.quarter(a, 1)
     }
+
     /// Joins two halves into 256 bits.
     pub(super) fn join(&mut self, low: VReg, high: impl Into<Rm>) -> VReg {
         self.two_imm(Vex::Vinsertf128, true, low, high, 1)
     }
+
     /// Joins pieces of at least 8 bytes into whole registers.
     pub(super) fn join_all(&mut self, pieces: Parts, bytes: usize) -> Parts {
         let (mut pieces, mut bytes) = (pieces, bytes);
@@ -272,7 +393,38 @@ impl InstructionSelector<'_> {
         pieces
     }
 
-    // Builders for instructions on general registers. `w` selects 64 bits.
+    // Mask registers.
+
+    /// Makes a mask from another.
+    pub(super) fn mask_one(&mut self, op: Vex, a: VReg, imm: u8) -> VReg {
+        let to = self.new_mask();
+        self.push(M::Vex(op), false, imm.into(), &[Operand::reg_def(to)], Some(Rm::Reg(a)));
+        to
+    }
+
+    /// Makes a mask from two others.
+    pub(super) fn mask_two(&mut self, op: Vex, a: VReg, b: VReg) -> VReg {
+        let to = self.new_mask();
+        self.push(M::Vex(op), false, 0, &[Operand::reg_def(to), Operand::reg_use(a)], Some(Rm::Reg(b)));
+        to
+    }
+
+    /// Makes a mask by a comparison.
+    pub(super) fn compare_two(&mut self, op: Vex, w: Size, a: VReg, b: Rm, imm: u8) -> VReg {
+        let to = self.new_mask();
+        self.push(M::Vex(op), w, imm.into(), &[Operand::reg_def(to), Operand::reg_use(a)], Some(b));
+        to
+    }
+
+    /// Makes a mask by a comparison that is restricted to the lanes of another mask.
+    pub(super) fn compare_masked(&mut self, op: Vex, w: Size, a: VReg, b: Rm, imm: u8, mask: VReg) -> VReg {
+        let to = self.new_mask();
+        let operands = [Operand::reg_def(to), Operand::reg_use(a), Operand::reg_use(mask)];
+        self.push_masked(M::Vex(op), w, imm.into(), &operands, Some(b), Masked::Own);
+        to
+    }
+
+    // Forms of instructions on general registers. `w` selects 64 bits.
 
     /// Makes an operation that overwrites its first operand.
     pub(super) fn int_two(&mut self, op: M, w: bool, a: VReg, b: impl Into<Rm>) -> VReg {
@@ -280,22 +432,26 @@ impl InstructionSelector<'_> {
         self.push(op, w, 0, &[Operand::reg_reuse_def(to, 1), Operand::reg_use(a)], Some(b.into()));
         to
     }
+
     /// Makes an operation with an immediate that overwrites its operand.
     pub(super) fn int_imm(&mut self, op: M, w: bool, a: VReg, imm: i64) -> VReg {
         let to = self.new_int();
         self.push(op, w, imm, &[Operand::reg_reuse_def(to, 1), Operand::reg_use(a)], None);
         to
     }
+
     /// Makes an operation of one operand, which it does not overwrite.
     pub(super) fn int_one(&mut self, op: M, w: bool, a: impl Into<Rm>) -> VReg {
         self.int_one_imm(op, w, a, 0)
     }
+
     /// Makes an operation of one operand and an immediate, which does not overwrite its operand.
     pub(super) fn int_one_imm(&mut self, op: M, w: bool, a: impl Into<Rm>, imm: i64) -> VReg {
         let to = self.new_int();
         self.push(op, w, imm, &[Operand::reg_def(to)], Some(a.into()));
         to
     }
+
     /// Makes a constant in a general register.
     pub(super) fn int(&mut self, bits: u64) -> VReg {
         let to = self.new_int();
@@ -303,128 +459,41 @@ impl InstructionSelector<'_> {
         to
     }
 
-    /// Returns a register of a value.
-    pub(super) fn reg(&mut self, v: lir::Value, part: usize) -> VReg {
-        if let Some(&reg) = self.parts[v].get(part) {
-            return reg;
-        }
-        let ty = self.lir.ty(v);
-        if self.is_constant(v) {
-            return self.constant(v, part);
-        }
-        if let Some(at) = self.deferred(v) {
-            let parts = self.load_parts(ty, at);
-            self.parts[v] = parts;
-            return self.parts[v][part];
-        }
-        self.materialize(v);
-        self.parts[v][part]
+    /// Makes the address of a memory operand.
+    pub(super) fn lea(&mut self, w: bool, address: Rm) -> VReg {
+        let to = self.new_int();
+        self.push(M::Lea, w, 0, &[Operand::reg_def(to)], Some(address));
+        to
     }
 
-    /// Returns all registers of a value.
-    pub(super) fn regs(&mut self, v: lir::Value) -> Parts {
-        (0..self.part_count(self.lir.ty(v))).map(|i| self.reg(v, i)).collect()
-    }
-
-    /// Returns a register of a value or its place in memory: of vectors a whole register's bytes,
-    /// of scalars their own bytes.
-    pub(super) fn rm(&mut self, v: lir::Value, part: usize) -> Rm {
-        if let Some(&reg) = self.parts[v].get(part) {
-            return Rm::Reg(reg);
-        }
-        let ty = self.lir.ty(v);
-        if self.is_constant(v) && in_vector(ty) && !self.in_masks(ty) {
-            let all = self.constant_bytes(v, part);
-            return match all.repeated(8.min(all.len)) {
-                Some(eight) if all.len == MAX_REGISTER_BYTES => self.repeat(&eight[..8]),
-                _ => self.bytes(&all.bytes[..all.len]),
-            };
-        }
-        let whole = match ty.is_vector() {
-            true => ty.bytes() >= 16,
-            false => matches!(ty.elem, Elem::I32 | Elem::I64 | Elem::F32 | Elem::F64),
-        };
-        match self.deferred(v) {
-            Some(at) if whole => at.plus(self.part * part),
-            _ => Rm::Reg(self.reg(v, part)),
+    /// Extends a number of 8 or 16 bits in a register to 32 bits; others are unchanged.
+    pub(super) fn extend(&mut self, elem: Elem, a: VReg, signed: bool) -> VReg {
+        match (elem, signed) {
+            (Elem::I8, false) => self.int_one(M::Movzx8, false, a),
+            (Elem::I8, true) => self.int_one(M::Movsx8, false, a),
+            (Elem::I16 | Elem::F16, false) => self.int_one(M::Movzx16, false, a),
+            (Elem::I16 | Elem::F16, true) => self.int_one(M::Movsx16, false, a),
+            _ => a,
         }
     }
 
-    /// Returns the place in memory of a value that is a deferred load, from a byte on.
-    pub(super) fn source(&mut self, v: lir::Value, byte: usize) -> Option<Rm> {
-        if !self.parts[v].is_empty() {
-            return None;
-        }
-        self.deferred(v).map(|at| at.plus(byte))
+    /// Sets the flags so that the returned condition holds if `v` is not 0.
+    pub(super) fn test(&mut self, v: VReg) -> Cc {
+        self.push(M::Test, false, 0, &[Operand::reg_use(v)], Some(Rm::Reg(v)));
+        Cc::Ne
     }
 
-    pub(super) fn is_constant(&self, v: lir::Value) -> bool {
-        matches!(self.lir.values[v].def, Def::Const(_) | Def::Lanes(_))
+    /// Makes a truth value from a condition of the flags.
+    pub(super) fn truth(&mut self, cc: Cc) -> VReg {
+        let to = self.new_int();
+        self.push(M::Set(cc), false, 0, &[Operand::reg_def(to)], None);
+        to
     }
 
-    /// Returns true for a constant without NaNs among its lanes, with which no float operation has
-    /// to choose between two NaNs.
-    pub(super) fn is_number(&self, v: lir::Value) -> bool {
-        let elem = self.lir.ty(v).elem;
-        let infinity = if elem == Elem::F64 { f64::INFINITY.to_bits() } else { f32::INFINITY.to_bits().into() };
-        let magnitude = elem.mask() >> 1;
-        self.lir.constant_lanes(v).is_some_and(|lanes| lanes.iter().all(|bits| bits & magnitude <= infinity))
-    }
+    // Vectors of constants, and comparisons with them.
 
-    /// Returns the address of a load that is made where it is used.
-    fn deferred(&mut self, v: lir::Value) -> Option<Rm> {
-        let Def::Inst(inst) = self.lir.values[v].def else { return None };
-        let data = &self.lir.insts[inst];
-        match (data.op, data.imm) {
-            (Op::Load, Imm::Access(access)) if self.use_analysis.sunk[inst] => {
-                Some(self.address(data.args[0], access.offset))
-            }
-            _ => None,
-        }
-    }
-
-    /// Makes a deferred comparison or sum as an ordinary value.
-    fn materialize(&mut self, v: lir::Value) {
-        let Some(data) = self.lir.definition(v) else { unreachable!("a value that is nowhere") };
-        let made = self.pure(data);
-        let Ok(parts) = made else { unreachable!("an operation that is not what it was taken for") };
-        self.parts[v] = parts;
-    }
-
-    fn constant_bytes(&self, v: lir::Value, part: usize) -> Bytes {
-        let ty = self.lir.ty(v);
-        let lane = ty.lane_bytes() as usize;
-        let lanes = self.lir.constant_lanes(v).unwrap_or_default();
-        let mask = ty.elem == Elem::B && ty.is_vector();
-        let mut bytes = [0; MAX_REGISTER_BYTES];
-        let own = lanes.iter().skip(part * self.part / lane);
-        for (place, &bits) in bytes.chunks_mut(lane).zip(own) {
-            let bits = if mask { bits.wrapping_neg() } else { bits };
-            place.copy_from_slice(&bits.to_le_bytes()[..lane]);
-        }
-        let len = if ty.is_vector() { self.size(ty).bytes() } else { lane };
-        if ty.is_vector() && lanes.len() * lane < len {
-            // Lanes beyond the vector repeat its own, which makes the constant simplest.
-            let own = lanes.len() * lane;
-            (own..len).for_each(|i| bytes[i] = bytes[i % own]);
-        }
-        Bytes { bytes, len }
-    }
-
-    fn constant(&mut self, v: lir::Value, part: usize) -> VReg {
-        let ty = self.lir.ty(v);
-        if !in_vector(ty) {
-            let bits = self.lir.constant(v).unwrap_or_default();
-            return self.int(bits & ty.elem.mask());
-        }
-        if self.in_masks(ty) {
-            return self.constant_mask(v, part);
-        }
-        let all = self.constant_bytes(v, part);
-        self.vector_constant(&all)
-    }
-
-    fn vector_constant(&mut self, all: &Bytes) -> VReg {
+    /// Returns a vector register with a constant.
+    pub(super) fn vector_constant(&mut self, all: &Bytes) -> VReg {
         let w = match all.len {
             ..=16 => Size::W128,
             32 => Size::W256,
@@ -454,71 +523,29 @@ impl InstructionSelector<'_> {
         self.vector_constant(&Bytes { bytes, len: w.bytes() })
     }
 
-    /// Returns a constant as an immediate of 32 bits that is sign-extended to the type's size.
-    pub(super) fn imm(&self, v: lir::Value) -> Option<i64> {
-        let ty: Type = self.lir.ty(v);
-        let bits = self.lir.constant(v).filter(|_| !in_vector(ty))?;
-        let unused = 64 - ty.elem.bits();
-        let signed = if ty.elem == Elem::B { bits as i64 } else { ((bits << unused) as i64) >> unused };
-        i32::try_from(signed).ok().map(i64::from)
+    /// Returns a constant with the highest bit of every lane set.
+    pub(super) fn signs(&mut self, elem: Elem) -> Rm {
+        let bytes = elem.bits() as usize / 8;
+        self.repeat(&(1u64 << (elem.bits() - 1)).to_le_bytes()[..bytes])
     }
 
-    // Iteration over the registers of values.
-
-    /// Applies a function to each register of one operand.
-    pub(super) fn each_one(&mut self, v: lir::Value, f: impl Fn(&mut Self, Rm) -> VReg) -> Parts {
-        (0..self.part_count(self.lir.ty(v)))
-            .map(|i| {
-                let a = self.rm(v, i);
-                f(self, a)
-            })
-            .collect()
+    /// Computes the mask of a > b.
+    pub(super) fn greater(&mut self, elem: Elem, unsigned: bool, w: Size, a: VReg, b: Rm) -> VReg {
+        let op = by_width(elem, [Vex::Vpcmpgtb, Vex::Vpcmpgtw, Vex::Vpcmpgtd, Vex::Vpcmpgtq]);
+        if !unsigned {
+            return self.two(op, w, a, b);
+        }
+        // Flipping the sign bits turns the unsigned comparison into a signed one.
+        let sign = self.signs(elem);
+        let b = self.in_register(w, b);
+        let [a, b] = [a, b].map(|v| self.two(Vex::Vpxor, w, v, sign));
+        self.two(op, w, a, b)
     }
+}
 
-    /// Applies a function to each pair of registers of two operands.
-    pub(super) fn each_two(&mut self, a: lir::Value, b: lir::Value, f: impl Fn(&mut Self, VReg, Rm) -> VReg) -> Parts {
-        self.each_two_numbered(a, b, |e, _, a, b| f(e, a, b))
-    }
-
-    /// Applies a function to each pair of registers of two operands, and to their index.
-    pub(super) fn each_two_numbered(
-        &mut self,
-        a: lir::Value,
-        b: lir::Value,
-        f: impl Fn(&mut Self, usize, VReg, Rm) -> VReg,
-    ) -> Parts {
-        (0..self.part_count(self.lir.ty(a)))
-            .map(|i| {
-                let (a, b) = (self.reg(a, i), self.rm(b, i));
-                f(self, i, a, b)
-            })
-            .collect()
-    }
-
-    /// Applies a function to each pair of registers of two operands, which may be exchanged except
-    /// for the choice between two NaNs. A constant without NaNs comes second.
-    pub(super) fn each_constant_second(
-        &mut self,
-        a: lir::Value,
-        b: lir::Value,
-        f: impl Fn(&mut Self, VReg, Rm) -> VReg,
-    ) -> Parts {
-        let (a, b) = if self.is_number(a) { (b, a) } else { (a, b) };
-        self.each_two(a, b, f)
-    }
-
-    /// Applies a function to each pair of registers of two operands, which may be exchanged. An
-    /// operand that may be memory comes second.
-    pub(super) fn each_commuted(
-        &mut self,
-        a: lir::Value,
-        b: lir::Value,
-        f: impl Fn(&mut Self, VReg, Rm) -> VReg,
-    ) -> Parts {
-        let memory = |e: &Self, v| e.is_constant(v) || e.parts[v].is_empty();
-        let (a, b) = if memory(self, a) && !memory(self, b) { (b, a) } else { (a, b) };
-        self.each_two(a, b, f)
-    }
+/// Selects an instruction by the bytes of a lane: 1, 2, 4 or 8.
+pub(super) fn by_width(elem: Elem, ops: [Vex; 4]) -> Vex {
+    ops[(elem.bits() / 8).trailing_zeros() as usize]
 }
 
 /// Returns the table's row of an instruction that has one.

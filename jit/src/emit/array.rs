@@ -23,7 +23,7 @@ pub struct Arrays {
 impl Emitter<'_> {
     /// Assigns an offset in scratch memory to every private array.
     pub fn place_arrays(&mut self) -> Result<()> {
-        let copies = if self.suspension.has_chunk_frame() { u64::from(self.chunks) } else { 1 };
+        let copies = if self.suspension.has_chunk_frame() { u64::from(self.function.chunks()) } else { 1 };
         let mut bytes = 0u64;
         for (var, data) in self.shader.vars.iter() {
             if matches!(data.ty, Ty::Buf | Ty::Img | Ty::Smp) {
@@ -50,7 +50,7 @@ impl Emitter<'_> {
         let stride = self.lanes.count() * scalar_bytes(data.ty);
         let offset = self.arrays.offset[var];
         if !self.suspension.has_chunk_frame() {
-            return (self.b.iadd_imm(self.scratch, i64::from(offset)), stride);
+            return (self.b.iadd_imm(self.function.scratch(), i64::from(offset)), stride);
         }
         // The frame's size is not known yet, so that arrays cannot lie behind the region of the
         // slots. They are slots of their own, with one block per chunk, allocated at first use.
@@ -64,10 +64,11 @@ impl Emitter<'_> {
             }
         };
         let bytes = (data.len * stride).next_multiple_of(16);
-        let fixed = i64::from(self.slots_start) + i64::from(base / 16) * i64::from(self.chunks) * 16;
-        let chunk = self.b.zext(Type::I64, self.chunk);
+        let fixed = i64::from(self.suspension.chunk_frame.slots_start())
+            + i64::from(base / 16) * i64::from(self.function.chunks()) * 16;
+        let chunk = self.b.zext(Type::I64, self.function.chunk());
         let own = self.b.imul_imm(chunk, i64::from(bytes));
-        let start = self.b.iadd(self.scratch, own);
+        let start = self.b.iadd(self.function.scratch(), own);
         (self.b.iadd_imm(start, fixed), stride)
     }
 
@@ -207,7 +208,7 @@ impl Emitter<'_> {
             let mut address = self.b.iadd_imm(address, lane as i64 * i64::from(scalar_bytes(ty)));
             if let Some(mask) = mask {
                 let bit = self.b.extract(mask, lane);
-                address = self.b.select(bit, address, self.sink);
+                address = self.b.select(bit, address, self.function.sink());
             }
             let c = self.b.extract(all, lane);
             self.b.store(trusted(AccessReason::Scratch, 0), c, address);

@@ -228,7 +228,7 @@ impl Emitter<'_> {
             let any = self.b.any(mask);
             go = self.b.and(go, any);
         }
-        let at = self.b.select(go, at, self.sink);
+        let at = self.b.select(go, at, self.function.sink());
         let last = self.lanes.count() as usize - 1;
         let scan = if result.is_some() { Scan::Inclusive } else { Scan::Reduce };
         let sums = self.scan(scan, values, fill, |e, low, high| e.binary_machine(op, low, high));
@@ -268,7 +268,7 @@ impl Emitter<'_> {
         let lanes = self.lanes.count() as usize;
         let values = (0..lanes).map(|lane| self.value_lane(value, lane)).collect::<Result<SmallVec<[C; 8]>>>()?;
         let bits = self.effect_lanes();
-        let at = self.b.select(ok, at, self.sink);
+        let at = self.b.select(ok, at, self.function.sink());
         // Results of the lanes.
         let mut found: SmallVec<[C; 8]> = SmallVec::new();
         let mut chain = |e: &mut Self, old: C| {

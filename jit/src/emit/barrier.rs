@@ -17,7 +17,7 @@ impl Emitter<'_> {
         let count = self.b.use_var(stopped_chunks);
         let count = self.b.iadd_imm(count, 1);
         self.b.def_var(stopped_chunks, count);
-        let latch = self.latch.ok_or_else(|| Error::invalid("a barrier outside of a compute stage"))?;
+        let latch = self.function.latch().ok_or_else(|| Error::invalid("a barrier outside of a compute stage"))?;
         self.b.jump(latch, &[]);
         self.resume_behind(inst, resume)?;
         let mask = match kept {

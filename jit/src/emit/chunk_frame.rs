@@ -18,16 +18,36 @@ use smallvec::SmallVec;
 #[derive(Default)]
 pub struct ChunkFrame {
     /// Slot and form of values defined so far.
-    pub slots: SecondaryMap<Value, Option<(u32, RepForm)>>,
+    slots: SecondaryMap<Value, Option<(u32, RepForm)>>,
     /// Slot that keeps the exec mask across barriers.
     exec_slot: Option<u32>,
     /// Number of bytes of the frame that are allocated per chunk.
-    pub bytes: u32,
+    bytes: u32,
+    /// First byte of the slots in scratch memory.
+    slots_start: u32,
+    /// Addresses `scratch + 16 * chunk` and `scratch + 4 * chunk`, once a chunk has started.
+    addresses: Option<[C; 2]>,
     /// Frame offsets of private arrays.
     arrays: SecondaryMap<Var, Option<u32>>,
 }
 
 impl ChunkFrame {
+    /// Returns an empty frame in a workgroup of `chunks` chunks, whose resume indices come first.
+    pub fn new(chunks: u32) -> ChunkFrame {
+        ChunkFrame { slots_start: (chunks * 4).next_multiple_of(32), ..ChunkFrame::default() }
+    }
+    /// Returns the offset in scratch memory of the first byte of the slots.
+    pub fn slots_start(&self) -> u32 {
+        self.slots_start
+    }
+    /// Returns the number of bytes of the frame that are allocated per chunk.
+    pub fn bytes(&self) -> u32 {
+        self.bytes
+    }
+    /// Returns the slot and the form of a value that the frame has.
+    pub fn slot(&self, v: Value) -> Option<(u32, RepForm)> {
+        self.slots[v]
+    }
     /// Returns the frame offset of a private array, if it has one yet.
     pub fn array_base(&self, var: Var) -> Option<u32> {
         self.arrays[var]
@@ -57,11 +77,17 @@ fn exceeds_words(ty: Type) -> bool {
 impl Emitter<'_> {
     /// Computes the addresses of the chunk's slots and of its resume index.
     pub fn place_chunk_frame(&mut self) {
-        let chunk = self.b.zext(Type::I64, self.chunk);
+        let chunk = self.b.zext(Type::I64, self.function.chunk());
         let scaled = self.b.shl_imm(chunk, 4);
-        self.chunk_slots = self.b.iadd(self.scratch, scaled);
+        let slots = self.b.iadd(self.function.scratch(), scaled);
         let words = self.b.shl_imm(chunk, 2);
-        self.resume_address = self.b.iadd(self.scratch, words);
+        let resume = self.b.iadd(self.function.scratch(), words);
+        self.suspension.chunk_frame.addresses = Some([slots, resume]);
+    }
+
+    /// Returns an address of the chunk: that of its slots (0) or that of its resume index (1).
+    fn frame_address(&self, index: usize) -> C {
+        self.suspension.chunk_frame.addresses.map_or(self.function.scratch(), |addresses| addresses[index])
     }
 
     /// Stores a value to a new slot.
@@ -108,8 +134,10 @@ impl Emitter<'_> {
     /// 16-byte units: unit u of chunk c is at (u * chunks + c) * 16. The address therefore does not
     /// depend on the final frame size.
     pub fn slot_address(&mut self, offset: u32) -> (C, i32) {
-        let fixed = (offset / 16).wrapping_mul(self.chunks * 16).wrapping_add(self.slots_start);
-        (self.chunk_slots, fixed as i32)
+        let fixed = (offset / 16)
+            .wrapping_mul(self.function.chunks() * 16)
+            .wrapping_add(self.suspension.chunk_frame.slots_start());
+        (self.frame_address(0), fixed as i32)
     }
 
     /// Stores a value to a frame slot.
@@ -156,12 +184,12 @@ impl Emitter<'_> {
     /// Stores the resume index at which the chunk continues in the next call.
     pub fn set_resume(&mut self, index: u32) {
         let value = self.b.iconst(Type::I32, i64::from(index));
-        self.b.store(trusted(AccessReason::Scratch, 0), value, self.resume_address);
+        self.b.store(trusted(AccessReason::Scratch, 0), value, self.frame_address(1));
     }
 
     /// Loads the resume index.
     pub fn load_resume(&mut self) -> C {
-        self.b.load(Type::I32, trusted(AccessReason::Scratch, 0), self.resume_address)
+        self.b.load(Type::I32, trusted(AccessReason::Scratch, 0), self.frame_address(1))
     }
 
     /// Stores the exec mask in the slot that keeps it across barriers, and returns that slot.

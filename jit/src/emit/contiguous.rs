@@ -238,7 +238,7 @@ impl Emitter<'_> {
             ok = self.b.and(ok, active);
         }
         let address = self.b.iadd(pair.address, offset64);
-        let address = self.b.select(ok, address, self.sink);
+        let address = self.b.select(ok, address, self.function.sink());
         for i in 0..n {
             let c = self.b.load(scalar_type(run.ty), trusted(AccessReason::Frame, i * row), column);
             self.b.store(trusted(AccessReason::Checked, i * bytes as i32), c, address);

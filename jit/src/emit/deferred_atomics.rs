@@ -117,7 +117,7 @@ impl Emitter<'_> {
 
     fn deferred_table(&mut self) -> crate::lir::Value {
         let start = self.deferred_start() as i64;
-        self.b.iadd_imm(self.scratch, start)
+        self.b.iadd_imm(self.function.scratch(), start)
     }
 
     /// Emits the initialisation of the table, at the call's start.

@@ -78,7 +78,7 @@ impl Emitter<'_> {
     /// Loads a set's pointer from the context's array of pointers at byte `array`.
     fn pointer_of_set(&mut self, array: usize, set: u32) -> C {
         let at = array + set as usize * size_of::<*const u8>();
-        self.b.load(Type::I64, read_only(AccessReason::Field, at as i32), self.ctx)
+        self.b.load(Type::I64, read_only(AccessReason::Field, at as i32), self.function.ctx())
     }
 
     /// Loads the descriptor count of a set's variable-sized binding.

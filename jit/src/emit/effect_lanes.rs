@@ -51,7 +51,7 @@ impl Emitter<'_> {
     /// batch. Lanes behind the last invocation execute the same code but write no memory. If
     /// invocations see each other through subgroup operations, these lanes are inactive.
     pub fn start_lanes(&mut self, field: usize, ones: C) -> Result<()> {
-        let count = self.b.load(Type::I32, read_only(AccessReason::Field, field as i32), self.batch);
+        let count = self.b.load(Type::I32, read_only(AccessReason::Field, field as i32), self.function.batch());
         let valid = self.lanes_below(count);
         if self.shader.uses_subgroup {
             self.set_exec(valid, false);

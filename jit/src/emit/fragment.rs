@@ -62,10 +62,13 @@ impl Emitter<'_> {
     pub fn start_fragment(&mut self, ones: C) {
         self.set_exec(ones, true);
         let groups = self.lanes.count() as usize / 4;
-        let quads =
-            self.b.load(Type::I64, read_only(AccessReason::Field, offset_of!(FragmentBatch, quads) as i32), self.batch);
+        let quads = self.b.load(
+            Type::I64,
+            read_only(AccessReason::Field, offset_of!(FragmentBatch, quads) as i32),
+            self.function.batch(),
+        );
         let size = size_of::<FragmentQuad>() as i64;
-        let chunk = self.b.zext(Type::I64, self.chunk);
+        let chunk = self.b.zext(Type::I64, self.function.chunk());
         let start = self.b.imul_imm(chunk, size * groups as i64);
         let quads = self.b.iadd(quads, start);
         let mut primitives = SmallVec::new();
@@ -128,7 +131,7 @@ impl Emitter<'_> {
         let positions = self.b.load(
             Type::I64,
             read_only(AccessReason::Field, offset_of!(FragmentBatch, positions) as i32),
-            self.batch,
+            self.function.batch(),
         );
         let index = self.b.zext(Type::I64, index);
         let offset = self.b.imul_imm(index, size_of::<QuadPositions>() as i64);
@@ -311,15 +314,15 @@ impl Emitter<'_> {
         let samples = self.b.load(
             Type::I32,
             read_only(AccessReason::Field, offset_of!(FragmentBatch, samples) as i32),
-            self.batch,
+            self.function.batch(),
         );
         let few = self.b.icmp_imm(IntCond::Ule, samples, 4);
         let groups = self.b.load(
             Type::I64,
             read_only(AccessReason::Field, offset_of!(FragmentBatch, groups) as i32),
-            self.batch,
+            self.function.batch(),
         );
-        let chunk = self.b.zext(Type::I64, self.chunk);
+        let chunk = self.b.zext(Type::I64, self.function.chunk());
         let size = size_of::<SampleGroups>();
         let start = self.b.imul_imm(chunk, (size * coverage.len()) as i64);
         let groups = self.b.iadd(groups, start);

@@ -16,7 +16,7 @@ use core::mem::offset_of;
 impl Emitter<'_> {
     fn address_space(&mut self, field: usize) -> C {
         let at = offset_of!(ShaderContext, addresses) + field;
-        self.b.load(Type::I64, read_only(AccessReason::Field, at as i32), self.ctx)
+        self.b.load(Type::I64, read_only(AccessReason::Field, at as i32), self.function.ctx())
     }
 
     /// Returns whether memory is live at the address (I64), as I8.
@@ -82,14 +82,14 @@ impl Emitter<'_> {
         check_access_size(ty.bytes() * results.len() as u32)?;
         if let ValueRep::Uniform(address) = self.value_rep(pointer)? {
             let live = self.is_live(address);
-            let address = self.b.select(live, address, self.zeros);
+            let address = self.b.select(live, address, self.function.zeros());
             let values = self.load_components(address, ty, results.len(), flags);
             return self.define_all(results, values.into_iter().map(ValueRep::Uniform));
         }
         let long = self.vector_type(Ty::I64);
         let addresses = self.vector(pointer)?;
         let live = self.live_lanes(addresses);
-        let zeros = self.b.splat(long, self.zeros);
+        let zeros = self.b.splat(long, self.function.zeros());
         let addresses = self.b.select(live, addresses, zeros);
         let mut lanes: Vec<Vec<C>> = vec![Vec::new(); results.len()];
         for lane in 0..self.lanes.count() as usize {

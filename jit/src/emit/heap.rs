@@ -64,7 +64,7 @@ impl Emitter<'_> {
     }
 
     fn heap_field(&mut self, at: usize) -> C {
-        self.b.load(Type::I64, read_only(AccessReason::Field, at as i32), self.ctx)
+        self.b.load(Type::I64, read_only(AccessReason::Field, at as i32), self.function.ctx())
     }
 
     /// Returns the address of the descriptor at a byte offset (I32), or of zeros if that is outside
@@ -73,7 +73,7 @@ impl Emitter<'_> {
         let offset = self.b.zext(Type::I64, offset);
         let address = self.b.iadd(heap.address, offset);
         let outside = self.b.icmp(IntCond::Ult, heap.last, offset);
-        self.b.select(outside, self.zeros, address)
+        self.b.select(outside, self.function.zeros(), address)
     }
 
     /// Returns the live part of a descriptor's buffer.

@@ -20,8 +20,11 @@ impl Emitter<'_> {
         let row = helper.row();
         let types = || row.arguments.iter().map(|&a| type_of(a));
         debug_assert!(types().eq(args.iter().map(|&c| self.b.ty(c))), "{}({})", row.name, row.signature);
-        let table =
-            self.b.load(Type::I64, read_only(AccessReason::Field, offset_of!(ShaderContext, helpers) as i32), self.ctx);
+        let table = self.b.load(
+            Type::I64,
+            read_only(AccessReason::Field, offset_of!(ShaderContext, helpers) as i32),
+            self.function.ctx(),
+        );
         let function = self.b.load(Type::I64, read_only(AccessReason::Field, row.offset as i32), table);
         self.b.call(function, args);
     }

@@ -44,9 +44,9 @@ impl Emitter<'_> {
         let mut start = u64::from(self.arrays.bytes).next_multiple_of(ROW);
         let centroid = |op: &Op| matches!(op, Op::LoadInput(_, InterpolateAt::Centroid));
         if self.shader.live_insts().any(|data| centroid(&data.op)) {
-            let rows = self.b.iadd_imm(self.scratch, start as i64);
+            let rows = self.b.iadd_imm(self.function.scratch(), start as i64);
             let quads = self.quads_of_chunk();
-            self.call_helper(Helper::Centroids, &[self.batch, quads, rows]);
+            self.call_helper(Helper::Centroids, &[self.function.batch(), quads, rows]);
             self.inputs.centroids = Some(rows);
             start += 2 * PAIRS * ROW;
         }
@@ -68,7 +68,7 @@ impl Emitter<'_> {
         if slots.is_empty() {
             return;
         }
-        let rows = self.b.iadd_imm(self.scratch, start as i64);
+        let rows = self.b.iadd_imm(self.function.scratch(), start as i64);
         let list = self.b.iadd_imm(rows, (slots.len() as u64 * PAIRS * ROW) as i64);
         for (i, &slot) in slots.iter().enumerate() {
             let input = interpolated(slot, smooth(slot) == Some(Interpolation::Smooth));
@@ -77,7 +77,7 @@ impl Emitter<'_> {
         }
         let count = self.b.iconst(Type::I32, slots.len() as i64);
         let quads = self.quads_of_chunk();
-        self.call_helper(Helper::Interpolate, &[self.batch, quads, list, count, rows]);
+        self.call_helper(Helper::Interpolate, &[self.function.batch(), quads, list, count, rows]);
         self.inputs.slots = slots.into_iter().collect();
         self.inputs.rows = Some(rows);
     }
@@ -105,7 +105,7 @@ impl Emitter<'_> {
     fn row_of_pairs(&mut self, rows: C, count: usize, row: usize, ty: Ty) -> C {
         // A pair of quads is one chunk of 8 lanes or two chunks of 4; a wider chunk has several
         // pairs.
-        let chunk = self.b.zext(Type::I64, self.chunk);
+        let chunk = self.b.zext(Type::I64, self.function.chunk());
         let pair_bytes = (count as u64 * ROW) as i64;
         let pairs = (self.lanes.count() as usize / MAX_LANES).max(1);
         let offset = if self.lanes.count() as usize >= MAX_LANES {

@@ -73,8 +73,8 @@ impl Emitter<'_> {
     /// Returns the current chunk of an array of `slots` slots.
     fn chunk_of(&mut self, array: usize, slots: usize) -> ChunkSlots {
         let layout = SlotLayout::new(slots, self.lanes.row());
-        let list = self.b.load(Type::I64, read_only(AccessReason::Field, array as i32), self.batch);
-        let chunk = self.b.zext(Type::I64, self.chunk);
+        let list = self.b.load(Type::I64, read_only(AccessReason::Field, array as i32), self.function.batch());
+        let chunk = self.b.zext(Type::I64, self.function.chunk());
         let bytes = layout.chunk_bytes() * self.row_parts();
         let offset = self.b.imul_imm(chunk, bytes as i64);
         ChunkSlots { base: self.b.iadd(list, offset), layout }
@@ -180,7 +180,11 @@ impl Emitter<'_> {
             Builtin::DeviceIndex => self.context_word(offset_of!(ShaderContext, device_index)),
             Builtin::NumWorkgroups(c) if self.shader.stage().row().batch == BatchKind::Mesh => {
                 let field = offset_of!(MeshBatch, num_workgroups) + 4 * usize::from(c);
-                ValueRep::Uniform(self.b.load(Type::I32, read_only(AccessReason::Field, field as i32), self.batch))
+                ValueRep::Uniform(self.b.load(
+                    Type::I32,
+                    read_only(AccessReason::Field, field as i32),
+                    self.function.batch(),
+                ))
             }
             Builtin::NumWorkgroups(c) => {
                 self.context_word(offset_of!(ShaderContext, num_workgroups) + 4 * usize::from(c))
@@ -193,15 +197,15 @@ impl Emitter<'_> {
                 ValueRep::Affine(self.b.iconst(Type::I32, 0), Steps::even(1, self.lanes.count()))
             }
             Builtin::SubgroupSize => ValueRep::Uniform(self.constant(Ty::I32, u64::from(self.lanes.count()))),
-            Builtin::SubgroupId => ValueRep::Uniform(self.chunk),
-            Builtin::NumSubgroups => ValueRep::Uniform(self.constant(Ty::I32, u64::from(self.chunks))),
+            Builtin::SubgroupId => ValueRep::Uniform(self.function.chunk()),
+            Builtin::NumSubgroups => ValueRep::Uniform(self.constant(Ty::I32, u64::from(self.function.chunks()))),
             Builtin::InvocationId if self.shader.stage().has_workgroups() => {
                 let lanes = ValueRep::Affine(self.first_lane(), Steps::even(1, self.lanes.count()));
                 ValueRep::Varying(self.rep_to_vector(Ty::I32, &lanes)?)
             }
             Builtin::PatchVertices => {
                 let [given, ..] = self.patch_fields()?;
-                ValueRep::Uniform(self.b.load(Type::I32, read_only(AccessReason::Field, given), self.batch))
+                ValueRep::Uniform(self.b.load(Type::I32, read_only(AccessReason::Field, given), self.function.batch()))
             }
             Builtin::TessCoord(c) => {
                 let array = offset_of!(EvaluationBatch, coordinates);
@@ -239,7 +243,7 @@ impl Emitter<'_> {
     }
 
     fn context_word(&mut self, field: usize) -> ValueRep {
-        ValueRep::Uniform(self.b.load(Type::I32, read_only(AccessReason::Field, field as i32), self.ctx))
+        ValueRep::Uniform(self.b.load(Type::I32, read_only(AccessReason::Field, field as i32), self.function.ctx()))
     }
 
     fn workgroup_id(&self, c: u8) -> Result<C> {

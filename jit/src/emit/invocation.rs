@@ -26,7 +26,7 @@ impl Emitter<'_> {
     /// Sets up the lanes of a chunk and finds their frames.
     pub fn start_invocations(&mut self) -> Result<()> {
         let field = offset_of!(InvocationBatch, count) as i32;
-        let count = self.b.load(Type::I32, read_only(AccessReason::Field, field), self.batch);
+        let count = self.b.load(Type::I32, read_only(AccessReason::Field, field), self.function.batch());
         let valid = self.lanes_below(count);
         self.set_exec(valid, false);
         let frames = self.chunk_words(offset_of!(InvocationBatch, frames), 1);
@@ -42,7 +42,11 @@ impl Emitter<'_> {
 
     /// Loads the number of the point behind which the invocations continue.
     pub fn load_point(&mut self) -> C {
-        self.b.load(Type::I32, read_only(AccessReason::Field, offset_of!(InvocationBatch, point) as i32), self.batch)
+        self.b.load(
+            Type::I32,
+            read_only(AccessReason::Field, offset_of!(InvocationBatch, point) as i32),
+            self.function.batch(),
+        )
     }
 
     /// Stores how the call ends for the lanes.

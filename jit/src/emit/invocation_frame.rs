@@ -110,7 +110,7 @@ impl Emitter<'_> {
             None => self.mask(true),
         };
         for (word, c) in (at.word..).zip(self.split_into_words(ty, c)) {
-            self.b.scatter(frame_access(word), mask, memory, at.offsets, self.sink, &[c]);
+            self.b.scatter(frame_access(word), mask, memory, at.offsets, self.function.sink(), &[c]);
         }
         Ok(())
     }

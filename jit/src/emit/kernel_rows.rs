@@ -24,7 +24,7 @@ pub struct KernelRows {
 impl Emitter<'_> {
     /// Returns the address of the chunk's first row; each chunk of a kernel has `per_chunk` rows.
     pub fn hoisted_row(&mut self, rows: C, per_chunk: u64) -> C {
-        let chunk = self.b.zext(Type::I64, self.chunk);
+        let chunk = self.b.zext(Type::I64, self.function.chunk());
         let offset = self.b.shl_imm(chunk, (per_chunk * ROW * self.kernel_parts()).trailing_zeros());
         self.b.iadd(rows, offset)
     }

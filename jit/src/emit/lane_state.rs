@@ -80,7 +80,7 @@ impl Emitter<'_> {
 
     /// Returns `chunk * lanes`, I32.
     pub fn first_lane(&mut self) -> C {
-        self.b.shl_imm(self.chunk, self.lanes.count().trailing_zeros())
+        self.b.shl_imm(self.function.chunk(), self.lanes.count().trailing_zeros())
     }
 
     /// Returns a scalar constant from its IR bits.

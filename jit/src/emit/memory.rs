@@ -83,11 +83,11 @@ impl Emitter<'_> {
             },
             Space::Shared => {
                 let range = self.b.iconst(Type::I64, i64::from(self.shader.workgroup()?.shared_bytes));
-                (Address::Buffer(BufferRange { address: self.shared, range }, args[0]), 1)
+                (Address::Buffer(BufferRange { address: self.function.shared(), range }, args[0]), 1)
             }
             Space::Push => {
                 let offset = core::mem::offset_of!(base::abi::ShaderContext, push_constants) as i64;
-                let address = self.b.iadd_imm(self.ctx, offset);
+                let address = self.b.iadd_imm(self.function.ctx(), offset);
                 let range = self.b.iconst(Type::I64, base::limits::MAX_PUSH_CONSTANTS as i64);
                 (Address::Buffer(BufferRange { address, range }, args[0]), 1)
             }
@@ -271,7 +271,7 @@ impl Emitter<'_> {
     fn address_or_zeros_i64(&mut self, pair: BufferRange, offset64: C, bytes: u32) -> C {
         let ok = self.in_range_i64(pair, offset64, bytes);
         let address = self.b.iadd(pair.address, offset64);
-        self.b.select(ok, address, self.zeros)
+        self.b.select(ok, address, self.function.zeros())
     }
 
     /// Returns the address of an access at a constant offset, or that of zeros if it is out of
@@ -280,7 +280,7 @@ impl Emitter<'_> {
         let end = i64::from(offset) + i64::from(bytes);
         let ok = self.b.icmp_imm(IntCond::Uge, pair.range, end);
         let address = if offset == 0 { pair.address } else { self.b.iadd_imm(pair.address, i64::from(offset)) };
-        self.b.select(ok, address, self.zeros)
+        self.b.select(ok, address, self.function.zeros())
     }
 
     /// Loads `n` components from an address.
@@ -301,11 +301,11 @@ impl Emitter<'_> {
         // If the buffer is the same for the whole call, so are its bounds, which are then computed
         // once. Shaders with barriers are excluded, because too many values live long in them
         // already.
-        let early = self.workgroup_state.is_some()
+        let early = self.function.workgroup_block().is_some()
             && !self.suspension.any()
-            && self.b.is_defined_in(pair.range, self.entry_block);
+            && self.b.is_defined_in(pair.range, self.function.entry_block());
         if early {
-            self.b.resume_block(self.entry_block);
+            self.b.resume_block(self.function.entry_block());
         }
         let last_offset = self.b.iadd_imm(pair.range, -i64::from(bytes));
         let any = self.b.icmp_imm(IntCond::Sge, last_offset, 0);
@@ -398,7 +398,7 @@ impl Emitter<'_> {
         if let Some(mask) = self.side_effect_mask() {
             go = self.b.and(go, mask);
         }
-        let sink = self.b.splat(long, self.sink);
+        let sink = self.b.splat(long, self.function.sink());
         Ok((self.b.select(go, addresses, sink), go))
     }
 

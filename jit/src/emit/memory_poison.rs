@@ -29,9 +29,9 @@ impl Emitter<'_> {
     /// Fills the scratch memory at the function's start. Code that runs once per call follows it.
     pub fn poison_scratch(&mut self) {
         let Some(MemoryPoison { pattern, scratch }) = self.poison else { return };
-        let base = self.scratch;
+        let base = self.function.scratch();
         self.fill_bytes(AccessReason::Scratch, base, scratch as u32 & !15, pattern);
-        self.entry_block = self.b.current();
+        self.function.set_entry_block(self.b.current());
     }
 
     /// Fills the output slots of a chunk.

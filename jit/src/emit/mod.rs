@@ -90,7 +90,7 @@ mod workgroup;
 use crate::budget;
 use crate::error::{Error, Result};
 use crate::ir::{Inst, InstData, Op, SampleInfo, Shader, Value};
-use crate::lir::{self, Block, Slot, Value as C};
+use crate::lir::{self, Block, Slot};
 use crate::passes::{Divergence, Suspension};
 use base::abi::{BatchKind, KERNEL_FETCH, KERNEL_RESIDENT, TexelKind};
 use base::epilogue::Epilogue;
@@ -151,29 +151,8 @@ struct Emitter<'a> {
     targets: Vec<control::BreakTarget>,
     suspension: suspend::SuspensionState,
     variables: variable_pool::VariablePool,
-    /// Function arguments, and values that the entry block loads.
-    ctx: C,
-    batch: C,
-    scratch: C,
-    sink: C,
-    /// Address of zero bytes, at least as many as the largest access reads.
-    zeros: C,
-    abort: C,
-    shared: C,
-    /// Chunk index (I32), and the number of chunks of a workgroup (1 in stages without workgroups).
-    chunk: C,
-    chunks: u32,
-    /// The workgroup; `None` in stages without workgroups.
-    workgroup_state: Option<function_frame::WorkgroupState>,
-    /// The function's first block, which stays open for code that runs once per call.
-    entry_block: Block,
-    /// Addresses `scratch + 16 * chunk` and `scratch + 4 * chunk`, and the first byte of the slots.
-    chunk_slots: C,
-    resume_address: C,
-    slots_start: u32,
-    /// End of a chunk, and end of the function.
-    latch: Option<Block>,
-    exit: Block,
+    /// The arguments and blocks of the function, and the current chunk.
+    function: function_frame::FunctionFrame,
     /// Private arrays, with the byte offset of each in scratch memory (or in the frame's arrays).
     arrays: array::Arrays,
     /// First byte of the chunk's input and output slots.
@@ -313,9 +292,9 @@ impl Emitter<'_> {
             return Ok(());
         }
         let level = self.shader.insts[inst].results().next().map_or(HoistLevel::Chunk, |v| self.hoist_levels.level(v));
-        match (level, &self.workgroup_state) {
-            (HoistLevel::Call, Some(_)) => self.inst_in(self.entry_block, inst),
-            (HoistLevel::Workgroup, Some(workgroup_state)) => self.inst_in(workgroup_state.block, inst),
+        match (level, self.function.workgroup_block()) {
+            (HoistLevel::Call, Some(_)) => self.inst_in(self.function.entry_block(), inst),
+            (HoistLevel::Workgroup, Some(block)) => self.inst_in(block, inst),
             _ => self.inst_here(inst),
         }
     }

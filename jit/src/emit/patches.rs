@@ -50,7 +50,7 @@ impl Emitter<'_> {
     /// Returns the number of a vertex inside the patch, clamped, and whether it is uniform.
     fn vertex_number(&mut self, data: &InstData) -> Result<(C, bool)> {
         let [given, ..] = self.patch_fields()?;
-        let given = self.b.load(Type::I32, read_only(AccessReason::Field, given), self.batch);
+        let given = self.b.load(Type::I32, read_only(AccessReason::Field, given), self.function.batch());
         let last = self.b.iadd_imm(given, -1);
         if let ValueRep::Uniform(vertex) = self.value_rep(data.args[0])? {
             return Ok((self.b.umin(vertex, last), true));
@@ -67,7 +67,7 @@ impl Emitter<'_> {
         let given = self.b.load(
             Type::I32,
             read_only(AccessReason::Field, offset_of!(ControlBatch, patch_vertices) as i32),
-            self.batch,
+            self.function.batch(),
         );
         let [patch, ..] = self.workgroup_state()?.id;
         let first = self.b.imul(patch, given);

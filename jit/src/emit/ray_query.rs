@@ -181,7 +181,7 @@ impl Emitter<'_> {
 
     /// Calls the helper of an operation.
     fn call_ray_query(&mut self, op: RayQueryOp, call: &QueryCall) {
-        let (context, &QueryCall { queries: [queries, sources], data, lanes }) = (self.ctx, call);
+        let (context, &QueryCall { queries: [queries, sources], data, lanes }) = (self.function.ctx(), call);
         match op {
             RayQueryOp::Initialize => self.call_helper(Helper::RayQueryInitialize, &[context, queries, data, lanes]),
             RayQueryOp::Copy(_) => self.call_helper(Helper::RayQueryCopy, &[context, queries, sources, lanes]),

@@ -15,8 +15,9 @@ impl Emitter<'_> {
     /// Emits loops over all rectangles, rows and chunks, with the body and the epilogue inside, and
     /// then a jump to `done`.
     pub fn rectangles(&mut self, done: Block) -> Result<()> {
-        let field =
-            |e: &mut Self, ty, offset: usize| e.b.load(ty, read_only(AccessReason::Field, offset as i32), e.batch);
+        let field = |e: &mut Self, ty, offset: usize| {
+            e.b.load(ty, read_only(AccessReason::Field, offset as i32), e.function.batch())
+        };
         let count = field(self, Type::I32, offset_of!(RectangleBatch, count));
         let end = field(self, Type::I32, offset_of!(RectangleBatch, end));
         let list = field(self, Type::I64, offset_of!(RectangleBatch, rectangles));
@@ -24,7 +25,7 @@ impl Emitter<'_> {
         let pitch = field(self, Type::I64, offset_of!(RectangleBatch, pitch));
         let zero = self.b.iconst(Type::I32, 0);
         let last = self.b.iadd_imm(end, -i64::from(self.lanes.count()));
-        self.chunk = zero;
+        self.function.set_chunk(zero);
         self.count_up([zero, count], 1, done, |e, number| {
             let number = e.b.zext(Type::I64, number);
             let offset = e.b.imul_imm(number, size_of::<Rectangle>() as i64);
@@ -104,7 +105,7 @@ impl Emitter<'_> {
             (rectangles.outputs, rectangles.chunk_position) = (outputs, Some(chunk_position));
         }
         let latch = self.b.create_block();
-        self.latch = Some(latch);
+        self.function.set_latch(latch);
         self.body()?;
         self.write_colors(&chunk_position);
         self.b.jump(latch, &[]);

@@ -210,7 +210,7 @@ impl Emitter<'_> {
         }
         let hoisted_samples = core::mem::take(&mut self.hoisted_samples);
         let start = (u64::from(self.arrays.bytes) + self.inputs.bytes()).next_multiple_of(ROW_ALIGNMENT);
-        let rows = self.b.iadd_imm(self.scratch, start as i64);
+        let rows = self.b.iadd_imm(self.function.scratch(), start as i64);
         let count = self.chunk_count();
         self.coordinate_loop(&hoisted_samples, rows, count)?;
         let count = self.b.imul_imm(count, self.kernel_parts() as i64);

@@ -4,6 +4,7 @@
 use super::array::Arrays;
 use super::deferred_atomics::DeferrableAtomics;
 use super::effect_lanes::EffectLanes;
+use super::function_frame::FunctionFrame;
 use super::inputs::InterpolatedInputs;
 use super::interface::StageSlots;
 use super::lane_state::LaneState;
@@ -22,9 +23,7 @@ use crate::error::{Error, Result};
 use crate::ir::Shader;
 use crate::lir::{AccessReason, Block, Builder, Function, Type, Value as C};
 use crate::passes::{Divergence, Suspension};
-use base::abi::{
-    AddressSpace, BatchHeader, BatchKind, ComputeBatch, EvaluationBatch, FragmentBatch, ShaderContext, VertexBatch,
-};
+use base::abi::{BatchKind, EvaluationBatch, FragmentBatch, VertexBatch};
 use base::shader::{PipelineLayoutInfo, WorkgroupInfo};
 use core::mem::offset_of;
 use cranelift_entity::SecondaryMap;
@@ -39,23 +38,15 @@ pub fn function(
     poison: Option<MemoryPoison>,
 ) -> Result<(Function, u64)> {
     let mut b = Builder::new(&[Type::I64; 2]);
-    let entry = b.current();
-    let (ctx, batch) = (b.params(entry)[0], b.params(entry)[1]);
-    let exit = b.create_block();
-    let pointer =
-        |b: &mut Builder, base, offset: usize| b.load(Type::I64, read_only(AccessReason::Field, offset as i32), base);
-    let scratch = pointer(&mut b, batch, offset_of!(BatchHeader, scratch));
-    let sink = pointer(&mut b, batch, offset_of!(BatchHeader, sink));
-    let zeros = pointer(&mut b, ctx, offset_of!(ShaderContext, addresses) + offset_of!(AddressSpace, zeros));
-    let abort = pointer(&mut b, ctx, offset_of!(ShaderContext, abort));
     let workgroup = shader.stage_info.workgroup();
-    let shared = if workgroup.is_some() { pointer(&mut b, batch, offset_of!(ComputeBatch, shared)) } else { sink };
     let invocations = workgroup.map_or(1, WorkgroupInfo::invocations);
     let chunks = u32::try_from(invocations.div_ceil(u64::from(lanes))).map_err(|_| Error::limit("workgroup size"))?;
+    let function = FunctionFrame::new(&mut b, workgroup.is_some(), chunks);
+    let exit = function.exit();
     let region_infos = RegionInfos::new(shader, div);
     let hoist_levels = HoistLevels::compute(shader, div);
     let plan = Suspension::analyze(shader, &|v| hoist_levels.level(v) != HoistLevel::Chunk)?;
-    let suspension = SuspensionState::new(plan, |e, inst| e.inst_here(inst));
+    let suspension = SuspensionState::new(plan, chunks, |e, inst| e.inst_here(inst));
     let mut value_reps = SecondaryMap::new();
     value_reps.resize(shader.values.len());
     let mut e = Emitter {
@@ -71,22 +62,7 @@ pub fn function(
         targets: Vec::new(),
         suspension,
         variables: VariablePool::default(),
-        ctx,
-        batch,
-        scratch,
-        sink,
-        zeros,
-        abort,
-        shared,
-        chunk: ctx,
-        chunks,
-        workgroup_state: None,
-        entry_block: entry,
-        chunk_slots: scratch,
-        resume_address: scratch,
-        slots_start: (chunks * 4).next_multiple_of(32),
-        latch: None,
-        exit,
+        function,
         arrays: Arrays::default(),
         slots: StageSlots::default(),
         fragment: None,
@@ -128,7 +104,8 @@ pub fn function(
     e.end_deferred();
     e.b.return_();
     let scratch = if e.suspension.has_chunk_frame() {
-        u64::from(e.slots_start) + u64::from(e.suspension.chunk_frame.bytes) * u64::from(e.chunks)
+        u64::from(e.suspension.chunk_frame.slots_start())
+            + u64::from(e.suspension.chunk_frame.bytes()) * u64::from(e.function.chunks())
     } else {
         u64::from(e.arrays.bytes) + e.inputs.bytes() + e.hoisted_samples.bytes() + e.deferred_bytes()
     };
@@ -139,9 +116,9 @@ impl Emitter<'_> {
     /// Emits a loop over all chunks, with the body inside, and then a jump to `done`.
     pub fn chunk_loop(&mut self, done: Block) -> Result<()> {
         let latch = self.b.create_block();
-        self.latch = Some(latch);
-        if self.chunks == 1 && self.shader.stage().has_workgroups() {
-            self.chunk = self.b.iconst(Type::I32, 0);
+        self.function.set_latch(latch);
+        if self.function.chunks() == 1 && self.shader.stage().has_workgroups() {
+            self.function.set_chunk(self.b.iconst(Type::I32, 0));
             self.chunk_body(latch)?;
             self.b.jump(done, &[]);
             return Ok(());
@@ -225,9 +202,12 @@ impl Emitter<'_> {
         }
         let alive = self.alive()?;
         let words = self.mask_words(alive, self.lanes.row());
-        let list =
-            self.b.load(Type::I64, read_only(AccessReason::Field, offset_of!(FragmentBatch, alive) as i32), self.batch);
-        let chunk = self.b.zext(Type::I64, self.chunk);
+        let list = self.b.load(
+            Type::I64,
+            read_only(AccessReason::Field, offset_of!(FragmentBatch, alive) as i32),
+            self.function.batch(),
+        );
+        let chunk = self.b.zext(Type::I64, self.function.chunk());
         let offset = self.b.shl_imm(chunk, words.len().ilog2() + 2);
         let address = self.b.iadd(list, offset);
         for (i, &bits) in words.iter().enumerate() {

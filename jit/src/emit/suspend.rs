@@ -59,11 +59,12 @@ enum ReloadSource {
 
 impl SuspensionState {
     /// Creates the state before anything is emitted.
-    pub fn new(plan: Suspension, emit_instruction: EmitInstruction) -> SuspensionState {
+    pub fn new(plan: Suspension, chunks: u32, emit_instruction: EmitInstruction) -> SuspensionState {
         let points = plan.points() as usize;
         SuspensionState {
             plan,
             emit_instruction: Some(emit_instruction),
+            chunk_frame: ChunkFrame::new(chunks),
             resume: vec![None; points + 1],
             ..SuspensionState::default()
         }
@@ -99,7 +100,7 @@ impl SuspensionState {
     pub fn is_available(&self, v: Value) -> bool {
         !self.any()
             || self.plan.defined_in(v) == self.segment
-            || self.chunk_frame.slots[v].is_some()
+            || self.chunk_frame.slot(v).is_some()
             || self.plan.value_word(v).is_some()
     }
     /// Returns the values of other segments that a loop uses.
@@ -120,7 +121,7 @@ impl SuspensionState {
         if !self.any() || self.plan.defined_in(v) == self.segment {
             return None;
         }
-        if let Some((base, form)) = self.chunk_frame.slots[v] {
+        if let Some((base, form)) = self.chunk_frame.slot(v) {
             return Some(ReloadSource::ChunkSlot(base, form));
         }
         match shader.values[v].def {
@@ -214,7 +215,7 @@ impl Emitter<'_> {
     /// Emits the dispatch to the points, which are all known now. A chunk with another number is
     /// done.
     pub fn finish_segments(&mut self, dispatch: Block, number: impl FnOnce(&mut Self) -> C) {
-        let latch = self.latch.unwrap_or(self.exit);
+        let latch = self.function.latch().unwrap_or(self.function.exit());
         self.b.jump(latch, &[]);
         self.b.resume_block(dispatch);
         let number = number(self);

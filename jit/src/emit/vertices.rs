@@ -69,10 +69,13 @@ impl Emitter<'_> {
         let counts = self.chunk_words(offset_of!(PrimitiveBatch, counts), 1);
         let none = self.word(0);
         self.b.store(trusted(AccessReason::Element, 0), none, counts);
-        let first_row =
-            self.b.load(Type::I32, trusted(AccessReason::Field, offset_of!(PrimitiveBatch, rows) as i32), self.batch);
+        let first_row = self.b.load(
+            Type::I32,
+            trusted(AccessReason::Field, offset_of!(PrimitiveBatch, rows) as i32),
+            self.function.batch(),
+        );
         let list = self.batch_pointer(offset_of!(PrimitiveBatch, first_rows));
-        let chunk = self.b.zext(Type::I64, self.chunk);
+        let chunk = self.b.zext(Type::I64, self.function.chunk());
         let offset = self.b.shl_imm(chunk, 2);
         let place = self.b.iadd(list, offset);
         self.b.store(trusted(AccessReason::Element, 0), first_row, place);
@@ -95,7 +98,11 @@ impl Emitter<'_> {
         let rows = self.scan(Scan::Reduce, counts, none, |e, a, b| e.b.umax(a, b));
         let rows = self.b.extract(rows, 0);
         let rows = self.b.iadd(first_row, rows);
-        self.b.store(trusted(AccessReason::Field, offset_of!(PrimitiveBatch, rows) as i32), rows, self.batch);
+        self.b.store(
+            trusted(AccessReason::Field, offset_of!(PrimitiveBatch, rows) as i32),
+            rows,
+            self.function.batch(),
+        );
         Ok(())
     }
 
@@ -194,7 +201,7 @@ impl Emitter<'_> {
         let lanes = self.words(|lane| (at + 4 * lane) as i32);
         let offsets = self.b.iadd(offsets, lanes);
         let mask = if self.lanes.is_full() { self.mask(true) } else { self.exec_mask() };
-        self.b.scatter(trusted(AccessReason::Element, 0), mask, rows, offsets, self.sink, &[c]);
+        self.b.scatter(trusted(AccessReason::Element, 0), mask, rows, offsets, self.function.sink(), &[c]);
         Ok(())
     }
 

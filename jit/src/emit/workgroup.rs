@@ -16,13 +16,13 @@ impl Emitter<'_> {
     /// Loads the words of a field of the batch.
     fn batch_words<const N: usize>(&mut self, field: usize) -> [C; N] {
         core::array::from_fn(|i| {
-            self.b.load(Type::I32, read_only(AccessReason::Field, (field + 4 * i) as i32), self.batch)
+            self.b.load(Type::I32, read_only(AccessReason::Field, (field + 4 * i) as i32), self.function.batch())
         })
     }
 
     /// Emits the loop over the workgroups of the batch, whose body is the passes.
     pub fn workgroup_loop(&mut self) -> Result<()> {
-        let entry = self.entry_block;
+        let entry = self.function.entry_block();
         let base: [C; 3] = self.batch_words(offset_of!(ComputeBatch, base));
         let groups: [C; 2] = self.batch_words(offset_of!(ComputeBatch, groups));
         let first: [C; 3] = self.batch_words(offset_of!(ComputeBatch, first));
@@ -36,12 +36,12 @@ impl Emitter<'_> {
         self.start_workgroup_state([count, left])?;
         let block = self.b.current();
         let stopped_chunks = self.b.declare_var(Type::I32);
-        self.workgroup_state = Some(WorkgroupState { id, block, stopped_chunks });
+        self.function.set_workgroup_state(WorkgroupState { id, block, stopped_chunks });
         self.passes(done)?;
         self.enter(done);
         let next = self.next_workgroup([x, y, z], groups);
         let left_then = self.b.iadd_imm(left, -1);
-        let exit = self.exit;
+        let exit = self.function.exit();
         let more = self.b.icmp_imm(IntCond::Ne, left_then, 0);
         let [x, y, z] = next;
         self.b.branch(more, header, &[x, y, z, left_then], exit, &[]);
@@ -82,9 +82,9 @@ impl Emitter<'_> {
             let number = self.b.isub(count, left);
             let number = self.b.zext(Type::I64, number);
             let offset = self.b.imul_imm(number, i64::from(workgroup.workgroup_stride()));
-            self.shared = self.b.iadd(self.shared, offset);
+            self.function.set_shared(self.b.iadd(self.function.shared(), offset));
         } else {
-            let (bytes, shared) = (workgroup.shared_bytes, self.shared);
+            let (bytes, shared) = (workgroup.shared_bytes, self.function.shared());
             self.clear_bytes(AccessReason::Shared, shared, bytes & !15);
             // The last bytes, which may be fewer than a word: an array of bytes has any length.
             let words = bytes & !3;
@@ -98,7 +98,7 @@ impl Emitter<'_> {
             }
         }
         if self.suspension.any() {
-            let (bytes, scratch) = (self.slots_start, self.scratch);
+            let (bytes, scratch) = (self.suspension.chunk_frame.slots_start(), self.function.scratch());
             self.clear_bytes(AccessReason::Scratch, scratch, bytes);
         }
         Ok(())

@@ -22,7 +22,7 @@ pub(crate) const TRANSLATED: u64 = 1 << 22;
 /// Upper bound of the private variables, before they become values.
 const VARS: usize = 1 << 21;
 /// Upper bound of the leaves of composites that are copied or visited one by one.
-pub(crate) const LEAVES: usize = 1 << 25;
+const LEAVES: usize = 1 << 25;
 /// Upper bound of the sum of the depths of all loops. A value that is live in a loop is live in all
 /// loops inside it, so the size of quickly made code is proportional to this sum. One nest of 1,023
 /// loops (the universal limit) reaches half of it.
@@ -30,6 +30,24 @@ const NESTED: u64 = 1 << 20;
 /// Upper bound of the instructions of a machine with 128-bit vectors: seconds and a gigabyte of
 /// code generation.
 const MACHINE: usize = 3 << 19;
+
+/// Number of leaves of composites that a translation has copied or visited one by one.
+#[derive(Default)]
+pub(crate) struct LeafCount(usize);
+
+impl LeafCount {
+    /// Counts further leaves.
+    ///
+    /// # Errors
+    /// Limit: the total is too large.
+    pub(crate) fn spend(&mut self, leaves: usize) -> Result<()> {
+        self.0 = self.0.saturating_add(leaves);
+        if self.0 > LEAVES {
+            return Err(Error::limit("too much is done with large composites"));
+        }
+        Ok(())
+    }
+}
 
 /// Checks the size of a shader's IR.
 ///

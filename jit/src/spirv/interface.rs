@@ -9,11 +9,10 @@ use super::generated::capabilities::Capability;
 use super::layout::{explicit_size, natural};
 use super::module::{EntryPoint, NO_MEMBER, View};
 use super::opcodes::op;
+use super::pointees::MemoryVariable;
 use super::translator::Translator;
 use super::types::{Const, Type};
-use super::value::{
-    Desc, DriverLayout, Flat, Local, LocalTarget, MemoryVariable, Pointer, PointerTarget, Resource, Val,
-};
+use super::value::{Desc, DriverLayout, Flat, Local, LocalTarget, Pointer, PointerTarget, Resource, Val};
 use super::{builtin, class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{InterpolateAt, Space};
@@ -152,7 +151,7 @@ impl Translator<'_> {
                     return Err(Error::invalid("initialiser of workgroup memory is not OpConstantNull"));
                 }
                 let volatile = self.m.decorated(v.result, deco::VOLATILE);
-                self.memory_variables.push(MemoryVariable { space: Space::Shared, ty: to, volatile, binding: None });
+                self.pointees.add(MemoryVariable { space: Space::Shared, ty: to, volatile, binding: None });
                 self.block_pointer(Space::Shared, at, to, (!block).then_some(DriverLayout::Packed))
             }
             _ => return Err(Error::unsupported(format!("storage class {class}"))),
@@ -185,7 +184,7 @@ impl Translator<'_> {
         if v.args[0] == class::STORAGE_BUFFER {
             let block = self.s.without_arrays(to)?;
             let volatile = self.m.decorated(v.result, deco::VOLATILE);
-            self.number_buffers(block, Desc { set, binding, index }, count, volatile)?;
+            self.pointees.number_buffers(block, Desc { set, binding, index }, count, volatile)?;
         }
         self.resource_pointer(Resource { variable: v.result, desc: Desc { set, binding, index } }, to)
     }
@@ -303,7 +302,7 @@ impl Translator<'_> {
         let ty = self.s.without_arrays(to)?;
         if v.args[0] == class::STORAGE_BUFFER {
             let volatile = self.m.decorated(v.result, deco::VOLATILE);
-            self.memory_variables.push(MemoryVariable { space: Space::Buffer, ty, volatile, binding: None });
+            self.pointees.add(MemoryVariable { space: Space::Buffer, ty, volatile, binding: None });
         }
         let desc = Desc { set, binding, index: self.b.i32(0) };
         let r = Resource { variable: v.result, desc };

@@ -61,6 +61,7 @@ mod operand;
 mod outputs;
 mod partition;
 mod patch;
+mod pointees;
 mod pointer;
 mod private_variable;
 mod raw_chain;

@@ -16,16 +16,14 @@ use super::analysis::Analysis;
 use super::build::Builder;
 use super::mode::ComputeQuads;
 use super::module::{Module, View};
+use super::pointees::Pointees;
 use super::types::{Const, Spec};
-use super::value::{
-    EmittedVertices, Flat, Local, MemoryVariable, MeshOutputs, Pointee, Pointer, RayState, Slot, TypeParts, Val,
-};
-use crate::budget;
+use super::value::{EmittedVertices, Flat, Local, MeshOutputs, Pointer, RayState, Slot, Val};
+use crate::budget::LeafCount;
 use crate::error::{Error, Result};
-use crate::ir::{Label, Space, Var};
+use crate::ir::{Label, Var};
 use base::shader::{PipelineLayoutInfo, SlotKind, Stage};
 use std::collections::{HashMap, HashSet};
-use std::rc::Rc;
 
 /// State of the translation of one entry point.
 pub(crate) struct Translator<'a> {
@@ -61,7 +59,8 @@ pub(crate) struct Translator<'a> {
     pub steps: u64,
     /// Bytes of the variables that hold large values (`large`).
     pub kept_bytes: u64,
-    leaves: usize,
+    /// Leaves of composites that were copied or visited one by one.
+    pub leaves: LeafCount,
     /// Layout of a mesh stage's outputs.
     pub mesh: MeshOutputs,
     /// Arrangement of a compute stage's invocations in quads, if it has one.
@@ -70,17 +69,8 @@ pub(crate) struct Translator<'a> {
     pub general: bool,
     /// True if the translation failed because pointers were not in the general form.
     pub pointers_meet: bool,
-    /// Variables that variable pointers may point into.
-    pub memory_variables: Vec<MemoryVariable>,
-    /// Numbers of storage buffers' descriptors, by set and binding. Each range includes one more
-    /// number than there are descriptors.
-    pub buffer_numbers: HashMap<(u32, u32), std::ops::Range<u32>>,
-    /// Lowest number that is not in use.
-    pub next_number: u32,
-    /// Parts of variables, by type.
-    pub parts: HashMap<u32, Rc<TypeParts>>,
-    /// Possible pointees, by space and type pointed to.
-    pub pointees: HashMap<(Space, u32), Rc<Pointee>>,
+    /// Objects that variable pointers may point to.
+    pub pointees: Pointees,
     /// State of a stage of ray tracing.
     pub ray: RayState,
 }
@@ -122,15 +112,11 @@ impl<'a> Translator<'a> {
             steps: 0,
             kept_bytes: 0,
             mesh: MeshOutputs::default(),
-            leaves: 0,
+            leaves: LeafCount::default(),
             compute_quads: None,
             general: false,
             pointers_meet: false,
-            memory_variables: Vec::new(),
-            buffer_numbers: HashMap::new(),
-            next_number: 1,
-            parts: HashMap::new(),
-            pointees: HashMap::new(),
+            pointees: Pointees::new(),
             ray: RayState::default(),
         }
     }
@@ -184,13 +170,9 @@ impl<'a> Translator<'a> {
     /// Counts leaves of composites that are copied or visited one by one.
     ///
     /// # Errors
-    /// Returns a limit error if the total exceeds [`budget::LEAVES`].
+    /// Returns a limit error if the total exceeds [`LeafCount`].
     pub fn spend(&mut self, leaves: usize) -> Result<()> {
-        self.leaves = self.leaves.saturating_add(leaves);
-        if self.leaves > budget::LEAVES {
-            return Err(Error::limit("too much is done with large composites"));
-        }
-        Ok(())
+        self.leaves.spend(leaves)
     }
 
     /// Refuses ids of other functions, because regions are distinguished only inside one function.

@@ -6,7 +6,7 @@
 use crate::ir::{Label, Space, Ty, Value, Var};
 use base::shader::Records;
 use smallvec::SmallVec;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// State of the vertices that a stage of primitives makes.
@@ -377,37 +377,6 @@ pub(crate) struct Local {
     pub vars: Vec<Var>,
     /// Interface of inputs and outputs, by flat leaf.
     pub io: Vec<IoLeaf>,
-}
-
-/// A variable that variable pointers may point into.
-#[derive(Clone, Copy)]
-pub(crate) struct MemoryVariable {
-    pub space: Space,
-    /// Type of the variable, without arrays of descriptors.
-    pub ty: u32,
-    pub volatile: bool,
-    /// Set and binding of a storage buffer.
-    pub binding: Option<(u32, u32)>,
-}
-
-/// Parts of a type of variables.
-#[derive(Default)]
-pub(crate) struct TypeParts {
-    pub types: HashSet<u32>,
-    /// Matrix types, each with the first layout that it has in the type.
-    pub matrices: Vec<(u32, (u32, bool))>,
-    pub volatile: bool,
-}
-
-/// Properties of all objects of a type that a variable pointer may point to.
-#[derive(Default)]
-pub(crate) struct Pointee {
-    /// Set and binding of the storage buffers that contain one.
-    pub bindings: Vec<(u32, u32)>,
-    pub matrix: Option<(u32, bool)>,
-    pub volatile: bool,
-    /// The driver's own layout, if the objects have one.
-    pub driver_layout: Option<DriverLayout>,
 }
 
 #[cfg(test)]

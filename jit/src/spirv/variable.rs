@@ -3,47 +3,29 @@
 //! A pointer has a static buffer ([`Origin::Desc`]) until it merges with one into another buffer.
 //! Then the buffer becomes a *number*: every descriptor of every storage buffer has one, 0 is
 //! null's. An access selects the buffer by its number, among those that contain something of the
-//! pointee's type, because a pointer of a type cannot point anywhere else. As a scalar, in a
-//! variable or as a constant, a pointer is one I64. It has the number in the upper half and the
-//! offset in the lower half, counted from null's offset, so that null is zero.
+//! pointee's type (`pointees`), because a pointer of a type cannot point anywhere else. As a
+//! scalar, in a variable or as a constant, a pointer is one I64. It has the number in the upper
+//! half and the offset in the lower half, counted from null's offset, so that null is zero.
 //!
 //! Phis and returns keep a pointer in the form that the first value has. If another value differs
 //! in more than values, the entry point is translated again with all of them in the general form
 //! ([`Translator::general`]).
 
 use super::heap::RESOURCE_HEAP;
-use super::layout::member_matrix;
 use super::module::NO_MEMBER;
+use super::pointees::Pointee;
 use super::translator::Translator;
 use super::types::{Type, UNTYPED};
-use super::value::{
-    Desc, DriverLayout, Memory, MemoryVariable, Origin, Pointee, Pointer, PointerTarget, TypeParts, Val,
-};
+use super::value::{Desc, DriverLayout, Memory, Origin, Pointer, PointerTarget, Val};
 use super::{class, deco};
 use crate::error::{Error, Result};
 use crate::ir::{Binary, Cmp, Convert, Op, Space, Ty, Value};
-use std::collections::HashSet;
-use std::rc::Rc;
 
 /// Offset of a null pointer: outside every buffer and workgroup memory, also with the offset of a
 /// part added.
 const NULL: u32 = 0x6000_0000;
 
 impl Translator<'_> {
-    /// Records a storage buffer's variable and gives its descriptors numbers.
-    pub fn number_buffers(&mut self, ty: u32, d: Desc, count: u32, volatile: bool) -> Result<()> {
-        let binding = (d.set, d.binding);
-        if !self.buffer_numbers.contains_key(&binding) {
-            let first = self.next_number;
-            // Behind a variable count there is a null descriptor.
-            let end = count.checked_add(1).and_then(|n| n.checked_add(first));
-            self.next_number = end.ok_or_else(|| Error::limit("too many descriptors"))?;
-            self.buffer_numbers.insert(binding, first..self.next_number);
-        }
-        self.memory_variables.push(MemoryVariable { space: Space::Buffer, ty, volatile, binding: Some(binding) });
-        Ok(())
-    }
-
     /// Returns space and pointee of a pointer type that may be variable.
     fn variable_type(&self, ty: u32) -> Option<(Space, u32)> {
         match *self.s.ty(ty).ok()? {
@@ -67,7 +49,7 @@ impl Translator<'_> {
         if m.space != space || (p.ty != to && to != UNTYPED) {
             return Err(Error::invalid("operand does not point to what its type says"));
         }
-        let about = self.pointee(space, to)?;
+        let about = self.pointees.pointee(self.s, &mut self.leaves, space, to)?;
         let (mut is_matrix, mut is_vector) = (false, false);
         if to != UNTYPED {
             is_matrix = matches!(self.s.ty(self.s.without_arrays(to)?)?, Type::Matrix { .. });
@@ -94,7 +76,7 @@ impl Translator<'_> {
         if d.set == RESOURCE_HEAP {
             return Ok(d.index);
         }
-        let Some(range) = self.buffer_numbers.get(&(d.set, d.binding)).cloned() else {
+        let Some(range) = self.pointees.numbers((d.set, d.binding)) else {
             return Err(Error::invalid("a logical pointer is used as a value"));
         };
         let last = range.end - range.start - 1;
@@ -118,10 +100,10 @@ impl Translator<'_> {
         if self.layout.heap.is_some() {
             return Ok(self.descriptor(Desc { set: RESOURCE_HEAP, binding: 0, index: number }));
         }
-        let about = self.pointee(Space::Buffer, to)?;
+        let about = self.pointees.pointee(self.s, &mut self.leaves, Space::Buffer, to)?;
         let mut found = None;
         for &(set, binding) in &about.bindings {
-            let Some(range) = self.buffer_numbers.get(&(set, binding)).cloned() else { continue };
+            let Some(range) = self.pointees.numbers((set, binding)) else { continue };
             let first = self.b.i32(range.start.wrapping_neg());
             let own = self.b.add(number, first);
             let n = range.end - range.start;
@@ -175,7 +157,7 @@ impl Translator<'_> {
     }
 
     fn unpack(&mut self, v: Value, space: Space, to: u32) -> Result<Pointer> {
-        let about = self.pointee(space, to)?;
+        let about = self.pointees.pointee(self.s, &mut self.leaves, space, to)?;
         let (number, base) = match self.b.shader.as_const(v) {
             Some(bits) => (self.b.i32((bits >> 32) as u32), self.b.i32((bits as u32).wrapping_add(NULL))),
             None => {
@@ -216,69 +198,6 @@ impl Translator<'_> {
             PointerTarget::Memory(m) => Ok(self.memory_offset(m)),
             _ => Err(Error::unsupported("difference of pointers of this storage class")),
         }
-    }
-
-    // Types.
-
-    fn pointee(&mut self, space: Space, to: u32) -> Result<Rc<Pointee>> {
-        if let Some(about) = self.pointees.get(&(space, to)) {
-            return Ok(about.clone());
-        }
-        // An untyped pointer may point into any variable.
-        let matrix_type = if to == UNTYPED { UNTYPED } else { self.s.without_arrays(to)? };
-        let mut about = Pointee::default();
-        let mut seen = HashSet::new();
-        for i in 0..self.memory_variables.len() {
-            let MemoryVariable { space: own, ty, volatile, binding } = self.memory_variables[i];
-            let parts = self.parts(ty)?;
-            if own != space || (to != UNTYPED && !parts.types.contains(&to)) {
-                continue;
-            }
-            about.volatile |= volatile || parts.volatile;
-            if space == Space::Shared && !self.m.decorated(ty, deco::BLOCK) {
-                about.driver_layout = Some(DriverLayout::Packed);
-            }
-            let layout = || parts.matrices.iter().find(|m| m.0 == matrix_type).map(|m| m.1);
-            about.matrix = about.matrix.or_else(layout);
-            about.bindings.extend(binding.filter(|&binding| seen.insert(binding)));
-        }
-        let about = Rc::new(about);
-        self.pointees.insert((space, to), about.clone());
-        Ok(about)
-    }
-
-    /// Returns all types in a type.
-    fn parts(&mut self, ty: u32) -> Result<Rc<TypeParts>> {
-        if let Some(parts) = self.parts.get(&ty) {
-            return Ok(parts.clone());
-        }
-        let mut parts = TypeParts::default();
-        let mut open = vec![ty];
-        while let Some(t) = open.pop() {
-            if !parts.types.insert(t) {
-                continue;
-            }
-            match self.s.ty(t)? {
-                &Type::Vector { elem: part, .. }
-                | &Type::Matrix { col: part, .. }
-                | &Type::Array { elem: part, .. }
-                | &Type::RuntimeArray { elem: part } => open.push(part),
-                Type::Struct(members) => {
-                    for (i, &member) in (0..).zip(members) {
-                        open.push(member);
-                        parts.volatile |= self.m.decoration(t, i, deco::VOLATILE).is_some();
-                        if let Some(layout) = member_matrix(self.s, t, i) {
-                            parts.matrices.push((self.s.without_arrays(member)?, layout));
-                        }
-                    }
-                }
-                _ => {}
-            }
-        }
-        self.spend(parts.types.len())?;
-        let parts = Rc::new(parts);
-        self.parts.insert(ty, parts.clone());
-        Ok(parts)
     }
 
     /// Returns the bytes from an element to the next one, by which a pointer of a type steps.

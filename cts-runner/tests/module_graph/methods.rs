@@ -1,8 +1,9 @@
 //! Reads the method calls of the types of a crate, and which files write the fields of a type.
 //!
 //! Types are not inferred. A call counts if its receiver is `self`, a parameter whose type names a
-//! type of the crate, or a closure's parameter without a type (which is taken for `self`), followed
-//! by fields that have a type of the crate, perhaps inside of an `Option`, a `Vec` or a reference.
+//! type of the crate, or a closure's first parameter without a type or with `Self` (which is taken
+//! for `self`), followed by fields that have a type of the crate, perhaps inside of an `Option`, a
+//! `Vec` or a reference.
 //! `Type::name`, `Self::name` and calls of functions that take the type as a parameter count too.
 //! Local variables, results of calls, function pointers and trait objects are not followed.
 //!
@@ -266,7 +267,7 @@ impl<'g> Methods<'g> {
                 TokenTree::Group(group) => self.scan_uses(&bindings, group.stream(), uses),
                 TokenTree::Punct(p) if p.as_char() == '|' => {
                     if let (Some(TokenTree::Ident(name)), true, Some(owner)) =
-                        (tokens.get(i + 1), is_punct(&tokens, i + 2, '|'), bindings.get("self").cloned())
+                        (tokens.get(i + 1), may_be_self(&tokens, i + 2), bindings.get("self").cloned())
                     {
                         bindings.entry(name.to_string()).or_insert(owner);
                     }
@@ -357,6 +358,15 @@ fn path_at(tokens: &[TokenTree], start: usize) -> (Vec<String>, usize) {
 
 fn is_punct(tokens: &[TokenTree], at: usize, char: char) -> bool {
     matches!(tokens.get(at), Some(TokenTree::Punct(p)) if p.as_char() == char)
+}
+
+/// Returns true if a closure's first parameter, behind whose name this is, has no type or `Self`.
+fn may_be_self(tokens: &[TokenTree], at: usize) -> bool {
+    let self_type = |token: &TokenTree| matches!(token, TokenTree::Ident(name) if name == "Self");
+    let reference = is_punct(tokens, at, ':') && is_punct(tokens, at + 1, '&');
+    is_punct(tokens, at, '|')
+        || is_punct(tokens, at, ',')
+        || reference && tokens.iter().skip(at + 2).take(2).any(self_type)
 }
 
 /// Returns true if the arguments of a call are here, perhaps behind `::<types>`.

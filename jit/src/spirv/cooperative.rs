@@ -258,7 +258,7 @@ impl Translator<'_> {
         }
         if saturating {
             let signed = operands & RESULT_SIGNED != 0;
-            return Ok(sums.iter().zip(&z).map(|(&a, &b)| self.saturating_add(a, b, signed)).collect());
+            return Ok(sums.iter().zip(&z).map(|(&a, &b)| self.saturated_sum(a, b, signed)).collect());
         }
         let narrow = |e: &mut Self, x: Value| match small {
             Some(_) => e.convert_small(Convert::FToF, x, None, (to, small), false),
@@ -333,7 +333,7 @@ impl Translator<'_> {
         values.iter().map(|&x| widen(self, x)).collect()
     }
 
-    fn saturating_add(&mut self, a: Value, b: Value, signed: bool) -> Value {
+    fn saturated_sum(&mut self, a: Value, b: Value, signed: bool) -> Value {
         let ty = self.b.ty(a);
         let sum = self.b.bin(Binary::IAdd, a, b);
         if !signed {

@@ -9,7 +9,7 @@
 mod linkage;
 mod list;
 
-pub use linkage::{GeometryLink, InputLink, Linkage, MeshLink, NO_SLOT, RectanglePairs, TessellationLink};
+pub use linkage::{GeometryLink, InputLink, LinkSource, Linkage, MeshLink, NO_SLOT, RectanglePairs, TessellationLink};
 pub use list::{LinkError, StageList, Tessellation, link_compute};
 
 use base::shader::CompiledStage;

@@ -40,6 +40,10 @@ pub enum BuiltinSlot {
     FragStencilRef,
     /// SampleMask\[0\] as output.
     SampleMask,
+    /// BaryCoordKHR by component: the weight of that vertex of the primitive.
+    BaryCoord(u8),
+    /// BaryCoordNoPerspKHR by component.
+    BaryCoordNoPersp(u8),
     /// Word of a value of ray tracing.
     Ray(RayWord),
 }
@@ -49,7 +53,8 @@ pub enum BuiltinSlot {
 pub enum SlotKind {
     /// A user variable: location, component 0..=3, and for fragment outputs the dual-source index.
     /// A variable of a whole patch or of a mesh's primitive has the index
-    /// [`SlotKind::NOT_PER_VERTEX`].
+    /// [`SlotKind::NOT_PER_VERTEX`], and an element of a fragment input that is `PerVertexKHR` has
+    /// [`SlotKind::FIRST_VERTEX`] plus the number of its vertex.
     User {
         /// The decoration `Location`.
         location: u32,
@@ -66,6 +71,9 @@ impl SlotKind {
     /// The index of variables that are `Patch` or `PerPrimitiveEXT`, and thus not values of a
     /// vertex.
     pub const NOT_PER_VERTEX: u8 = 1;
+    /// The index of the value of a primitive's vertex 0, in the order of the specification
+    /// ("Barycentric Interpolation"). Those of the vertices 1 and 2 follow.
+    pub const FIRST_VERTEX: u8 = 2;
 }
 
 /// The location of an output slot in the memory of a patch, or in the record of a mesh's vertex or

@@ -76,6 +76,7 @@ impl StageIoKind {
             BuiltinSlot::FragDepth | BuiltinSlot::FragStencilRef | BuiltinSlot::SampleMask => {
                 matches!(self, StageIoKind::Fragments)
             }
+            BuiltinSlot::BaryCoord(_) | BuiltinSlot::BaryCoordNoPersp(_) => matches!(self, StageIoKind::Interpolated),
             BuiltinSlot::Ray(_) => matches!(self, StageIoKind::Frame),
         }
     }

@@ -423,6 +423,7 @@ features! {
     fragmentShaderSampleInterlock, YES;
     fragmentShaderPixelInterlock, YES;
     fragmentShaderShadingRateInterlock, NO_RATE;
+    fragmentShaderBarycentric, YES;
     sparseImageInt64Atomics, YES;
     shaderEarlyAndLateFragmentTests, YES;
     shaderRawAccessChains, YES;

@@ -699,6 +699,9 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         // Attributes are fetched at any address in the same way.
         PhysicalDeviceLegacyVertexAttributesPropertiesEXT => |p| p.native_unaligned_performance = vk::TRUE;
         PhysicalDeviceMeshShaderPropertiesEXT => |p| replace!(p, mesh_shader());
+        // The provoking vertex mode decides about the order of every primitive's vertices
+        // (`Topology::all_vertices`).
+        PhysicalDeviceFragmentShaderBarycentricPropertiesKHR => |p| p.tri_strip_vertex_order_independent_of_provoking_vertex = vk::FALSE;
         PhysicalDeviceSampleLocationsPropertiesEXT => |p| {
             p.sample_location_sample_counts = LOCATED;
             p.max_sample_location_grid_size = sample_location_grid(LOCATED);

@@ -208,8 +208,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_AMD_buffer_marker", "an extension of one vendor's hardware"),
     ("VK_EXT_conservative_rasterization", LATER),
     ("VK_EXT_shader_64bit_indexing", LATER),
-    ("VK_KHR_fragment_shader_barycentric", LATER),
-    ("fragmentShaderBarycentric", LATER),
     ("sparseResidency2Samples", "samples are sub-images, which no block has together"),
     (STRICT, "what is not bound shows any values"),
     ("integer_dot_product4x8_bit_packed_signed_accelerated", DOT),

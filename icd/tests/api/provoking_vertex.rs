@@ -1,13 +1,16 @@
 //! Tests of the order of a primitive's vertices and of the provoking vertex, in every stage that
-//! can observe them: the geometry stage's inputs, transform feedback and flat fragment inputs. They
-//! cover all topologies, both provoking modes, with and without primitive restart, and primitives
-//! that the tessellation and geometry stages make.
+//! can observe them: the geometry stage's inputs, transform feedback, flat fragment inputs, and
+//! fragment inputs of each vertex (VK_KHR_fragment_shader_barycentric). They cover all topologies,
+//! both provoking modes, with and without primitive restart, and primitives that the tessellation
+//! and geometry stages make.
 
 use crate::common::{Buffer, Context, info};
 use crate::pipeline::{Set, module};
 use ash::vk;
 use std::collections::BTreeSet;
 use vk::PrimitiveTopology as T;
+
+const FILL: vk::PolygonMode = vk::PolygonMode::FILL;
 
 /// Value of a word that nothing wrote.
 const UNTOUCHED: u32 = 0;
@@ -71,6 +74,7 @@ struct Drawing {
     stages: Vec<(vk::ShaderStageFlags, Vec<u32>)>,
     topology: T,
     last: bool,
+    mode: vk::PolygonMode,
 }
 
 struct Scene {
@@ -92,19 +96,27 @@ impl Scene {
             .primitive_topology_list_restart(true)
             .primitive_topology_patch_list_restart(true);
         let mut rendering = vk::PhysicalDeviceDynamicRenderingFeatures::default().dynamic_rendering(true);
+        let mut barycentric =
+            vk::PhysicalDeviceFragmentShaderBarycentricFeaturesKHR::default().fragment_shader_barycentric(true);
         let features = vk::PhysicalDeviceFeatures::default()
+            .fill_mode_non_solid(true)
+            .sample_rate_shading(true)
             .geometry_shader(true)
             .tessellation_shader(true)
             .fragment_stores_and_atomics(true)
             .shader_tessellation_and_geometry_point_size(true)
             .large_points(true);
         let mut features = vk::PhysicalDeviceFeatures2::default().features(features);
-        let extensions =
-            [c"VK_EXT_transform_feedback", c"VK_EXT_provoking_vertex", c"VK_EXT_primitive_topology_list_restart"];
+        let extensions = [
+            c"VK_EXT_transform_feedback",
+            c"VK_EXT_provoking_vertex",
+            c"VK_EXT_primitive_topology_list_restart",
+            c"VK_KHR_fragment_shader_barycentric",
+        ];
         let c = Context::with(
             &[],
             &extensions,
-            &mut [&mut features, &mut feedback, &mut provoking, &mut restart, &mut rendering],
+            &mut [&mut features, &mut feedback, &mut provoking, &mut restart, &mut rendering, &mut barycentric],
         );
         let feedback = ash::ext::transform_feedback::Device::new(&c.instance, &c.device);
         let storage = vk::DescriptorType::STORAGE_BUFFER;
@@ -137,8 +149,10 @@ impl Scene {
         };
         let mut provoking =
             vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default().provoking_vertex_mode(mode);
-        let rasterization =
-            vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0).push_next(&mut provoking);
+        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
+            .polygon_mode(drawing.mode)
+            .line_width(1.0)
+            .push_next(&mut provoking);
         let multisample =
             vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
         let mut rendering = vk::PipelineRenderingCreateInfo::default();
@@ -238,15 +252,20 @@ fn topologies_give_stages_the_order_of_the_specification() {
                 let what = format!("{topology:?} of {count}, last: {last}, restart: {restart}");
                 let want = expected(order, restart);
                 let stages = vec![(S::VERTEX, shader!("provoking.vert")), (S::GEOMETRY, receiver(topology))];
-                let (received, _) = scene.draw(&Drawing { stages, topology, last }, count, restart);
+                let (received, _) = scene.draw(&Drawing { stages, topology, last, mode: FILL }, count, restart);
                 assert_eq!(received, want.concat(), "a geometry stage, {what}");
                 let stages =
                     vec![(S::VERTEX, shader!("provoking_capture.vert")), (S::FRAGMENT, shader!("provoking.frag"))];
-                let (captured, seen) = scene.draw(&Drawing { stages, topology, last }, count, restart);
+                let (captured, seen) = scene.draw(&Drawing { stages, topology, last, mode: FILL }, count, restart);
                 let want: Vec<_> = want.iter().map(|primitive| own(primitive)).collect();
                 assert_eq!(captured, want.concat(), "transform feedback, {what}");
                 let provoking = |v: &Vec<u32>| if last { v[v.len() - 1] } else { v[0] };
                 assert_eq!(stored(&seen), want.iter().map(provoking).collect::<Vec<_>>(), "flat inputs, {what}");
+                let stages =
+                    vec![(S::VERTEX, shader!("provoking.vert")), (S::FRAGMENT, shader!("provoking_vertices.frag"))];
+                let (_, seen) = scene.draw(&Drawing { stages, topology, last, mode: FILL }, count, restart);
+                let three = want.iter().flat_map(|v| [v[0], *v.get(1).unwrap_or(&v[0]), v[v.len() - 1]]);
+                assert_eq!(stored(&seen), three.collect::<Vec<_>>(), "inputs of each vertex, {what}");
             }
         }
     }
@@ -282,7 +301,7 @@ fn strips_that_a_geometry_stage_makes_have_the_order_of_the_specification() {
                 (S::GEOMETRY, module.clone()),
                 (S::FRAGMENT, shader!("provoking.frag")),
             ];
-            let drawing = Drawing { stages, topology: T::POINT_LIST, last };
+            let drawing = Drawing { stages, topology: T::POINT_LIST, last, mode: FILL };
             let (captured, seen) = scene.draw(&drawing, 2, false);
             assert_eq!(captured, want.concat(), "transform feedback, {output:?}, last: {last}");
             // The number of a primitive is also that of its provoking vertex.
@@ -325,7 +344,7 @@ fn tessellated_primitives_have_one_order_in_every_stage() {
         for last in [false, true] {
             let own = [(S::TESSELLATION_EVALUATION, captures.clone()), (S::FRAGMENT, shader!("provoking_number.frag"))];
             let stages = control.iter().cloned().chain(own).collect();
-            let (captured, seen) = scene.draw(&Drawing { stages, topology: T::PATCH_LIST, last }, 1, false);
+            let (captured, seen) = scene.draw(&Drawing { stages, topology: T::PATCH_LIST, last, mode: FILL }, 1, false);
             assert!(captured.len() >= 6 * corners, "{captured:?}");
             let provoking = |v: &[u32]| if last { v[v.len() - 1] } else { v[0] };
             let want: BTreeSet<u32> = captured.chunks(corners).map(provoking).collect();
@@ -334,10 +353,35 @@ fn tessellated_primitives_have_one_order_in_every_stage() {
             let receiver = receiver(if corners == 3 { T::TRIANGLE_LIST } else { T::LINE_LIST });
             let own = [(S::TESSELLATION_EVALUATION, plain.clone()), (S::GEOMETRY, receiver)];
             let stages = control.iter().cloned().chain(own).collect();
-            let (received, _) = scene.draw(&Drawing { stages, topology: T::PATCH_LIST, last }, 1, false);
+            let (received, _) = scene.draw(&Drawing { stages, topology: T::PATCH_LIST, last, mode: FILL }, 1, false);
             all.push(turned(&received));
         }
         assert!(all.iter().all(|primitives| *primitives == all[0]), "{corners} corners: {all:?}");
+    }
+    scene.free();
+}
+
+/// Checks that barycentric coordinates are the weights with which the rasterizer interpolates the
+/// values of the vertices: of whole and clipped triangles, halves of rectangles, lines and points, and
+/// of triangles that are drawn as lines and points.
+#[test]
+fn barycentric_coordinates_weight_the_values_of_the_vertices() {
+    use vk::{PolygonMode as M, ShaderStageFlags as S};
+    let mut scene = Scene::new();
+    let drawings = [
+        (T::TRIANGLE_LIST, M::FILL),
+        (T::TRIANGLE_LIST, M::LINE),
+        (T::TRIANGLE_LIST, M::POINT),
+        (T::LINE_LIST, M::FILL),
+        (T::POINT_LIST, M::FILL),
+    ];
+    for (topology, mode) in drawings {
+        for last in [false, true] {
+            let stages = vec![(S::VERTEX, shader!("barycentric.vert")), (S::FRAGMENT, shader!("barycentric.frag"))];
+            let (_, seen) = scene.draw(&Drawing { stages, topology, last, mode }, 12, false);
+            assert!(seen[0] > 100, "{topology:?} {mode:?}: {} fragments", seen[0]);
+            assert_eq!(seen[1], 0, "{topology:?} {mode:?} last {last}: of {} fragments", seen[0]);
+        }
     }
     scene.free();
 }

@@ -201,6 +201,8 @@ variants! {
         13 CullPrimitive
         14 PrimitiveIndex(i)
         15 Ray(word)
+        16 BaryCoord(component)
+        17 BaryCoordNoPersp(component)
     }
     RayValue {
         0 PrimitiveId

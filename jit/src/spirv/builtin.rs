@@ -31,6 +31,8 @@ pub(crate) const SUBGROUP_LT_MASK: u32 = 4420;
 pub(crate) const DEVICE_INDEX: u32 = 4438;
 pub(crate) const VIEW_INDEX: u32 = 4440;
 pub(crate) const FRAG_STENCIL_REF: u32 = 5014;
+pub(crate) const BARY_COORD: u32 = 5286;
+pub(crate) const BARY_COORD_NO_PERSP: u32 = 5287;
 pub(crate) const PRIMITIVE_POINT_INDICES: u32 = 5294;
 pub(crate) const PRIMITIVE_TRIANGLE_INDICES: u32 = 5296;
 pub(crate) const CULL_PRIMITIVE: u32 = 5299;
@@ -99,6 +101,8 @@ pub(crate) fn slot(side: StageIoKind, number: u32, component: u32) -> Option<Slo
         FRAG_DEPTH => BuiltinSlot::FragDepth,
         FRAG_STENCIL_REF => BuiltinSlot::FragStencilRef,
         SAMPLE_MASK if component == 0 => BuiltinSlot::SampleMask,
+        BARY_COORD if component < 3 => BuiltinSlot::BaryCoord(c),
+        BARY_COORD_NO_PERSP if component < 3 => BuiltinSlot::BaryCoordNoPersp(c),
         _ => return None,
     };
     side.has(slot).then_some(SlotKind::Builtin(slot))

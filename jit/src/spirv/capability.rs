@@ -111,6 +111,7 @@ implemented! {
     DescriptorHeapEXT true;
     ShaderViewportIndexLayerEXT false;
     MeshShadingEXT true;
+    FragmentBarycentricKHR false;
     ComputeDerivativeGroupQuadsKHR true;
     GroupNonUniformPartitionedEXT true;
     ShaderNonUniform false;

@@ -64,11 +64,15 @@ impl Translator<'_> {
         }
     }
 
-    /// Reads an input scalar at another position than its decorations define. Built-ins have no
-    /// such position.
+    /// Reads an input scalar at another position than its decorations define. Built-ins without a
+    /// slot have no such position.
     pub fn load_input_at(&mut self, io: &IoLeaf, at: InterpolateAt, args: &[Value]) -> Value {
-        match io.kind {
-            IoKind::Slot if io.slot.interpolation != Interpolation::Flat => self.load_words(io, at, args),
+        match (io.kind, io.slot.kind) {
+            (IoKind::Slot, _) | (IoKind::Builtin(..), SlotKind::Builtin(_))
+                if io.slot.interpolation != Interpolation::Flat =>
+            {
+                self.load_words(io, at, args)
+            }
             _ => self.load_input(io, None),
         }
     }
@@ -85,7 +89,7 @@ impl Translator<'_> {
             }
         }
         if let SlotKind::Builtin(_) = io.slot.kind {
-            let word = self.load_words(io, InterpolateAt::Default, &[]);
+            let word = self.load_words(io, io.at, &[]);
             return if io.ty == Ty::B1 { self.b.bit_to_bool(word) } else { word };
         }
         if (builtin::SUBGROUP_EQ_MASK..=builtin::SUBGROUP_LT_MASK).contains(&number) {

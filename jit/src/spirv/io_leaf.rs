@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 use crate::ir::{InterpolateAt, Ty};
 use base::shader::{Interpolation, Slot, SlotKind, SlotType, StageIoKind};
 
+/// Largest number of vertices of a primitive that is rasterized.
+const MAX_PRIMITIVE_VERTICES: u32 = 3;
+
 /// Decorations collected on the path from a variable to a leaf.
 #[derive(Clone, Copy)]
 struct IoState {
@@ -37,8 +40,41 @@ impl Translator<'_> {
             volatile: false,
         };
         let state = self.io_decorations(none, var, NO_MEMBER);
-        self.push_io(ty, state, &mut out)?;
+        match self.s.ty(ty)? {
+            &Type::Array { elem, len } if side == StageIoKind::Interpolated && self.is_per_vertex(var, elem) => {
+                self.push_vertices(elem, len, state, &mut out)?;
+            }
+            _ => {
+                self.push_io(ty, state, &mut out)?;
+            }
+        }
         Ok(out)
+    }
+
+    /// Returns true if a fragment input, whose elements have a type, is `PerVertexKHR`, or if the
+    /// members of its blocks are.
+    fn is_per_vertex(&self, var: u32, elem: u32) -> bool {
+        self.m.decorated(var, deco::PER_VERTEX) || self.m.decoration(elem, 0, deco::PER_VERTEX).is_some()
+    }
+
+    /// Appends the leaves of a `PerVertexKHR` array: values of the primitive's vertices, which all
+    /// have the same locations and are not interpolated.
+    fn push_vertices(&self, elem: u32, len: u32, st: IoState, out: &mut Vec<IoLeaf>) -> Result<()> {
+        if len > MAX_PRIMITIVE_VERTICES {
+            return Err(Error::invalid("PerVertexKHR array of more than three vertices"));
+        }
+        for vertex in 0..len {
+            let first = out.len();
+            self.push_io(elem, st, out)?;
+            for leaf in &mut out[first..] {
+                leaf.at = InterpolateAt::Default;
+                leaf.slot.interpolation = Interpolation::Flat;
+                if let SlotKind::User { index, .. } = &mut leaf.slot.kind {
+                    *index = SlotKind::FIRST_VERTEX + vertex as u8;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn io_decorations(&self, before: IoState, target: u32, member: u32) -> IoState {
@@ -136,9 +172,11 @@ impl Translator<'_> {
         };
         let leaf = IoLeaf { kind, ty, slot, at, volatile: st.volatile, capture: None };
         Ok(match kind {
-            IoKind::Builtin(b, c) => {
-                builtin::slot(st.side, b, c).map_or(leaf, |kind| IoLeaf { slot: Slot { kind, ..slot }, ..leaf })
-            }
+            IoKind::Builtin(b, c) => builtin::slot(st.side, b, c).map_or(leaf, |kind| {
+                let interpolation =
+                    if b == builtin::BARY_COORD_NO_PERSP { Interpolation::Linear } else { slot.interpolation };
+                IoLeaf { slot: Slot { kind, interpolation, ..slot }, ..leaf }
+            }),
             _ => leaf,
         })
     }

@@ -181,6 +181,7 @@ mod deco {
     pub(crate) const ARRAY_STRIDE_ID: u32 = 5124;
     pub(crate) const OFFSET_ID: u32 = 5125;
     pub(crate) const PER_PRIMITIVE: u32 = 5271;
+    pub(crate) const PER_VERTEX: u32 = 5285;
 }
 
 /// Translates one entry point. Only the reachable part of the module is examined, so unused parts

@@ -5,7 +5,7 @@
 use super::setup::{HalfRectangle, PrimitiveCommon};
 use super::stream::ShadedVertices;
 use crate::prim::{AttributeRowWriter, ChunkOutput, transposed};
-use crate::stages::{InputLink, Linkage, NO_SLOT};
+use crate::stages::{InputLink, LinkSource, Linkage, NO_SLOT};
 use base::shader::Interpolation;
 
 /// Returns true if the flat inputs of fragments have the same value in both provoking vertices.
@@ -33,6 +33,96 @@ pub enum AttributeValues<'a> {
 /// Weights of the original vertices at the corners of a clipped piece: (clip space, screen space).
 pub type ClipWeights = [([f32; 3], [f32; 3]); 3];
 
+/// The vertices of a whole primitive in the order of the specification ("Barycentric
+/// Interpolation").
+#[derive(Clone, Copy, Debug)]
+pub struct OrderedVertices {
+    /// Local vertex numbers of the whole primitive, the provoking vertex of a triangle first.
+    ids: [u32; 3],
+    /// Positions in the order of the vertices in `ids`, which are not looked up unless a row depends
+    /// on the order.
+    numbers: &'static [u8; 3],
+    /// Positions in `ids` of the corners of the primitive, or of a piece of it.
+    piece: [u8; 3],
+}
+
+impl OrderedVertices {
+    /// Orders the vertices of a primitive with a number of corners. The provoking vertex of a
+    /// triangle comes first, which is the last one in the order if `last` is set.
+    #[inline(always)]
+    pub fn new(ids: [u32; 3], corners: usize, last: bool) -> OrderedVertices {
+        let numbers = match corners {
+            3 if last => &[2, 0, 1],
+            3 => &[0, 1, 2],
+            2 => &[0, 1, 1],
+            _ => &[0; 3],
+        };
+        OrderedVertices { ids, numbers, piece: [0, 1, 2] }
+    }
+
+    /// Returns the same vertices for a piece with these corners of the primitive.
+    pub fn of_piece(&self, corners: [usize; 3]) -> OrderedVertices {
+        OrderedVertices { piece: corners.map(|corner| corner as u8), ..*self }
+    }
+
+    /// Returns the vertex at a position in the order. The last one of a primitive with fewer than
+    /// three vertices is at all later positions.
+    fn get(&self, position: u8) -> u32 {
+        let last = self.numbers.iter().max().map_or(0, |max| position.min(*max));
+        self.numbers.iter().zip(self.ids).find(|(number, _)| **number == last).map_or(self.ids[0], |(_, id)| id)
+    }
+
+    /// Returns the barycentric coordinate of the vertex at a position, at the corners.
+    fn coordinate(&self, position: u16) -> [f32; 3] {
+        self.piece.map(|corner| if u16::from(self.numbers[usize::from(corner) % 3]) == position { 1.0 } else { 0.0 })
+    }
+}
+
+/// The sources of the rows of a primitive that are not interpolated outputs.
+#[derive(Clone, Copy)]
+struct RowSources<'a> {
+    shaded: ShadedVertices<'a>,
+    records: Option<ShadedVertices<'a>>,
+    ordered: OrderedVertices,
+    /// The provoking vertex.
+    provoking: u32,
+    /// The number with which the primitive was assembled.
+    number: u32,
+    /// Number of corners of the piece.
+    corners: usize,
+    /// Weights of a clipped piece.
+    weights: Option<&'a ClipWeights>,
+}
+
+/// A whole triangle whose first vertex provokes.
+#[derive(Clone, Copy)]
+pub struct WholeTriangle<'a> {
+    /// The vertices' outputs, and the records of primitives.
+    pub sources: (ShadedVertices<'a>, Option<ShadedVertices<'a>>),
+    /// Local vertex numbers.
+    pub ids: [u32; 3],
+    /// The number with which it was assembled.
+    pub number: u32,
+    /// True if the provoking vertex is the last one in the order of the specification.
+    pub provoking_last: bool,
+}
+
+impl<'a> WholeTriangle<'a> {
+    #[inline(always)]
+    fn row_sources(&self) -> RowSources<'a> {
+        let (shaded, records) = self.sources;
+        RowSources {
+            shaded,
+            records,
+            ordered: OrderedVertices::new(self.ids, 3, self.provoking_last),
+            provoking: self.ids[0],
+            number: self.number,
+            corners: 3,
+            weights: None,
+        }
+    }
+}
+
 /// Appends the `[a0, d1, d2]` rows of a primitive.
 #[inline(always)]
 pub fn attributes(
@@ -43,46 +133,52 @@ pub fn attributes(
     out: &mut ChunkOutput,
 ) {
     let mut to = out.rows(linkage.rows);
+    let weights = if let AttributeValues::Weighted(weights) = values { Some(weights) } else { None };
+    let sources = RowSources {
+        shaded,
+        records,
+        ordered: common.ordered,
+        provoking: common.provoking,
+        number: common.number,
+        corners: common.corners,
+        weights,
+    };
     if let (3, AttributeValues::Vertices) = (common.corners, values) {
-        return triangle_rows(linkage, (shaded, records), common.vertices, common.number, &mut to);
+        return vertex_rows(linkage, &sources, common.vertices, &mut to);
     }
     for link in &linkage.links {
         if !link.is_interpolated() {
-            flat_rows(link, (shaded, records), common.provoking, common.number, &mut to);
+            other_rows(link, &sources, &mut to);
             continue;
         }
         for slot in link.slot..link.slot + link.count {
             let of = |vertex: u32| f32::from_bits(shaded.get(vertex as usize, slot));
             to.push_one(match values {
                 AttributeValues::Half(half) => half.row(of),
-                AttributeValues::Vertices => {
-                    differences(common.vertices.map(of), common.corners, link.interpolation, None)
-                }
-                AttributeValues::Weighted(weights) => {
-                    differences(common.vertices.map(of), common.corners, link.interpolation, Some(weights))
+                AttributeValues::Vertices | AttributeValues::Weighted(_) => {
+                    differences(common.vertices.map(of), common.corners, link.interpolation, weights)
                 }
             });
         }
     }
 }
 
-/// Appends the rows of a whole triangle, whose first vertex provokes; `number` is the one with
-/// which it was assembled.
+/// Appends the rows of a whole triangle.
 #[inline(always)]
-pub fn triangle_rows(
-    linkage: &Linkage,
-    (shaded, records): (ShadedVertices<'_>, Option<ShadedVertices<'_>>),
-    ids: [u32; 3],
-    number: u32,
-    to: &mut AttributeRowWriter<'_>,
-) {
-    let [first, second, third] = ids;
+pub fn triangle_rows(linkage: &Linkage, triangle: &WholeTriangle<'_>, to: &mut AttributeRowWriter<'_>) {
+    vertex_rows(linkage, &triangle.row_sources(), triangle.ids, to);
+}
+
+/// Appends the rows of a triangle with these corners.
+#[inline(always)]
+fn vertex_rows(linkage: &Linkage, sources: &RowSources<'_>, ids: [u32; 3], to: &mut AttributeRowWriter<'_>) {
+    let ([first, second, third], shaded) = (ids, sources.shaded);
     let (first, second) = (shaded.base(first as usize), shaded.base(second as usize));
     let (third, step) = (shaded.base(third as usize), shaded.layout.slot(1));
     for link in &linkage.links {
         let count = usize::from(link.count);
         if !link.is_interpolated() || count == 0 {
-            flat_rows(link, (shaded, records), ids[0], number, to);
+            other_rows(link, sources, to);
             continue;
         }
         let (a, b) = (shaded.column(first, link.slot, count), shaded.column(second, link.slot, count));
@@ -155,15 +251,8 @@ impl VertexValues {
 
     /// Appends the rows of a whole triangle, as [`triangle_rows`] does.
     #[inline(always)]
-    pub fn rows(
-        &self,
-        linkage: &Linkage,
-        (shaded, records): (ShadedVertices<'_>, Option<ShadedVertices<'_>>),
-        ids: [u32; 3],
-        number: u32,
-        to: &mut AttributeRowWriter<'_>,
-    ) {
-        let [first, second, third] = ids.map(|id| id as usize * self.groups);
+    pub fn rows(&self, linkage: &Linkage, triangle: &WholeTriangle<'_>, to: &mut AttributeRowWriter<'_>) {
+        let [first, second, third] = triangle.ids.map(|id| id as usize * self.groups);
         let mut group = 0;
         for link in &linkage.links {
             if link.is_interpolated() {
@@ -180,29 +269,49 @@ impl VertexValues {
                     (group, left) = (group + 1, left.saturating_sub(4));
                 }
             } else {
-                flat_rows(link, (shaded, records), ids[0], number, to);
+                other_rows(link, &triangle.row_sources(), to);
             }
         }
     }
 }
 
-/// Appends the rows of a link that is flat or missing, for a primitive with the given provoking
-/// vertex.
+/// Appends the rows of a link that interpolates no outputs: flat and missing ones, and barycentric
+/// coordinates.
 #[inline(always)]
-fn flat_rows(
-    link: &InputLink,
-    (shaded, records): (ShadedVertices<'_>, Option<ShadedVertices<'_>>),
-    provoking: u32,
-    number: u32,
-    to: &mut AttributeRowWriter<'_>,
-) {
-    let (of, at) = match records {
-        Some(records) if link.of_primitive => (records, records.base(number as usize)),
-        _ => (shaded, shaded.base(provoking as usize)),
+fn other_rows(link: &InputLink, sources: &RowSources<'_>, to: &mut AttributeRowWriter<'_>) {
+    let (of, at) = match (link.source, sources.records) {
+        (LinkSource::Barycentric, _) => {
+            for vertex in link.slot..link.slot + link.count {
+                to.push_one(barycentric_row(
+                    sources.ordered,
+                    vertex,
+                    link.interpolation,
+                    sources.corners,
+                    sources.weights,
+                ));
+            }
+            return;
+        }
+        (LinkSource::Primitive, Some(records)) => (records, records.base(sources.number as usize)),
+        (LinkSource::Vertex(vertex), _) => (sources.shaded, sources.shaded.base(sources.ordered.get(vertex) as usize)),
+        _ => (sources.shaded, sources.shaded.base(sources.provoking as usize)),
     };
     for n in 0..link.count {
         to.push_one([if link.slot == NO_SLOT { 0 } else { of.slot(at, link.slot + n) }, 0, 0]);
     }
+}
+
+/// Returns the row of a barycentric coordinate, which is interpolated as outputs are. Arguments are
+/// values, because a writer whose address is passed to a function would not stay in registers.
+#[inline(never)]
+fn barycentric_row(
+    ordered: OrderedVertices,
+    vertex: u16,
+    interpolation: Interpolation,
+    corners: usize,
+    weights: Option<&ClipWeights>,
+) -> [u32; 3] {
+    differences(ordered.coordinate(vertex), corners, interpolation, weights)
 }
 
 /// Returns `[a0, d1, d2]` of a value of up to three corners.

@@ -8,7 +8,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::attributes::triangle_rows;
+use super::attributes::{OrderedVertices, WholeTriangle, triangle_rows};
 use super::bins::bin_as;
 use super::planes::{Planes, doubled_area};
 use super::primitive::{CULL_BACK, CULL_FRONT, PrimitiveBuilder};
@@ -129,6 +129,7 @@ impl PrimitiveBuilder<'_> {
             viewport: 0,
             front,
             provoking: ids[0],
+            ordered: OrderedVertices::new(ids, 3, self.draw.draw.state.provoking_last),
         }
     }
 
@@ -209,7 +210,7 @@ impl PrimitiveBuilder<'_> {
             let [a, b, c] = ids.map(|id| &self.vertices[id as usize].screen);
             lanes.planes.put(number, [a, b, c], origin);
             let level = (a.z.to_bits() ^ b.z.to_bits()) | (a.z.to_bits() ^ c.z.to_bits()) == 0;
-            let half = (lanes.half[i] != 0) & level & self.draw.linkage().interpolates;
+            let half = (lanes.half[i] != 0) & level & self.draw.linkage().has_half_rows;
             let clipped = lanes.any[i] & (code::CLIP | code::UNPROJECTED) != 0;
             plain |= u64::from(!clipped & !half) << number;
         }
@@ -256,12 +257,14 @@ impl PrimitiveBuilder<'_> {
         }
         let ready = lanes.vertex_values.ready(linkage, shaded, self.count);
         let mut rows = self.out.rows(linkage.rows * some.len());
+        let provoking_last = draw.draw.state.provoking_last;
         for &i in some {
             let (ids, number) = block[usize::from(i) % BLOCK];
+            let triangle = WholeTriangle { sources: (shaded, records), ids, number, provoking_last };
             if ready {
-                lanes.vertex_values.rows(linkage, (shaded, records), ids, number, &mut rows);
+                lanes.vertex_values.rows(linkage, &triangle, &mut rows);
             } else {
-                triangle_rows(linkage, (shaded, records), ids, number, &mut rows);
+                triangle_rows(linkage, &triangle, &mut rows);
             }
         }
         drop(rows);

@@ -9,7 +9,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::attributes::AttributeValues;
+use super::attributes::{AttributeValues, OrderedVertices};
 use super::planes::Planes;
 use super::primitive::PrimitiveBuilder;
 use super::primitive_lanes::{BLOCK, PlaneLanes, ShapeLanes};
@@ -179,6 +179,7 @@ impl PrimitiveBuilder<'_> {
             viewport: 0,
             front: true,
             provoking,
+            ordered: OrderedVertices::new(vertices, 2, false),
         };
         let shape = (place, ShapeEdges::NONE, ends.pixels[i]);
         self.emit(shape, &lanes.planes.get(number), &common, None, AttributeValues::Vertices);

@@ -2,7 +2,7 @@
 
 #![forbid(unsafe_code)]
 
-use super::attributes::{AttributeValues, ClipWeights, attributes};
+use super::attributes::{AttributeValues, ClipWeights, OrderedVertices, attributes};
 use super::clip::{ClipVertex, MAX_POLYGON, Polygon, clip_segment};
 use super::plan::FrontDraw;
 use super::planes::{PlaneSource, Planes, doubled_area};
@@ -112,8 +112,18 @@ impl PrimitiveBuilder<'_> {
             return;
         }
         let primitive_id = own.primitive_id;
-        let common =
-            PrimitiveCommon { vertices: ids, corners, primitive_id, number, layer, viewport, front: true, provoking };
+        let ordered = OrderedVertices::new(ids, corners, self.draw.draw.state.provoking_last);
+        let common = PrimitiveCommon {
+            vertices: ids,
+            corners,
+            primitive_id,
+            number,
+            layer,
+            viewport,
+            front: true,
+            provoking,
+            ordered,
+        };
         match class {
             TopologyClass::Point => self.point(v[0], common, None),
             TopologyClass::Line => self.line([v[0], v[1]], any, common, None),
@@ -294,7 +304,7 @@ impl PrimitiveBuilder<'_> {
         let Some(shape) = self.shape(screen, area, (bounds, known), common) else { return };
         // If only depth and distance are interpolated, which are constant in a half, its planes are
         // those of any triangle.
-        let half = if weights.is_none() && self.draw.linkage().interpolates {
+        let half = if weights.is_none() && self.draw.linkage().has_half_rows {
             HalfRectangle::new(common.vertices, screen, area)
         } else {
             None
@@ -337,7 +347,8 @@ impl PrimitiveBuilder<'_> {
         for i in 0..3 {
             let j = (i + 1) % 3;
             let ids = common.vertices;
-            let mut piece = PrimitiveCommon { vertices: [ids[i], ids[j], ids[j]], ..common };
+            let ordered = common.ordered.of_piece([i, j, j]);
+            let mut piece = PrimitiveCommon { vertices: [ids[i], ids[j], ids[j]], ordered, ..common };
             if self.draw.draw.state.polygon_mode == PolygonMode::Line {
                 piece.corners = 2;
                 self.line([v[i], v[j]], any, piece, Some(slope));

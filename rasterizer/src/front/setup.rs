@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::attributes::OrderedVertices;
 use super::bins::bin;
 use super::planes::{PlaneSource, Planes};
 use crate::prim::{ChunkOutput, EdgeFunction, Prim, SUBPIXEL, ScreenVertex, TileGrid, fixed, intersect, pixels};
@@ -232,6 +233,8 @@ pub struct PrimitiveCommon {
     /// Provoking vertex of the whole primitive (differs from `vertices[0]` for polygon modes line
     /// and point).
     pub provoking: u32,
+    /// Vertices of the whole primitive in the order of the specification.
+    pub ordered: OrderedVertices,
 }
 
 /// A triangle that is half of a rectangle ([`super::rectangle`]), whose corners are numbered `x | y

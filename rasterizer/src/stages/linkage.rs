@@ -13,25 +13,44 @@ use smallvec::SmallVec;
 /// Slot number that means that an interface has no such slot.
 pub const NO_SLOT: u16 = u16::MAX;
 
+/// The values that a run of fragment inputs has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkSource {
+    /// Outputs of the vertices: interpolated ones, or flat ones of the provoking vertex.
+    Vertices,
+    /// Flat outputs of the vertex with this number, in the order of the specification
+    /// ("Barycentric Interpolation").
+    Vertex(u8),
+    /// Words of the primitive's record.
+    Primitive,
+    /// Barycentric coordinates, whose slots are the numbers of vertices in that order.
+    Barycentric,
+}
+
 /// The source of a run of fragment inputs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InputLink {
-    /// Vertex output slot of the first input, with the next slots for the others; or [`NO_SLOT`] if
+    /// Slot of the first input in its source, with the next slots for the others; or [`NO_SLOT`] if
     /// all read 0.
     pub slot: u16,
     /// Number of inputs.
     pub count: u16,
     /// The interpolation that gives the fragment's value.
     pub interpolation: Interpolation,
-    /// True if the slots are in the primitive's record and not in a vertex.
-    pub of_primitive: bool,
+    /// The values to which slots refer.
+    pub source: LinkSource,
 }
 
 impl InputLink {
-    /// Returns true if the source exists and is not flat.
+    /// Returns true if outputs of the vertices are interpolated.
     #[inline(always)]
     pub fn is_interpolated(&self) -> bool {
-        self.slot != NO_SLOT && self.interpolation != Interpolation::Flat
+        self.slot != NO_SLOT && self.interpolation != Interpolation::Flat && self.source == LinkSource::Vertices
+    }
+
+    /// Returns true if values depend on the order of the vertices.
+    fn depends_on_order(&self) -> bool {
+        matches!(self.source, LinkSource::Vertex(_) | LinkSource::Barycentric)
     }
 }
 
@@ -110,8 +129,9 @@ pub struct Linkage {
     pub links: Vec<InputLink>,
     /// Number of attribute rows of a primitive.
     pub rows: usize,
-    /// True if some of the rows are interpolated.
-    pub interpolates: bool,
+    /// True if a triangle that is half of a rectangle has the rows of the rectangle: some rows are
+    /// interpolated, and none depends on the order of the vertices.
+    pub has_half_rows: bool,
     pairs: RectanglePairs,
     has_fragment_side_effects: bool,
 }
@@ -180,10 +200,13 @@ impl Linkage {
             (0..8).map(|i| builtin(make(i))).filter(|&s| s != NO_SLOT).collect::<Vec<_>>()
         };
         let links = stages.fragment().map_or_else(Vec::new, |fragment| {
-            let once = |kind| mesh.is_some() && matches!(kind, SlotKind::User { index: SlotKind::NOT_PER_VERTEX, .. });
             let inputs = fragment.info.interface.inputs.iter();
-            runs(inputs.map(|s| (word(vertex, s.kind), s.interpolation, once(s.kind))))
+            runs(inputs.map(|input| {
+                let (slot, source) = source_of(vertex, mesh.is_some(), input.kind);
+                (slot, input.interpolation, source)
+            }))
         });
+        let ordered = links.iter().any(InputLink::depends_on_order);
         let fragment = stages.fragment().and_then(|fragment| fragment.info.stage_info.fragment());
         let reads_primitive_id = fragment.is_some_and(|info| info.reads_primitive_id);
         Linkage {
@@ -198,10 +221,10 @@ impl Linkage {
             clip: distances(BuiltinSlot::ClipDistance),
             cull: distances(BuiltinSlot::CullDistance),
             rows: links.iter().map(|link| usize::from(link.count)).sum(),
-            interpolates: links.iter().any(InputLink::is_interpolated),
+            has_half_rows: !ordered && links.iter().any(InputLink::is_interpolated),
             links,
             pairs: match stages.geometry() {
-                _ if reads_primitive_id || mesh.is_some() => RectanglePairs::None,
+                _ if reads_primitive_id || ordered || mesh.is_some() => RectanglePairs::None,
                 Some(_) => RectanglePairs::FirstOfStrip,
                 None if tessellation.is_some() => RectanglePairs::None,
                 None => RectanglePairs::Numbered,
@@ -209,6 +232,23 @@ impl Linkage {
             has_fragment_side_effects: stages.fragment().is_some_and(|fragment| fragment.info.side_effects),
             mesh,
         }
+    }
+}
+
+/// Returns the slot and the source of a fragment input behind a stage before the rasterizer.
+fn source_of(before: &StageInterface, is_mesh: bool, kind: SlotKind) -> (u16, LinkSource) {
+    match kind {
+        SlotKind::User { index: SlotKind::NOT_PER_VERTEX, .. } if is_mesh => {
+            (word(before, kind), LinkSource::Primitive)
+        }
+        SlotKind::User { location, component, index } if index >= SlotKind::FIRST_VERTEX => {
+            let output = SlotKind::User { location, component, index: 0 };
+            (word(before, output), LinkSource::Vertex(index - SlotKind::FIRST_VERTEX))
+        }
+        SlotKind::Builtin(BuiltinSlot::BaryCoord(vertex) | BuiltinSlot::BaryCoordNoPersp(vertex)) => {
+            (vertex.into(), LinkSource::Barycentric)
+        }
+        _ => (word(before, kind), LinkSource::Vertices),
     }
 }
 
@@ -275,19 +315,19 @@ impl GeometryLink {
 
 impl InputLink {
     /// Returns true if an input from a slot extends the run.
-    fn goes_on_with(&self, slot: u16, interpolation: Interpolation, of_primitive: bool) -> bool {
+    fn goes_on_with(&self, slot: u16, interpolation: Interpolation, source: LinkSource) -> bool {
         let next = if slot == NO_SLOT { Some(self.slot) } else { self.slot.checked_add(self.count) };
-        (self.interpolation, self.of_primitive) == (interpolation, of_primitive) && next == Some(slot)
+        (self.interpolation, self.source) == (interpolation, source) && next == Some(slot)
     }
 }
 
 /// Merges inputs that come from consecutive slots in the same way into links.
-fn runs(inputs: impl Iterator<Item = (u16, Interpolation, bool)>) -> Vec<InputLink> {
+fn runs(inputs: impl Iterator<Item = (u16, Interpolation, LinkSource)>) -> Vec<InputLink> {
     let mut links: Vec<InputLink> = Vec::new();
-    for (slot, interpolation, of_primitive) in inputs {
-        match links.last_mut().filter(|last| last.goes_on_with(slot, interpolation, of_primitive)) {
+    for (slot, interpolation, source) in inputs {
+        match links.last_mut().filter(|last| last.goes_on_with(slot, interpolation, source)) {
             Some(last) => last.count += 1,
-            None => links.push(InputLink { slot, count: 1, interpolation, of_primitive }),
+            None => links.push(InputLink { slot, count: 1, interpolation, source }),
         }
     }
     links
@@ -300,17 +340,15 @@ mod tests {
     #[test]
     fn runs_are_of_consecutive_slots_and_one_interpolation() {
         use Interpolation::{Flat, Smooth};
+        use LinkSource::{Primitive, Vertex, Vertices};
         let inputs =
             [(4, Smooth), (5, Smooth), (7, Smooth), (8, Flat), (NO_SLOT, Flat), (NO_SLOT, Flat), (0, Flat), (1, Flat)];
-        let of_vertices = |(slot, interpolation)| (slot, interpolation, false);
-        let link = |slot, count, interpolation| InputLink { slot, count, interpolation, of_primitive: false };
+        let of_vertices = |(slot, interpolation)| (slot, interpolation, Vertices);
+        let link = |slot, count, interpolation| InputLink { slot, count, interpolation, source: Vertices };
         let want = [link(4, 2, Smooth), link(7, 1, Smooth), link(8, 1, Flat), link(NO_SLOT, 2, Flat), link(0, 2, Flat)];
         assert_eq!(runs(inputs.into_iter().map(of_vertices)), want);
-        assert_eq!(
-            runs([(4, Flat, false), (5, Flat, true)].into_iter()).len(),
-            2,
-            "one of a vertex, one of a primitive"
-        );
+        let apart = [(4, Flat, Vertices), (5, Flat, Primitive), (6, Flat, Vertex(0)), (7, Flat, Vertex(1))];
+        assert_eq!(runs(apart.into_iter()).len(), apart.len(), "each has another source");
         let none = [(NO_SLOT - 1, Flat), (NO_SLOT, Flat)];
         assert_eq!(runs(none.into_iter().map(of_vertices)).len(), 2, "no slot is behind no slot");
     }

@@ -422,6 +422,10 @@ registry_facts! {
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_EXT_fragment_shader_interlock 1 Device None
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
+    VK_KHR_fragment_shader_barycentric 1 Device None
+        [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
+    VK_NV_fragment_shader_barycentric 1 Device None
+        [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_EXT_pipeline_protected_access 1 Device Some(V1_4)
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_EXT_queue_family_foreign 1 Device None [Dependency::Any(&[Ext(E::VK_KHR_external_memory),

@@ -135,6 +135,9 @@ structures! {
         deviceFaultVendorBinary;
     PhysicalDeviceFaultFeaturesKHR 1000573000 [Ext(E::VK_KHR_device_fault)]: deviceFault
         deviceFaultVendorBinary deviceFaultReportMasked deviceFaultDeviceLostOnMasked;
+    PhysicalDeviceFragmentShaderBarycentricFeaturesKHR 1000203000
+        [Ext(E::VK_NV_fragment_shader_barycentric), Ext(E::VK_KHR_fragment_shader_barycentric)]:
+        fragmentShaderBarycentric;
     PhysicalDeviceFragmentShaderInterlockFeaturesEXT 1000251000
         [Ext(E::VK_EXT_fragment_shader_interlock)]: fragmentShaderSampleInterlock
         fragmentShaderPixelInterlock fragmentShaderShadingRateInterlock;
@@ -512,6 +515,7 @@ mandatory! {
     [Ext(E::VK_EXT_descriptor_buffer)]: descriptorBuffer;
     [Ext(E::VK_EXT_graphics_pipeline_library)]: graphicsPipelineLibrary;
     [Ext(E::VK_AMD_shader_early_and_late_fragment_tests)]: shaderEarlyAndLateFragmentTests;
+    [Ext(E::VK_KHR_fragment_shader_barycentric)]: fragmentShaderBarycentric;
     [Ext(E::VK_KHR_shader_subgroup_uniform_control_flow)]: shaderSubgroupUniformControlFlow;
     [Ext(E::VK_KHR_zero_initialize_workgroup_memory)]: shaderZeroInitializeWorkgroupMemory;
     [Ext(E::VK_NV_ray_tracing_motion_blur)]: rayTracingMotionBlur;

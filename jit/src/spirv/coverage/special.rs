@@ -20,6 +20,7 @@ pub const ELSEWHERE: &[u16] = &[
 pub const RESERVED: [u16; 11] = [309, 310, 311, 312, 5249, 5250, 5251, 5256, 5306, 5312, 5317];
 
 const F4: Ty = Ty::new(Scalar::Float(32), 4);
+const F3: Ty = Ty::new(Scalar::Float(32), 3);
 const F2: Ty = Ty::new(Scalar::Float(32), 2);
 const I2: Ty = Ty::new(Scalar::Int(32), 2);
 const U3: Ty = Ty::new(Scalar::Uint(32), 3);
@@ -620,13 +621,16 @@ const BUILTINS: &[(u32, u32, u32, Ty, u32)] = &[
     (1, VERTEX, 42, I32, 0), (1, VERTEX, 43, I32, 0), (4427, VERTEX, 4424, I32, 0), (4427, VERTEX, 4425, I32, 0), (4427, VERTEX, 4426, I32, 0),
     (4437, VERTEX, 4438, I32, 0), (4439, VERTEX, 4440, I32, 0), (1, FRAGMENT, 15, F4, 0), (1, FRAGMENT, 16, F2, 0), (1, FRAGMENT, 17, BOOL, 0),
     (35, FRAGMENT, 18, I32, 0), (35, FRAGMENT, 19, F2, 0), (1, FRAGMENT, 23, BOOL, 0), (32, FRAGMENT, 3, F32, 2), (33, FRAGMENT, 4, F32, 2),
+    (5284, FRAGMENT, 5286, F3, 0), (5284, FRAGMENT, 5287, F3, 0),
     (69, FRAGMENT, 9, I32, 0), (70, FRAGMENT, 10, I32, 0), (57, FRAGMENT, 10, I32, 0), (5254, FRAGMENT, 9, I32, 0), (1, FRAGMENT, 20, I32, 1),
 ];
 
 fn builtin(a: &mut Asm, capability: u32, number: u32, ty: Ty, count: u32) {
     a.capabilities.insert(capability);
-    if capability == 5254 {
-        a.extensions.insert("SPV_EXT_shader_viewport_index_layer");
+    match capability {
+        5254 => _ = a.extensions.insert("SPV_EXT_shader_viewport_index_layer"),
+        5284 => _ = a.extensions.insert("SPV_KHR_fragment_shader_barycentric"),
+        _ => {}
     }
     let element = a.ty(ty);
     let whole = match count {

@@ -66,6 +66,10 @@ pub const MAX_CLIP_DISTANCES: usize = 8;
 pub const MAX_VIEWPORTS: usize = 16;
 /// Number of fractional bits of positions (`subPixelPrecisionBits`).
 pub const SUBPIXEL_BITS: u32 = 8;
+/// Largest `extraPrimitiveOverestimationSize`, in pixels.
+pub const MAX_EXTRA_OVERESTIMATION: f32 = 0.75;
+/// Steps of `extraPrimitiveOverestimationSize`, in pixels.
+pub const OVERESTIMATION_GRANULARITY: f32 = 0.25;
 /// Range to which point sizes are clamped (`pointSizeRange`).
 pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
 /// Range to which line widths are clamped (`lineWidthRange`).

@@ -366,18 +366,21 @@ fn optimize(request: &CompileRequest<'_>) -> Result<Shader> {
 
 /// Returns the facts about a stage that are known without its code.
 fn info(shader: &Shader, request: &CompileRequest<'_>) -> Result<ShaderInfo> {
-    let (mut draw_parameters, mut reads_primitive_id, mut reads_sample_mask) = (false, false, false);
+    let (mut draw_parameters, mut reads_primitive_id) = (false, false);
+    let (mut reads_sample_mask, mut reads_fully_covered) = (false, false);
     for data in shader.live_insts() {
         draw_parameters |= data.op.info().per_draw;
         if let Op::Builtin(builtin) = data.op {
             reads_primitive_id |= builtin == Builtin::PrimitiveId;
             reads_sample_mask |= builtin == Builtin::SampleMaskIn;
+            reads_fully_covered |= builtin == Builtin::FullyCovered;
         }
     }
     let mut stage_info = shader.stage_info;
     if let Some(info) = stage_info.fragment_mut() {
         info.flat = passes::is_flat(shader);
         (info.reads_primitive_id, info.reads_sample_mask) = (reads_primitive_id, reads_sample_mask);
+        info.reads_fully_covered = reads_fully_covered;
     }
     let [inputs, outputs] = [&shader.inputs, &shader.outputs].map(Vec::clone);
     Ok(ShaderInfo {

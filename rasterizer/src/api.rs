@@ -200,6 +200,22 @@ pub enum DepthBiasUnit {
     One,
 }
 
+/// `VkConservativeRasterizationModeEXT`, with its parameter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ConservativeMode {
+    /// Coverage is that of samples.
+    #[default]
+    Disabled,
+    /// A primitive covers each pixel that it touches.
+    Overestimate {
+        /// Distance by which the primitive grows before, in 1/256 of a pixel
+        /// (`extraPrimitiveOverestimationSize`).
+        extra: i32,
+    },
+    /// A primitive covers each pixel that it contains.
+    Underestimate,
+}
+
 /// All state of a draw that is not code: pipeline state and dynamic state, which the icd merges
 /// when it executes the draw.
 #[derive(Clone, Debug)]
@@ -241,6 +257,8 @@ pub struct DrawState {
     pub cull_mode: u32,
     /// True if clockwise triangles are front-facing (frontFace).
     pub front_clockwise: bool,
+    /// Conservative rasterization of polygons, lines of mode [`LineMode::Rectangular`] and points.
+    pub conservative: ConservativeMode,
     /// Depth bias, if depthBiasEnable is set.
     pub depth_bias: Option<DepthBias>,
     /// Width of lines in pixels (lineWidth).
@@ -290,6 +308,7 @@ impl Default for DrawState {
             polygon_mode: PolygonMode::Fill,
             cull_mode: 0,
             front_clockwise: false,
+            conservative: ConservativeMode::Disabled,
             depth_bias: None,
             line_width: 1.0,
             line_mode: LineMode::Rectangular,

@@ -336,6 +336,7 @@ mod tests {
                 alive: core::ptr::null_mut(),
                 positions: &positions,
                 groups: FragmentBatch::NO_GROUPS.as_ptr(),
+                contained: core::ptr::null(),
             };
             let inputs = [(4, true), (0, false), (2, true), (0, true)];
             let inputs = &inputs[..1 + rng.below(4) as usize];

@@ -269,6 +269,9 @@ pub struct FragmentBatch {
     /// Coverage by quad, padded as the quads are, of more than four samples; zeros
     /// ([`FragmentBatch::NO_GROUPS`]) for fewer.
     pub groups: *const SampleGroups,
+    /// Pixels that the primitive contains, a bit each, by quad, padded as the quads are. Only a
+    /// stage that reads FullyCoveredEXT reads them.
+    pub contained: *const u16,
 }
 
 /// Pixels of a primitive that is [affine](FragmentPrimitive::affine): all from (x0, y0) to before
@@ -493,7 +496,7 @@ layout!(FragmentPrimitive {
     affine
 });
 layout!(FragmentQuad { x, y, coverage, sample, primitive });
-layout!(FragmentBatch { header, count, samples, quads, outputs, alive, positions, groups });
+layout!(FragmentBatch { header, count, samples, quads, outputs, alive, positions, groups, contained });
 layout!(QuadPositions { x, y });
 layout!(Rectangle { x0, y0, x1, y1, primitive });
 layout!(RectangleBatch { header, count, end, rectangles, target, pitch });

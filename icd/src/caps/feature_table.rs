@@ -262,8 +262,8 @@ features! {
     extendedDynamicState3LineRasterizationMode, YES;
     extendedDynamicState3LineStippleEnable, YES;
     extendedDynamicState3RasterizationStream, YES;
-    extendedDynamicState3ConservativeRasterizationMode, LATER;
-    extendedDynamicState3ExtraPrimitiveOverestimationSize, LATER;
+    extendedDynamicState3ConservativeRasterizationMode, YES;
+    extendedDynamicState3ExtraPrimitiveOverestimationSize, YES;
     extendedDynamicState3SampleLocationsEnable, YES;
     extendedDynamicState3ColorBlendAdvanced, YES;
     extendedDynamicState3ProvokingVertexMode, YES;

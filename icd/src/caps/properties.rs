@@ -12,8 +12,9 @@ use super::{API_VERSION, build_id, code_id, copy_str, thread_count};
 use crate::ffi::pointer::write_array;
 use base::abi::DESCRIPTOR_SIZE;
 use base::limits::{
-    CAPTURE_BUFFERS, DEFAULT_SUBGROUP_SIZE, MAX_CAPTURE_STRIDE, MAX_HEAP_RANGE, MAX_MESH_PRIMITIVES, MAX_MESH_VERTICES,
-    MAX_MESH_WORKGROUPS, MAX_PUSH_CONSTANTS, MAX_STAGE_COMPONENTS, MAX_TASK_PAYLOAD, STREAMS, SUBGROUP_SIZES,
+    CAPTURE_BUFFERS, DEFAULT_SUBGROUP_SIZE, MAX_CAPTURE_STRIDE, MAX_EXTRA_OVERESTIMATION, MAX_HEAP_RANGE,
+    MAX_MESH_PRIMITIVES, MAX_MESH_VERTICES, MAX_MESH_WORKGROUPS, MAX_PUSH_CONSTANTS, MAX_STAGE_COMPONENTS,
+    MAX_TASK_PAYLOAD, OVERESTIMATION_GRANULARITY, STREAMS, SUBGROUP_SIZES,
 };
 use base::pixel::SAMPLE_LOCATION_STEPS;
 use base::shader::RayValue;
@@ -699,6 +700,18 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         // Attributes are fetched at any address in the same way.
         PhysicalDeviceLegacyVertexAttributesPropertiesEXT => |p| p.native_unaligned_performance = vk::TRUE;
         PhysicalDeviceMeshShaderPropertiesEXT => |p| replace!(p, mesh_shader());
+        // Coverage is exact at snapped positions, of polygons, rectangular lines and points.
+        PhysicalDeviceConservativeRasterizationPropertiesEXT => |p| {
+            p.primitive_overestimation_size = 0.0;
+            p.max_extra_primitive_overestimation_size = MAX_EXTRA_OVERESTIMATION;
+            p.extra_primitive_overestimation_size_granularity = OVERESTIMATION_GRANULARITY;
+            p.primitive_underestimation = vk::TRUE;
+            p.conservative_point_and_line_rasterization = vk::TRUE;
+            p.degenerate_triangles_rasterized = vk::TRUE;
+            p.degenerate_lines_rasterized = vk::FALSE;
+            p.fully_covered_fragment_shader_input_variable = vk::TRUE;
+            p.conservative_rasterization_post_depth_coverage = vk::TRUE;
+        };
         // The provoking vertex mode decides about the order of every primitive's vertices
         // (`Topology::all_vertices`).
         PhysicalDeviceFragmentShaderBarycentricPropertiesKHR => |p| p.tri_strip_vertex_order_independent_of_provoking_vertex = vk::FALSE;

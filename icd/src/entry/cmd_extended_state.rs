@@ -37,6 +37,8 @@ pub const STATE3: &[CommandRow] = rows! { "VK_EXT_extended_dynamic_state3":
     cmd_set_line_stipple_enable as PFN_vkCmdSetLineStippleEnableEXT, vkCmdSetLineStippleEnableEXT;
     cmd_set_depth_clip_negative_one_to_one as PFN_vkCmdSetDepthClipNegativeOneToOneEXT, vkCmdSetDepthClipNegativeOneToOneEXT;
     cmd_set_provoking_vertex_mode as PFN_vkCmdSetProvokingVertexModeEXT, vkCmdSetProvokingVertexModeEXT;
+    cmd_set_conservative_rasterization_mode as PFN_vkCmdSetConservativeRasterizationModeEXT, vkCmdSetConservativeRasterizationModeEXT;
+    cmd_set_extra_primitive_overestimation_size as PFN_vkCmdSetExtraPrimitiveOverestimationSizeEXT, vkCmdSetExtraPrimitiveOverestimationSizeEXT;
     cmd_set_rasterization_stream as PFN_vkCmdSetRasterizationStreamEXT, vkCmdSetRasterizationStreamEXT;
     cmd_set_sample_locations_enable as PFN_vkCmdSetSampleLocationsEnableEXT, vkCmdSetSampleLocationsEnableEXT;
     cmd_set_tessellation_domain_origin as PFN_vkCmdSetTessellationDomainOriginEXT, vkCmdSetTessellationDomainOriginEXT;
@@ -230,6 +232,14 @@ shims! {
 
     fn cmd_set_provoking_vertex_mode(buffer: vk::CommandBuffer, mode: vk::ProvokingVertexModeEXT) {
         set(buffer, DynamicState::ProvokingVertexMode(mode == vk::ProvokingVertexModeEXT::LAST_VERTEX));
+    }
+
+    fn cmd_set_conservative_rasterization_mode(buffer: vk::CommandBuffer, mode: vk::ConservativeRasterizationModeEXT) {
+        set_translated(buffer, decode::conservative_mode(mode), DynamicState::ConservativeRasterizationMode);
+    }
+
+    fn cmd_set_extra_primitive_overestimation_size(buffer: vk::CommandBuffer, size: f32) {
+        set(buffer, DynamicState::ExtraPrimitiveOverestimationSize(size));
     }
 
     fn cmd_set_rasterization_stream(buffer: vk::CommandBuffer, stream: u32) {

@@ -37,8 +37,6 @@ pub const COMMANDS: &[CommandRow] = rows! {
     destroy_shader as PFN_vkDestroyShaderEXT, vkDestroyShaderEXT;
     get_shader_binary_data as PFN_vkGetShaderBinaryDataEXT, vkGetShaderBinaryDataEXT;
     cmd_bind_shaders as PFN_vkCmdBindShadersEXT, vkCmdBindShadersEXT;
-    cmd_set_conservative_rasterization_mode as PFN_vkCmdSetConservativeRasterizationModeEXT, vkCmdSetConservativeRasterizationModeEXT;
-    cmd_set_extra_primitive_overestimation_size as PFN_vkCmdSetExtraPrimitiveOverestimationSizeEXT, vkCmdSetExtraPrimitiveOverestimationSizeEXT;
     cmd_set_viewport_w_scaling_enable as PFN_vkCmdSetViewportWScalingEnableNV, vkCmdSetViewportWScalingEnableNV;
     cmd_set_viewport_swizzle as PFN_vkCmdSetViewportSwizzleNV, vkCmdSetViewportSwizzleNV;
     cmd_set_coverage_to_color_enable as PFN_vkCmdSetCoverageToColorEnableNV, vkCmdSetCoverageToColorEnableNV;
@@ -231,8 +229,6 @@ shims! {
     // Commands that the extension has for state of extensions that the device lacks. Applications
     // may look them up, and there is nothing that they could set.
 
-    fn cmd_set_conservative_rasterization_mode(_buffer: vk::CommandBuffer, _mode: vk::ConservativeRasterizationModeEXT) {}
-    fn cmd_set_extra_primitive_overestimation_size(_buffer: vk::CommandBuffer, _size: f32) {}
     fn cmd_set_viewport_w_scaling_enable(_buffer: vk::CommandBuffer, _enable: vk::Bool32) {}
     fn cmd_set_viewport_swizzle(_buffer: vk::CommandBuffer, _first: u32, _count: u32, _swizzles: *const vk::ViewportSwizzleNV) {}
     fn cmd_set_coverage_to_color_enable(_buffer: vk::CommandBuffer, _enable: vk::Bool32) {}

@@ -206,7 +206,6 @@ const EXCEPTIONS: &[(&str, &str)] = &[
     ("VK_EXT_physical_device_drm", "a CPU has no device node"),
     ("VK_EXT_image_compression_control", "images are not compressed"),
     ("VK_AMD_buffer_marker", "an extension of one vendor's hardware"),
-    ("VK_EXT_conservative_rasterization", LATER),
     ("VK_EXT_shader_64bit_indexing", LATER),
     ("sparseResidency2Samples", "samples are sub-images, which no block has together"),
     (STRICT, "what is not bound shows any values"),

@@ -37,6 +37,7 @@ mod bounds;
 mod buffer_addresses;
 mod command_inheritance;
 mod conformance;
+mod conservative_rasterization;
 mod debug;
 mod deferred_operations;
 mod descriptor_limits;

@@ -362,8 +362,8 @@ fn tessellated_primitives_have_one_order_in_every_stage() {
 }
 
 /// Checks that barycentric coordinates are the weights with which the rasterizer interpolates the
-/// values of the vertices: of whole and clipped triangles, halves of rectangles, lines and points, and
-/// of triangles that are drawn as lines and points.
+/// values of the vertices: of whole and clipped triangles, halves of rectangles, lines and points,
+/// and of triangles that are drawn as lines and points.
 #[test]
 fn barycentric_coordinates_weight_the_values_of_the_vertices() {
     use vk::{PolygonMode as M, ShaderStageFlags as S};

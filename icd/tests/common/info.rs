@@ -88,6 +88,8 @@ pub struct Triangles<'a> {
     pub attributes: &'a [(vk::Format, u32)],
     /// Side of viewport and scissor; `None` if they are dynamic.
     pub side: Option<u32>,
+    /// Chain of structures of the rasterization state, which is valid.
+    pub rasterization: *const std::ffi::c_void,
 }
 
 impl Triangles<'_> {
@@ -108,6 +110,7 @@ impl Triangles<'_> {
             stride: 0,
             attributes: &[],
             side: None,
+            rasterization: std::ptr::null(),
         }
     }
 
@@ -162,7 +165,8 @@ impl Triangles<'_> {
             Some(_) => vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors),
             None => vk::PipelineViewportStateCreateInfo::default().viewport_count(1).scissor_count(1),
         };
-        let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+        let mut rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
+        rasterization.p_next = self.rasterization;
         let mask = [self.sample_mask];
         let multisample =
             vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(self.samples).sample_mask(&mask);

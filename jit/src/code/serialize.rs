@@ -96,6 +96,7 @@ fields! {
         sample_shading,
         reads_input_attachments,
         reads_primitive_id,
+        reads_fully_covered,
         reads_sample_mask,
         post_depth_coverage,
         ordered,

@@ -353,6 +353,26 @@ impl Emitter<'_> {
         Ok(mask)
     }
 
+    /// Returns the lanes whose pixels the primitive contains.
+    fn fully_covered(&mut self) -> Result<C> {
+        let quads = self.fragment()?.primitives.len();
+        let field = read_only(AccessReason::Field, offset_of!(FragmentBatch, contained) as i32);
+        let list = self.b.load(Type::I64, field, self.function.batch());
+        let chunk = self.b.zext(Type::I64, self.function.chunk());
+        let start = self.b.imul_imm(chunk, (size_of::<u16>() * quads) as i64);
+        let list = self.b.iadd(list, start);
+        let pixels: SmallVec<[C; 4]> = (0..quads)
+            .map(|quad| {
+                let at = (quad * size_of::<u16>()) as i32;
+                self.b.load_u16(Type::I32, read_only(AccessReason::Element, at), list)
+            })
+            .collect();
+        let pixels = self.splat_quads(&pixels);
+        let own = self.words(|lane| 1 << (lane & 3));
+        let bits = self.b.and(pixels, own);
+        Ok(self.b.icmp_imm(IntCond::Ne, bits, 0))
+    }
+
     /// Emits a built-in of the fragment stage.
     pub fn fragment_builtin(&mut self, builtin: Builtin, result: Value) -> Result<()> {
         let f = self.fragment()?;
@@ -399,6 +419,7 @@ impl Emitter<'_> {
             }
             Builtin::SampleMaskIn => self.sample_mask()?,
             Builtin::HelperInvocation => self.b.not(self.effects.covered()?),
+            Builtin::FullyCovered => self.fully_covered()?,
             other => return Err(Error::invalid(format!("{other:?} is no fragment's"))),
         };
         self.define(result, ValueRep::Varying(c))

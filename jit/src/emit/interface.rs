@@ -230,6 +230,7 @@ impl Emitter<'_> {
             | Builtin::SamplePosition(_)
             | Builtin::SampleMaskIn
             | Builtin::HelperInvocation
+            | Builtin::FullyCovered
             | Builtin::PrimitiveId
             | Builtin::Layer
             | Builtin::ViewportIndex => return self.fragment_builtin(builtin, result),

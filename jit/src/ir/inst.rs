@@ -383,6 +383,8 @@ pub enum Builtin {
     SampleMaskIn,
     /// HelperInvocation: B1 (at entry; demotes show in IsHelper).
     HelperInvocation,
+    /// FullyCoveredEXT: B1.
+    FullyCovered,
     /// PrimitiveId.
     PrimitiveId,
     /// InvocationId.

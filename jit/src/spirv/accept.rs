@@ -21,6 +21,7 @@ static EXTENSIONS: &[&str] = &[
     "SPV_EXT_descriptor_heap",
     "SPV_EXT_descriptor_indexing",
     "SPV_EXT_float8",
+    "SPV_EXT_fragment_fully_covered",
     "SPV_EXT_fragment_shader_interlock",
     "SPV_EXT_mesh_shader",
     "SPV_EXT_opacity_micromap",

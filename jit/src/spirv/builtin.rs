@@ -31,6 +31,7 @@ pub(crate) const SUBGROUP_LT_MASK: u32 = 4420;
 pub(crate) const DEVICE_INDEX: u32 = 4438;
 pub(crate) const VIEW_INDEX: u32 = 4440;
 pub(crate) const FRAG_STENCIL_REF: u32 = 5014;
+pub(crate) const FULLY_COVERED: u32 = 5264;
 pub(crate) const BARY_COORD: u32 = 5286;
 pub(crate) const BARY_COORD_NO_PERSP: u32 = 5287;
 pub(crate) const PRIMITIVE_POINT_INDICES: u32 = 5294;
@@ -70,6 +71,7 @@ static INPUTS: &[InputRow] = &[
     (4426, 1, Ty::I32, |_| Builtin::DrawIndex),
     (DEVICE_INDEX, 1, Ty::I32, |_| Builtin::DeviceIndex),
     (VIEW_INDEX, 1, Ty::I32, |_| Builtin::ViewIndex),
+    (FULLY_COVERED, 1, Ty::B1, |_| Builtin::FullyCovered),
 ];
 
 /// Returns the built-in that a stage reads for a component of a BuiltIn variable, and its type.

@@ -110,6 +110,7 @@ implemented! {
     BFloat16CooperativeMatrixKHR true;
     DescriptorHeapEXT true;
     ShaderViewportIndexLayerEXT false;
+    FragmentFullyCoveredEXT false;
     MeshShadingEXT true;
     FragmentBarycentricKHR false;
     ComputeDerivativeGroupQuadsKHR true;

@@ -156,7 +156,8 @@ pub fn run_workgroup(
             // Built-ins that no compute stage has.
             Builtin::VertexIndex | Builtin::InstanceIndex | Builtin::BaseVertex | Builtin::BaseInstance => 0,
             Builtin::FragCoord(_) | Builtin::FrontFacing | Builtin::PointCoord(_) | Builtin::SampleId => 0,
-            Builtin::SamplePosition(_) | Builtin::SampleMaskIn | Builtin::HelperInvocation => 0,
+            Builtin::SamplePosition(_) | Builtin::SampleMaskIn => 0,
+            Builtin::HelperInvocation | Builtin::FullyCovered => 0,
             Builtin::PrimitiveId | Builtin::InvocationId | Builtin::Layer | Builtin::ViewportIndex => 0,
             Builtin::PatchVertices | Builtin::TessCoord(_) => 0,
         })

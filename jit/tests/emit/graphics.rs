@@ -343,6 +343,7 @@ fn run_stage(
         alive: alive.ptr().cast(),
         positions: &positions,
         groups: FragmentBatch::NO_GROUPS.as_ptr(),
+        contained: core::ptr::null(),
     };
     // SAFETY: the batch is laid out as the interface says.
     unsafe { stage.run(&env.context, (&raw mut batch).cast()) };

@@ -8,7 +8,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::attributes::{OrderedVertices, WholeTriangle, triangle_rows};
+use super::attributes::{WholeTriangle, triangle_rows};
 use super::bins::bin_as;
 use super::planes::{Planes, doubled_area};
 use super::primitive::{CULL_BACK, CULL_FRONT, PrimitiveBuilder};
@@ -17,8 +17,9 @@ use super::project::ProjectedVertex;
 use super::setup::{Bounding, Outline, PiecePixels, PrimitiveCommon, ShapeEdges, cut};
 use super::stream::{Assembled, Batch};
 use super::triangle_batch::{SEVERAL_TILES, TriangleBatch, TriangleFilter};
+use super::vertex_order::OrderedVertices;
 use super::viewport::code;
-use crate::api::{PolygonMode, TopologyClass};
+use crate::api::{ConservativeMode, PolygonMode, TopologyClass};
 use crate::prim::{GROUP, ScreenVertex, transposed, word_of};
 use crate::stages::{NO_SLOT, RectanglePairs};
 
@@ -28,6 +29,8 @@ impl PrimitiveBuilder<'_> {
         let (state, linkage) = (&self.draw.draw.state, self.draw.linkage());
         self.draw.plan.topology.class() == TopologyClass::Triangle
             && state.polygon_mode == PolygonMode::Fill
+            && state.conservative == ConservativeMode::Disabled
+            && !linkage.has_inner_edges
             && linkage.viewport == NO_SLOT
             && linkage.mesh.as_ref().is_none_or(|mesh| mesh.viewport == NO_SLOT)
     }

@@ -9,14 +9,15 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-use super::attributes::{AttributeValues, OrderedVertices};
+use super::attributes::AttributeValues;
 use super::planes::Planes;
 use super::primitive::PrimitiveBuilder;
 use super::primitive_lanes::{BLOCK, PlaneLanes, ShapeLanes};
 use super::setup::{Bounding, PiecePixels, PrimitiveCommon, ShapeEdges, line_corners};
 use super::stream::{Assembled, Batch};
+use super::vertex_order::OrderedVertices;
 use super::viewport::code;
-use crate::api::{LineMode, TopologyClass};
+use crate::api::{ConservativeMode, LineMode, TopologyClass};
 use crate::prim::SMALL;
 use crate::stages::NO_SLOT;
 
@@ -110,6 +111,8 @@ impl PrimitiveBuilder<'_> {
         self.draw.plan.topology.class() == TopologyClass::Line
             && state.line_mode == LineMode::Rectangular
             && state.line_stipple.is_none()
+            && state.conservative == ConservativeMode::Disabled
+            && !linkage.has_inner_edges
             && self.grid.samples == 1
             && linkage.viewport == NO_SLOT
             && linkage.mesh.as_ref().is_none_or(|mesh| mesh.viewport == NO_SLOT)

@@ -30,6 +30,7 @@ mod attributes;
 mod bins;
 mod capture;
 mod clip;
+mod conservative;
 mod filled_triangles;
 mod geometry;
 mod input;
@@ -51,6 +52,7 @@ mod tessellation;
 mod triangle_batch;
 mod triangle_pairs;
 mod vertex;
+mod vertex_order;
 mod viewport;
 
 pub use capture::{capture_target, reserve_captured, write_captured};

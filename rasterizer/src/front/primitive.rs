@@ -2,15 +2,16 @@
 
 #![forbid(unsafe_code)]
 
-use super::attributes::{AttributeValues, ClipWeights, OrderedVertices, attributes};
+use super::attributes::{AttributeValues, ClipWeights, attributes};
 use super::clip::{ClipVertex, MAX_POLYGON, Polygon, clip_segment};
 use super::plan::FrontDraw;
 use super::planes::{PlaneSource, Planes, doubled_area};
 use super::project::{self, ProjectedVertex};
 use super::setup::{self, Bounding, HalfRectangle, Outline, PiecePixels, PrimitiveCommon, ShapeEdges, cut};
 use super::stream::{Batch, ShadedVertices};
+use super::vertex_order::OrderedVertices;
 use super::viewport::{Transform, code};
-use crate::api::{LineMode, PolygonMode, TopologyClass};
+use crate::api::{ConservativeMode, LineMode, PolygonMode, TopologyClass};
 use crate::prim::{BresenhamLine, ChunkOutput, LinePrim, SUBPIXEL, ScreenVertex, StipplePhase, TileGrid, counted};
 use crate::stages::NO_SLOT;
 use base::host::SimdLevel;
@@ -301,6 +302,10 @@ impl PrimitiveBuilder<'_> {
         common: &PrimitiveCommon,
         weights: Option<&ClipWeights>,
     ) {
+        // Of a clipped polygon, other pieces touch what one without area touches.
+        if area == 0.0 && weights.is_some() {
+            return;
+        }
         let Some(shape) = self.shape(screen, area, (bounds, known), common) else { return };
         // If only depth and distance are interpolated, which are constant in a half, its planes are
         // those of any triangle.
@@ -311,6 +316,8 @@ impl PrimitiveBuilder<'_> {
         };
         let planes = self.biased(match half {
             Some(half) => half.planes(),
+            // The fragments of a triangle without area have the values of the provoking vertex.
+            None if area == 0.0 => Planes::point(&screen[0]),
             None => Planes::triangle(screen, area),
         });
         let values = match (&half, weights) {
@@ -319,6 +326,7 @@ impl PrimitiveBuilder<'_> {
             (None, None) => AttributeValues::Vertices,
         };
         self.emit(shape, &planes.relative(shape.0.origin), common, None, values);
+        self.inner_edges(|| Outline::triangle(screen));
     }
 
     /// Returns the pixels of a triangle, for [`PrimitiveBuilder::fill`]; `None` if there are none.
@@ -330,6 +338,9 @@ impl PrimitiveBuilder<'_> {
         (bounds, known): ([i32; 4], u32),
         common: &PrimitiveCommon,
     ) -> Option<(PiecePixels, ShapeEdges, u32)> {
+        if self.conservative() != ConservativeMode::Disabled {
+            return self.conservative_shape(&Outline::triangle(screen), self.view_rect(common));
+        }
         if area == 0.0 {
             return None;
         }
@@ -427,6 +438,8 @@ impl PrimitiveBuilder<'_> {
             self.bias(&mut planes, slope);
         }
         self.emit((place, edges, pixels), &planes.relative(place.origin), common, None, values);
+        let width = self.line_width();
+        self.inner_edges(|| Outline::line(ends, width, 0.0).unwrap_or(Outline::POINT));
         self.out.lines.extend(extra);
     }
 
@@ -444,6 +457,10 @@ impl PrimitiveBuilder<'_> {
         Some(match state.line_mode {
             LineMode::Rectangular => {
                 let outline = Outline::line(ends, width, 0.0)?;
+                if self.conservative() != ConservativeMode::Disabled && state.line_stipple.is_none() {
+                    let (place, edges, _) = self.conservative_shape(&outline, limit)?;
+                    return Some((place, edges, None));
+                }
                 let place = PiecePixels::new(self.grid, limit, &outline)?;
                 (place, outline.edges(), state.line_stipple.map(|_| rectangle()))
             }
@@ -478,11 +495,20 @@ impl PrimitiveBuilder<'_> {
         let sprite = (size, [corner(v.screen.x), corner(v.screen.y)]);
         let outline = Outline::point(&v.screen, size);
         let limit = self.transform(&common).scissor_rect;
-        let Some(place) = PiecePixels::new(self.grid, limit, &outline) else { return };
+        let Some(shape) = self.point_shape(&outline, limit) else { return };
+        let planes = planes.relative(shape.0.origin);
+        self.emit(shape, &planes, &common, Some(sprite), AttributeValues::Vertices);
+        self.inner_edges(|| outline);
+    }
+
+    /// Returns the pixels of a point; `None` if there are none.
+    fn point_shape(&self, outline: &Outline, limit: [i32; 4]) -> Option<(PiecePixels, ShapeEdges, u32)> {
+        if self.conservative() != ConservativeMode::Disabled {
+            return self.conservative_shape(outline, limit);
+        }
+        let place = PiecePixels::new(self.grid, limit, outline)?;
         let edges = outline.edges().cutting(cut(self.grid, place.rect));
-        let Some(pixels) = place.pixels(self.grid, &edges) else { return };
-        let planes = planes.relative(place.origin);
-        self.emit((place, edges, pixels), &planes, &common, Some(sprite), AttributeValues::Vertices);
+        Some((place, edges, place.pixels(self.grid, &edges)?))
     }
 
     /// Appends a piece with its attributes.

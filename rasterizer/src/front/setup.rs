@@ -4,9 +4,10 @@
 
 #![forbid(unsafe_code)]
 
-use super::attributes::OrderedVertices;
 use super::bins::bin;
 use super::planes::{PlaneSource, Planes};
+use super::vertex_order::OrderedVertices;
+use crate::api::ConservativeMode;
 use crate::prim::{ChunkOutput, EdgeFunction, Prim, SUBPIXEL, ScreenVertex, TileGrid, fixed, intersect, pixels};
 use base::abi::FragmentPrimitive;
 use base::limits::SUBPIXEL_BITS;
@@ -37,6 +38,9 @@ impl Outline {
         let corners = line_corners([v[0].x, v[0].y], [v[1].x, v[1].y], (f64::from(width) * 0.5, margin), length);
         Some(Outline { corners, len: 4 })
     }
+
+    /// The outline of nothing: all corners are at the framebuffer's origin.
+    pub const POINT: Outline = Outline { corners: [[0; 2]; 4], len: 4 };
 
     /// Makes the square of a point.
     pub fn point(v: &ScreenVertex, size: f32) -> Outline {
@@ -70,6 +74,13 @@ impl Outline {
     /// Returns the half planes of the outline.
     #[inline(always)]
     pub fn edges(&self) -> ShapeEdges {
+        self.edges_turning(self.area() < 0, None)
+    }
+
+    /// Returns the doubled area, which is negative if the corners turn counter-clockwise (on a
+    /// y-down screen).
+    #[inline(always)]
+    fn area(&self) -> i64 {
         let wide = |v: i32| i64::from(v);
         let c = &self.corners[..self.len];
         let mut area = 0;
@@ -77,7 +88,7 @@ impl Outline {
             let q = c[(i + 1) % self.len];
             area += wide(p[0]) * wide(q[1]) - wide(q[0]) * wide(p[1]);
         }
-        self.edges_turning(area < 0, None)
+        area
     }
 
     /// Returns the half planes of corners that are known to turn counter-clockwise (on a y-down
@@ -89,17 +100,36 @@ impl Outline {
         if self.len == 3 { self.edges_of::<3>(sign, cut) } else { self.edges_of::<4>(sign, cut) }
     }
 
+    /// Returns the half planes, moved outwards by a number of units along each axis of their
+    /// normals. Points on the lines of those that move outwards are inside, and others outside.
+    pub fn moved_edges(&self, distance: i32) -> ShapeEdges {
+        let sign = if self.area() < 0 { -1 } else { 1 };
+        let mut edges = ShapeEdges::NONE;
+        for i in 0..self.len {
+            let edge = self.half_plane([i, (i + 1) % self.len], sign);
+            let extent = i64::from(edge.a).abs() + i64::from(edge.b).abs();
+            let c = edge.c + extent * i64::from(distance) - i64::from(distance < 0);
+            edges.put(EdgeFunction { c, ..edge }, true);
+        }
+        edges
+    }
+
+    /// Returns the half plane of the side between two corners. Points on the line are inside.
+    #[inline(always)]
+    fn half_plane(&self, [from, to]: [usize; 2], sign: i32) -> EdgeFunction {
+        let (p, q) = (self.corners[from], self.corners[to]);
+        let wide = |v: i32| i64::from(v);
+        let (a, b) = (sign * (p[1] - q[1]), sign * (q[0] - p[0]));
+        EdgeFunction { a, b, c: -(wide(a) * wide(p[0]) + wide(b) * wide(p[1])) }
+    }
+
     #[inline(always)]
     fn edges_of<const N: usize>(&self, sign: i32, cut: Option<[i32; 4]>) -> ShapeEdges {
-        let c = &self.corners;
-        let wide = |v: i32| i64::from(v);
         let mut edges = ShapeEdges { edges: [EdgeFunction::default(); 4], count: 0 };
         for i in 0..N {
-            let (p, q) = (c[i], c[(i + 1) % N]);
-            let (a, b) = (sign * (p[1] - q[1]), sign * (q[0] - p[0]));
+            let EdgeFunction { a, b, c } = self.half_plane([i, (i + 1) % N], sign);
             let top_left = a > 0 || (a == 0 && b > 0);
-            let at = -(wide(a) * wide(p[0]) + wide(b) * wide(p[1]));
-            let edge = EdgeFunction { a, b, c: at - i64::from(!top_left) };
+            let edge = EdgeFunction { a, b, c: c - i64::from(!top_left) };
             // Edges are selected while they are in registers: loading as a whole what was just
             // stored in parts would wait.
             edges.put(edge, cut.is_none_or(|rect| edge.excludes(rect)));
@@ -146,6 +176,16 @@ impl Bounding {
     pub const CENTRES: Bounding = Bounding { low: SUBPIXEL / 2 - 1, high: -SUBPIXEL / 2 };
     /// Bounding for samples anywhere in a pixel.
     const ANYWHERE: Bounding = Bounding { low: 0, high: 0 };
+
+    /// Returns the bounding of a conservative mode: the pixels that touch a rectangle, or those in
+    /// its interior.
+    pub fn conservative(mode: ConservativeMode) -> Bounding {
+        match mode {
+            ConservativeMode::Disabled => Bounding::ANYWHERE,
+            ConservativeMode::Overestimate { extra } => Bounding { low: -1 - extra, high: extra },
+            ConservativeMode::Underestimate => Bounding { low: SUBPIXEL, high: -SUBPIXEL - 1 },
+        }
+    }
 
     /// Returns the bounding for the samples of a render pass.
     #[inline(always)]

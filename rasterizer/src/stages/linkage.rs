@@ -132,6 +132,9 @@ pub struct Linkage {
     /// True if a triangle that is half of a rectangle has the rows of the rectangle: some rows are
     /// interpolated, and none depends on the order of the vertices.
     pub has_half_rows: bool,
+    /// True if the fragment stage reads whether a primitive contains a pixel: the half planes for
+    /// that lie behind the rows (`front::conservative`).
+    pub has_inner_edges: bool,
     pairs: RectanglePairs,
     has_fragment_side_effects: bool,
 }
@@ -221,6 +224,7 @@ impl Linkage {
             clip: distances(BuiltinSlot::ClipDistance),
             cull: distances(BuiltinSlot::CullDistance),
             rows: links.iter().map(|link| usize::from(link.count)).sum(),
+            has_inner_edges: fragment.is_some_and(|info| info.reads_fully_covered),
             has_half_rows: !ordered && links.iter().any(InputLink::is_interpolated),
             links,
             pairs: match stages.geometry() {

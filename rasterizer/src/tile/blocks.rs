@@ -12,8 +12,8 @@ use crate::api::statistic;
 use crate::prim::{EdgeFunction, Prim, SquareRows, TILE_SHIFT, intersect, sample_offsets};
 use std::sync::atomic::Ordering;
 
-/// A sink that passes the covered blocks of a primitive to the job. With `P`, the draw has its own
-/// sample positions.
+/// A sink that passes the covered blocks of a primitive to the job. With `P`, the draw may have its
+/// own sample positions, or cover pixels as a whole.
 struct BlockSink<'a, 'b, const P: bool> {
     job: &'a mut TileJob<'b>,
     prim: &'a Prim,
@@ -22,6 +22,10 @@ struct BlockSink<'a, 'b, const P: bool> {
 impl<const S: usize, const P: bool> cover::CoverageSink<S> for BlockSink<'_, '_, P> {
     #[inline(always)]
     fn offsets(&self) -> [[i32; 2]; S] {
+        if P && self.job.draw.plan.covers_whole_pixels {
+            let [centre] = sample_offsets::<1>();
+            return [centre; S];
+        }
         self.job.offsets::<S, P>()
     }
     #[inline(always)]
@@ -102,12 +106,11 @@ impl TileJob<'_> {
             return;
         }
         self.flush_rectangles();
+        let is_usual = self.draw.plan.sample_locations.is_none() && !self.draw.plan.covers_whole_pixels;
         match self.pass.grid.samples {
             1 => cover::cover::<1>(prim, edges, x0, y0, &mut BlockSink::<false> { job: self, prim }),
-            4 if self.draw.plan.sample_locations.is_none() => {
-                cover::cover::<4>(prim, edges, x0, y0, &mut BlockSink::<false> { job: self, prim });
-            }
-            _ if self.draw.plan.sample_locations.is_none() => self.rare_sample_count::<false>(prim, edges, x0, y0),
+            4 if is_usual => cover::cover::<4>(prim, edges, x0, y0, &mut BlockSink::<false> { job: self, prim }),
+            _ if is_usual => self.rare_sample_count::<false>(prim, edges, x0, y0),
             _ => self.rare_sample_count::<true>(prim, edges, x0, y0),
         }
     }

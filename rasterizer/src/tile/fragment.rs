@@ -6,7 +6,7 @@ use super::job::TileJob;
 use super::path::{FragmentOrder, Invocations, LateCoverage, TestOrder};
 use super::quads::{BATCH_QUADS, WIDEST_CHUNK};
 use super::shaded::{SPREAD, ShadedOutputs, ShadedQuads, pixels};
-use crate::prim::Prim;
+use crate::prim::{Prim, contained_pixels};
 use crate::stages::NO_SLOT;
 use base::abi::{FragmentBatch, FragmentQuad, SampleGroups, SlotLayout};
 use base::shader::CompiledStage;
@@ -151,6 +151,10 @@ fn call_stage(
     if samples > GROUP {
         groups.resize(BATCH_QUADS_PADDED, SampleGroups::default());
     }
+    // A stage that reads FullyCoveredEXT gets the pixels that the primitives contain.
+    let reads_contained = stage.info.stage_info.fragment().is_some_and(|info| info.reads_fully_covered);
+    let mut contained = if reads_contained { vec![0; BATCH_QUADS_PADDED] } else { Vec::new() };
+    let rows = stage.info.interface.inputs.len();
     let alive = outputs.1.words(BATCH_QUADS_PADDED);
     alive.fill(u32::MAX);
     let mut batch = FragmentBatch {
@@ -162,11 +166,20 @@ fn call_stage(
         alive: alive.as_mut_ptr(),
         positions: job.draw.plan.positions(samples),
         groups: if samples > GROUP { groups.as_ptr() } else { FragmentBatch::NO_GROUPS.as_ptr() },
+        contained: contained.as_ptr(),
     };
     // SAFETY: quads and groups are padded to whole chunks, and outputs and alive hold every chunk
-    // of a full batch. The primitives outlive the tile, and the icd guarantees that stage and
-    // context match.
-    unsafe { stage.run(&job.draw.draw.context, (&raw mut batch).cast()) };
+    // of a full batch. The primitives outlive the tile; behind the rows of a stage's inputs they
+    // have those of inner half planes if it reads what these decide. The icd guarantees that stage
+    // and context match.
+    unsafe {
+        for (pixels, quad) in contained.iter_mut().zip(quads.list()) {
+            let inner = &*(*quad.primitive).attributes.add(rows).cast();
+            *pixels = contained_pixels(inner, [quad.x, quad.y]);
+        }
+        batch.contained = contained.as_ptr();
+        stage.run(&job.draw.draw.context, (&raw mut batch).cast());
+    }
 }
 
 /// Applies the stage's results to the quads' coverage by a group of samples; `slots` are those of

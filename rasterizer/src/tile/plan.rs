@@ -10,7 +10,7 @@ use super::path::{
     EarlyTest, FragmentOrder, Invocations, LateCoverage, LinePlan, PrimitiveColors, TestOrder, TilePath,
 };
 use super::shaded::OutputAlpha;
-use crate::api::{AttachmentLoops, Draw, DrawState, GraphicsStages, LineMode, Topology};
+use crate::api::{AttachmentLoops, ConservativeMode, Draw, DrawState, GraphicsStages, LineMode, Topology};
 use crate::prim::{CustomSampleLocations, sample_positions};
 use crate::stages::NO_SLOT;
 use base::abi::SamplePositions;
@@ -28,6 +28,8 @@ pub struct TileState {
     lines: Option<LinePlan>,
     loops: AttachmentLoops,
     ordered: bool,
+    /// True if pixels are covered as a whole.
+    whole_pixels: bool,
 }
 
 impl TileState {
@@ -41,6 +43,7 @@ impl TileState {
             lines: state.has_special_lines(topology).then_some(lines),
             loops: state.loops,
             ordered: state.ordered,
+            whole_pixels: state.conservative != ConservativeMode::Disabled,
         }
     }
 }
@@ -93,6 +96,8 @@ pub struct TilePlan {
     pub alpha: OutputAlpha,
     /// Value of pSampleMask, cut to the pass's samples.
     pub sample_mask: u32,
+    /// True if pixels are covered as a whole: if their centres lie inside of the half planes.
+    pub covers_whole_pixels: bool,
     /// Sample positions that the draw sets.
     pub sample_locations: Option<Box<CustomSampleLocations>>,
     /// Slot of the alpha of colour output 0, which smooth lines multiply.
@@ -169,7 +174,7 @@ impl TilePlan {
 
     /// Makes the plan for a pass.
     pub fn new(stages: &GraphicsStages, state: &TileState, pass: &RenderPass) -> TilePlan {
-        let TileState { key, values, lines, loops, ordered } = *state;
+        let TileState { key, values, lines, loops, ordered, whole_pixels } = *state;
         let none = StageInterface::default();
         let info = stages.fragment().map(|f| &f.info);
         let interface = info.map_or(&none, |f| &f.interface);
@@ -259,6 +264,7 @@ impl TilePlan {
             colors,
             alpha: if key.alpha_to_one { OutputAlpha::One } else { OutputAlpha::Stage },
             sample_mask,
+            covers_whole_pixels: whole_pixels && key.samples > 1,
             sample_locations: (values.sample_locations.as_ref().filter(|_| key.samples > 1))
                 .map(|locations| Box::new(CustomSampleLocations::new(locations, key.samples))),
             smooth_alpha: smooth.then(|| color_slots(interface, 0, 0)[3]).filter(float),

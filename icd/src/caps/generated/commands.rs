@@ -170,6 +170,8 @@ commands! {
         Core(V1_1)])]: vkCmdSetTessellationDomainOriginEXT;
     [Ext(E::VK_EXT_extended_dynamic_state3), Ext(E::VK_EXT_transform_feedback)]:
         vkCmdSetRasterizationStreamEXT;
+    [Ext(E::VK_EXT_extended_dynamic_state3), Ext(E::VK_EXT_conservative_rasterization)]:
+        vkCmdSetConservativeRasterizationModeEXT vkCmdSetExtraPrimitiveOverestimationSizeEXT;
     [Ext(E::VK_EXT_extended_dynamic_state3), Ext(E::VK_EXT_depth_clip_enable)]:
         vkCmdSetDepthClipEnableEXT;
     [Ext(E::VK_EXT_extended_dynamic_state3), Ext(E::VK_EXT_sample_locations)]:
@@ -200,6 +202,8 @@ commands! {
         vkCmdSetColorBlendEquationEXT vkCmdSetColorWriteMaskEXT;
     [Ext(E::VK_EXT_shader_object), Ext(E::VK_EXT_transform_feedback)]:
         vkCmdSetRasterizationStreamEXT;
+    [Ext(E::VK_EXT_shader_object), Ext(E::VK_EXT_conservative_rasterization)]:
+        vkCmdSetConservativeRasterizationModeEXT vkCmdSetExtraPrimitiveOverestimationSizeEXT;
     [Ext(E::VK_EXT_shader_object), Ext(E::VK_EXT_depth_clip_enable)]: vkCmdSetDepthClipEnableEXT;
     [Ext(E::VK_EXT_shader_object), Ext(E::VK_EXT_sample_locations)]:
         vkCmdSetSampleLocationsEnableEXT;

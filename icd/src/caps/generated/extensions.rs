@@ -422,6 +422,8 @@ registry_facts! {
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_EXT_fragment_shader_interlock 1 Device None
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
+    VK_EXT_conservative_rasterization 1 Device None
+        [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_KHR_fragment_shader_barycentric 1 Device None
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_NV_fragment_shader_barycentric 1 Device None

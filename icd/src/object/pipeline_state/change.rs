@@ -4,7 +4,8 @@ use ash::vk;
 use base::limits::{MAX_COLOR_ATTACHMENTS, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS};
 use base::pixel::{BlendAttachment, CompareOp, LogicOp, SampleLocations};
 use rasterizer::api::{
-    AttachmentLoops, DepthBias, LineMode, PolygonMode, SmallVec4, Stipple, Topology, VertexAttribute, VertexBinding,
+    AttachmentLoops, ConservativeMode, DepthBias, LineMode, PolygonMode, SmallVec4, Stipple, Topology, VertexAttribute,
+    VertexBinding,
 };
 use std::sync::Arc;
 
@@ -28,7 +29,17 @@ macro_rules! replaced_whole {
 }
 
 replaced_whole!(SampleLocations, bool, Option<bool>, u32, f32, [f32; 2], [f32; 4]);
-replaced_whole!(AttachmentLoops, CompareOp, DepthBias, LineMode, LogicOp, PolygonMode, Stipple, Topology);
+replaced_whole!(
+    AttachmentLoops,
+    CompareOp,
+    DepthBias,
+    ConservativeMode,
+    LineMode,
+    LogicOp,
+    PolygonMode,
+    Stipple,
+    Topology
+);
 
 /// A short list, so that copying values rarely allocates.
 pub type List<T> = rasterizer::api::SmallVec1<T>;

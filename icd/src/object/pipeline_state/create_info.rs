@@ -24,6 +24,7 @@ pub struct CreateInfo<'a> {
     pub negative_one_to_one: Option<bool>,
     /// True if `VkPipelineRasterizationProvokingVertexStateCreateInfoEXT` selects the last vertex.
     pub provoking_last: Option<bool>,
+    pub conservative: Option<&'a vk::PipelineRasterizationConservativeStateCreateInfoEXT<'a>>,
     /// Stream of `VkPipelineRasterizationStateStreamCreateInfoEXT`.
     pub rasterization_stream: Option<u32>,
     pub line: Option<&'a vk::PipelineRasterizationLineStateCreateInfoKHR<'a>>,

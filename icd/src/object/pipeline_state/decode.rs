@@ -4,13 +4,17 @@ use super::change::Strides;
 use super::create_info::VertexInput;
 use ash::vk;
 use base::format::Format;
-use base::limits::{MAX_COLOR_ATTACHMENTS, MAX_SAMPLES, MAX_VERTEX_BINDINGS, STREAMS};
+use base::limits::{
+    MAX_COLOR_ATTACHMENTS, MAX_EXTRA_OVERESTIMATION, MAX_SAMPLES, MAX_VERTEX_BINDINGS, OVERESTIMATION_GRANULARITY,
+    STREAMS, SUBPIXEL_BITS,
+};
 use base::pixel::{
     AdvancedBlend, AdvancedBlendOp, BlendEquations, BlendFactor, BlendOp, BlendOverlap, Blending, CompareOp,
     IDENTITY_LOCATIONS, Locations, LogicOp, NO_LOCATION, SAMPLE_LOCATION_STEPS, SampleLocations, StencilOp, StencilOps,
 };
 use rasterizer::api::{
-    AttachmentLoops, LineMode, PolygonMode, SmallVec4, Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
+    AttachmentLoops, ConservativeMode, LineMode, PolygonMode, SmallVec4, Stipple, Topology, VertexAttribute,
+    VertexBinding, Viewport,
 };
 
 fn check_enum<T>(value: Option<T>, what: &str, number: i32) -> Result<T, String> {
@@ -25,6 +29,25 @@ pub fn topology(topology: vk::PrimitiveTopology) -> Result<Topology, String> {
 /// Converts a `VkPolygonMode`.
 pub fn polygon_mode(mode: vk::PolygonMode) -> Result<PolygonMode, String> {
     check_enum(PolygonMode::from_vk(mode.as_raw()), "polygon mode", mode.as_raw())
+}
+
+/// Converts a `VkConservativeRasterizationModeEXT`, without growth.
+pub fn conservative_mode(mode: vk::ConservativeRasterizationModeEXT) -> Result<ConservativeMode, String> {
+    let mode_of = match mode {
+        vk::ConservativeRasterizationModeEXT::DISABLED => Some(ConservativeMode::Disabled),
+        vk::ConservativeRasterizationModeEXT::OVERESTIMATE => Some(ConservativeMode::Overestimate { extra: 0 }),
+        vk::ConservativeRasterizationModeEXT::UNDERESTIMATE => Some(ConservativeMode::Underestimate),
+        _ => None,
+    };
+    check_enum(mode_of, "conservative rasterization mode", mode.as_raw())
+}
+
+/// Converts an `extraPrimitiveOverestimationSize` to 1/256 of a pixel: at most
+/// [`MAX_EXTRA_OVERESTIMATION`], and a multiple of the granularity, rounded up so that no pixel is
+/// lost.
+pub fn overestimation(size: f32) -> i32 {
+    const STEP: f32 = OVERESTIMATION_GRANULARITY;
+    ((size.clamp(0.0, MAX_EXTRA_OVERESTIMATION) / STEP).ceil() * STEP * (1 << SUBPIXEL_BITS) as f32) as i32
 }
 
 /// Converts a `VkCompareOp`.

@@ -29,7 +29,9 @@ use base::limits::{MAX_COLOR_ATTACHMENTS, MAX_VERTEX_BINDINGS};
 use base::pixel::{
     BlendAttachment, Blending, CompareOp, IDENTITY_LOCATIONS, Locations, LogicOp, SampleLocations, StencilOps,
 };
-use rasterizer::api::{AttachmentLoops, DepthBias, DrawState, LineMode, PolygonMode, Stipple, Topology, Viewport};
+use rasterizer::api::{
+    AttachmentLoops, ConservativeMode, DepthBias, DrawState, LineMode, PolygonMode, Stipple, Topology, Viewport,
+};
 use std::sync::Arc;
 
 /// The subset of a pipeline that owns a row: a `VkGraphicsPipelineLibraryFlagBitsEXT`.
@@ -233,6 +235,11 @@ pipeline_state! {
             negative_one_to_one => |on| *on; |draw, v| draw.negative_one_to_one = *v;
         ProvokingVertexMode provoking_last: bool = false; [PROVOKING_VERTEX_MODE_EXT] PreRasterization;
             provoking_last => |last| *last; |draw, v| draw.provoking_last = *v;
+        ConservativeRasterizationMode conservative: ConservativeMode = ConservativeMode::Disabled; [CONSERVATIVE_RASTERIZATION_MODE_EXT] PreRasterization;
+            conservative => |c| decode::conservative_mode(c.conservative_rasterization_mode)?; |draw, v| draw.conservative = *v;
+        ExtraPrimitiveOverestimationSize overestimation: f32 = 0.0; [EXTRA_PRIMITIVE_OVERESTIMATION_SIZE_EXT] PreRasterization;
+            conservative => |c| c.extra_primitive_overestimation_size;
+            |draw, v| if let ConservativeMode::Overestimate { extra } = &mut draw.conservative { *extra = decode::overestimation(*v) };
         RasterizationStream rasterization_stream: u32 = 0; [RASTERIZATION_STREAM_EXT] PreRasterization;
             rasterization_stream => |s| decode::rasterization_stream(*s)?; |draw, v| draw.rasterization_stream = *v;
         PolygonMode polygon_mode: PolygonMode = PolygonMode::Fill; [POLYGON_MODE_EXT] PreRasterization;

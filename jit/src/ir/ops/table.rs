@@ -200,6 +200,7 @@ builtins! {
     SamplePosition(_ = 0),     GIVES_FLOAT, OF_SAMPLE;
     SampleMaskIn,              GIVES_WORD,  OF_SAMPLE;
     HelperInvocation,          GIVES_BOOL,  OF_SAMPLE;
+    FullyCovered,              GIVES_BOOL,  OF_SAMPLE;
     PrimitiveId,               GIVES_WORD,
         OF_PIXEL { shape: Primitive, stages: Reads(Family::Primitive) };
     InvocationId,              GIVES_WORD,  OF_VERTEX { stages: Reads(Family::Instance) };

@@ -181,6 +181,7 @@ fn batch_pointers(stage_layout: &StageLayout<'_>) -> &'static [(usize, MemoryReg
             (offset_of!(FragmentBatch, alive), RESULTS),
             (offset_of!(FragmentBatch, positions), NUMBERS),
             (offset_of!(FragmentBatch, groups), NUMBERS),
+            (offset_of!(FragmentBatch, contained), NUMBERS),
         ],
         BatchKind::Mesh | BatchKind::Workgroup => &[(offset_of!(ComputeBatch, shared), MemoryRegion::Shared)],
         BatchKind::Invocations => &[

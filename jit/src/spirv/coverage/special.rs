@@ -621,7 +621,7 @@ const BUILTINS: &[(u32, u32, u32, Ty, u32)] = &[
     (1, VERTEX, 42, I32, 0), (1, VERTEX, 43, I32, 0), (4427, VERTEX, 4424, I32, 0), (4427, VERTEX, 4425, I32, 0), (4427, VERTEX, 4426, I32, 0),
     (4437, VERTEX, 4438, I32, 0), (4439, VERTEX, 4440, I32, 0), (1, FRAGMENT, 15, F4, 0), (1, FRAGMENT, 16, F2, 0), (1, FRAGMENT, 17, BOOL, 0),
     (35, FRAGMENT, 18, I32, 0), (35, FRAGMENT, 19, F2, 0), (1, FRAGMENT, 23, BOOL, 0), (32, FRAGMENT, 3, F32, 2), (33, FRAGMENT, 4, F32, 2),
-    (5284, FRAGMENT, 5286, F3, 0), (5284, FRAGMENT, 5287, F3, 0),
+    (5265, FRAGMENT, 5264, BOOL, 0), (5284, FRAGMENT, 5286, F3, 0), (5284, FRAGMENT, 5287, F3, 0),
     (69, FRAGMENT, 9, I32, 0), (70, FRAGMENT, 10, I32, 0), (57, FRAGMENT, 10, I32, 0), (5254, FRAGMENT, 9, I32, 0), (1, FRAGMENT, 20, I32, 1),
 ];
 
@@ -629,6 +629,7 @@ fn builtin(a: &mut Asm, capability: u32, number: u32, ty: Ty, count: u32) {
     a.capabilities.insert(capability);
     match capability {
         5254 => _ = a.extensions.insert("SPV_EXT_shader_viewport_index_layer"),
+        5265 => _ = a.extensions.insert("SPV_EXT_fragment_fully_covered"),
         5284 => _ = a.extensions.insert("SPV_KHR_fragment_shader_barycentric"),
         _ => {}
     }

@@ -6,6 +6,11 @@
 //! Levels differ only in speed: Rust never contracts a multiply and an add, vectors compute the
 //! same as scalars, and level-specific code gives the same bits.
 //!
+//! A type of a level is a token: a value of it exists only where the host has the level, so that a
+//! function that takes a token can use the level's instructions without a promise of its callers
+//! ([`Avx512`] has them as methods). The variants of `multiversion!` have the constant `HOST`, the
+//! token of their level.
+//!
 //! To add a level, add a row of [`SimdLevel`] (with the features that it requires), a type that is
 //! a [`Host`], and a variant in `multiversion!`. From AVX-512 on, only functions that request it
 //! (`for Avx512`) have variants: those that compute differently there. All others use the AVX2
@@ -13,6 +18,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod intrinsics;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod sse41;
@@ -24,6 +31,8 @@ use crate::abi::MAX_LANES;
 use crate::cpu::CpuFeatures;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
+#[cfg(target_arch = "x86_64")]
+pub use intrinsics::Plain;
 pub use vector::{Floats, Ints};
 
 /// The features of a processor; each level includes those before it.
@@ -96,8 +105,9 @@ pub fn prefetch(at: *const u8) {
     let _ = at;
 }
 
-/// A level as a type, with its vectors.
-pub trait Host {
+/// A level as a type, with its vectors. A value is a token: it exists only where the host has the
+/// level.
+pub trait Host: Copy {
     /// The level.
     const LEVEL: SimdLevel;
     /// The vector type of integers.
@@ -112,12 +122,31 @@ pub trait Host {
     /// True for the baseline of several levels. It has no separate code for rare cases, to keep the
     /// library small.
     const IS_BASELINE: bool = cfg!(target_arch = "x86_64") && matches!(Self::LEVEL, SimdLevel::Portable);
-    /// Joins two halves of four lanes to one vector.
+    /// Returns the level's token.
     ///
     /// # Safety
     /// The host has the level.
+    unsafe fn assume() -> Self;
+
+    /// Returns the token of [`SimdLevel::Avx2`] if this level includes it, which the compiler
+    /// knows.
     #[cfg(target_arch = "x86_64")]
-    unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints;
+    #[inline(always)]
+    fn avx2(self) -> Option<Avx2> {
+        None
+    }
+
+    /// Returns the token of [`SimdLevel::Avx512`], which includes all other levels, if this is that
+    /// level, which the compiler knows.
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn avx512(self) -> Option<Avx512> {
+        None
+    }
+
+    /// Joins two halves of four lanes to one vector.
+    #[cfg(target_arch = "x86_64")]
+    fn join(self, low: __m128i, high: __m128i) -> Self::Ints;
 
     /// Loads the 16 bytes at `low` and those at `high` as one vector, little-endian.
     ///
@@ -145,19 +174,48 @@ pub trait Host {
     }
 
     /// Returns the halves of a vector.
-    ///
-    /// # Safety
-    /// The host has the level.
     #[cfg(target_arch = "x86_64")]
-    unsafe fn split(lanes: Self::Ints) -> [__m128i; 2];
+    fn split(lanes: Self::Ints) -> [__m128i; 2];
 }
 
 /// The type of [`SimdLevel::Portable`] with the features of every processor of any architecture.
-pub struct Portable;
+#[derive(Clone, Copy)]
+pub struct Portable(());
+
+impl Portable {
+    /// Returns the token.
+    ///
+    /// # Safety
+    /// The host has the level.
+    #[inline(always)]
+    #[must_use]
+    pub const unsafe fn assume() -> Portable {
+        Portable(())
+    }
+}
+
+/// The token of SSE2, which every x86-64 processor has.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub struct Sse2;
 
 /// The type of [`SimdLevel::Portable`] with its features on x86-64.
 #[cfg(target_arch = "x86_64")]
-pub struct Sse41;
+#[derive(Clone, Copy)]
+pub struct Sse41(());
+
+#[cfg(target_arch = "x86_64")]
+impl Sse41 {
+    /// Returns the token.
+    ///
+    /// # Safety
+    /// The host has the level.
+    #[inline(always)]
+    #[must_use]
+    pub const unsafe fn assume() -> Sse41 {
+        Sse41(())
+    }
+}
 
 /// The type of [`SimdLevel::Portable`] with which functions of several levels are made.
 #[cfg(target_arch = "x86_64")]
@@ -168,7 +226,21 @@ pub type Baseline = Portable;
 
 /// The type of [`SimdLevel::Avx2`].
 #[cfg(target_arch = "x86_64")]
-pub struct Avx2;
+#[derive(Clone, Copy)]
+pub struct Avx2(());
+
+#[cfg(target_arch = "x86_64")]
+impl Avx2 {
+    /// Returns the token.
+    ///
+    /// # Safety
+    /// The host has the level.
+    #[inline(always)]
+    #[must_use]
+    pub const unsafe fn assume() -> Avx2 {
+        Avx2(())
+    }
+}
 
 impl Host for Portable {
     const LEVEL: SimdLevel = SimdLevel::Portable;
@@ -176,15 +248,20 @@ impl Host for Portable {
     type Ints = portable::U32x8;
     type Floats = portable::F32x8;
 
+    #[inline(always)]
+    unsafe fn assume() -> Portable {
+        Portable(())
+    }
+
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
+    fn join(self, low: __m128i, high: __m128i) -> Self::Ints {
         // SAFETY: both types have the same size, and any bits are valid.
         Ints::from_array(unsafe { core::mem::transmute::<[__m128i; 2], [u32; MAX_LANES]>([low, high]) })
     }
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
+    fn split(lanes: Self::Ints) -> [__m128i; 2] {
         // SAFETY: both types have the same size, and any bits are valid.
         unsafe { core::mem::transmute::<[u32; MAX_LANES], [__m128i; 2]>(lanes.to_array()) }
     }
@@ -198,7 +275,12 @@ impl Host for Sse41 {
     type Floats = sse41::F32x8;
 
     #[inline(always)]
-    unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
+    unsafe fn assume() -> Sse41 {
+        Sse41(())
+    }
+
+    #[inline(always)]
+    fn join(self, low: __m128i, high: __m128i) -> Self::Ints {
         sse41::U32x8([low, high])
     }
 
@@ -209,7 +291,7 @@ impl Host for Sse41 {
     }
 
     #[inline(always)]
-    unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
+    fn split(lanes: Self::Ints) -> [__m128i; 2] {
         lanes.0
     }
 }
@@ -222,15 +304,24 @@ impl Host for Avx2 {
     type Floats = avx2::F32x8;
 
     #[inline(always)]
-    unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
-        // SAFETY: the host has AVX2, because `Host` requires the level.
-        unsafe { avx2::U32x8(_mm256_set_m128i(high, low)) }
+    unsafe fn assume() -> Avx2 {
+        Avx2(())
+    }
+
+    #[inline(always)]
+    fn avx2(self) -> Option<Avx2> {
+        Some(self)
+    }
+
+    #[inline(always)]
+    fn join(self, low: __m128i, high: __m128i) -> Self::Ints {
+        avx2::U32x8(self._mm256_set_m128i(high, low))
     }
 
     #[inline(always)]
     unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
         // SAFETY: 16 bytes are readable at both addresses, as `Host::halves_at` requires.
-        unsafe { Self::join(_mm_loadu_si128(low.cast()), _mm_loadu_si128(high.cast())) }
+        unsafe { Avx2(()).join(_mm_loadu_si128(low.cast()), _mm_loadu_si128(high.cast())) }
     }
 
     #[inline(always)]
@@ -243,13 +334,13 @@ impl Host for Avx2 {
                 _mm_loadl_epi64(at[2].cast()),
                 _mm_loadl_epi64(at[3].cast()),
             ];
-            Self::join(_mm_unpacklo_epi64(a, b), _mm_unpacklo_epi64(c, d))
+            Avx2(()).join(_mm_unpacklo_epi64(a, b), _mm_unpacklo_epi64(c, d))
         }
     }
 
     #[inline(always)]
-    unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
-        // SAFETY: the host has AVX2, because `Host` requires the level.
+    fn split(lanes: Self::Ints) -> [__m128i; 2] {
+        // SAFETY: the host has AVX2, because values of this type exist only on such hosts.
         unsafe { [_mm256_castsi256_si128(lanes.0), _mm256_extracti128_si256::<1>(lanes.0)] }
     }
 }
@@ -257,7 +348,21 @@ impl Host for Avx2 {
 /// The type of [`SimdLevel::Avx512`]. Vectors of eight lanes are those of [`Avx2`]; wider ones are
 /// used directly where they are needed.
 #[cfg(target_arch = "x86_64")]
-pub struct Avx512;
+#[derive(Clone, Copy)]
+pub struct Avx512(());
+
+#[cfg(target_arch = "x86_64")]
+impl Avx512 {
+    /// Returns the token.
+    ///
+    /// # Safety
+    /// The host has the level.
+    #[inline(always)]
+    #[must_use]
+    pub const unsafe fn assume() -> Avx512 {
+        Avx512(())
+    }
+}
 
 #[cfg(target_arch = "x86_64")]
 impl Host for Avx512 {
@@ -268,9 +373,23 @@ impl Host for Avx512 {
     type Floats = avx2::F32x8;
 
     #[inline(always)]
-    unsafe fn join(low: __m128i, high: __m128i) -> Self::Ints {
-        // SAFETY: the host has AVX-512, which includes AVX2.
-        unsafe { Avx2::join(low, high) }
+    unsafe fn assume() -> Avx512 {
+        Avx512(())
+    }
+
+    #[inline(always)]
+    fn avx2(self) -> Option<Avx2> {
+        Some(*self)
+    }
+
+    #[inline(always)]
+    fn avx512(self) -> Option<Avx512> {
+        Some(self)
+    }
+
+    #[inline(always)]
+    fn join(self, low: __m128i, high: __m128i) -> Self::Ints {
+        Avx2(()).join(low, high)
     }
 
     #[inline(always)]
@@ -288,11 +407,57 @@ impl Host for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn split(lanes: Self::Ints) -> [__m128i; 2] {
-        // SAFETY: the host has AVX-512, which includes AVX2; the addresses meet the requirements of
-        // the trait's method.
-        unsafe { Avx2::split(lanes) }
+    fn split(lanes: Self::Ints) -> [__m128i; 2] {
+        Avx2::split(lanes)
     }
+}
+
+/// Defines functions for [`Avx512`](crate::host::Avx512) only, whose first argument is the token.
+/// The function is compiled once, and not as a part of its callers; it has the name of a variant of
+/// [`multiversion!`], so that the linker places it among the kernels. Generics are written twice,
+/// as parameters and as arguments.
+#[cfg(target_arch = "x86_64")]
+#[macro_export]
+macro_rules! avx512_fn {
+    (
+        $(#[$doc:meta])*
+        $vis:vis fn $name:ident $([$($generics:tt)*] [$($names:tt)*])?
+            ($token:ident: Avx512 $(, $arg:ident: $ty:ty)* $(,)?) $(-> $result:ty)? $body:block
+    ) => {
+        $(#[$doc])*
+        #[inline(always)]
+        $vis fn $name $(<$($generics)*>)? (_: $crate::host::Avx512 $(, $arg: $ty)*) $(-> $result)? {
+            #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
+            #[inline(never)]
+            fn avx512 $(<$($generics)*>)? ($($arg: $ty),*) $(-> $result)? {
+                // SAFETY: the only caller has the token.
+                let $token = unsafe { $crate::host::Avx512::assume() };
+                $body
+            }
+            // SAFETY: the host has the level, because the token exists.
+            unsafe { avx512 $(::<$($names)*>)? ($($arg),*) }
+        }
+    };
+    (
+        $(#[$doc:meta])*
+        $vis:vis unsafe fn $name:ident $([$($generics:tt)*] [$($names:tt)*])?
+            ($token:ident: Avx512 $(, $arg:ident: $ty:ty)* $(,)?) $(-> $result:ty)? $body:block
+    ) => {
+        $(#[$doc])*
+        #[inline(always)]
+        $vis unsafe fn $name $(<$($generics)*>)? (_: $crate::host::Avx512 $(, $arg: $ty)*) $(-> $result)? {
+            #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
+            #[inline(never)]
+            unsafe fn avx512 $(<$($generics)*>)? ($($arg: $ty),*) $(-> $result)? {
+                // SAFETY: the only caller has the token.
+                let $token = unsafe { $crate::host::Avx512::assume() };
+                $body
+            }
+            // SAFETY: the host has the level, because the token exists, and the caller meets the
+            // requirements of the function.
+            unsafe { avx512 $(::<$($names)*>)? ($($arg),*) }
+        }
+    };
 }
 
 /// Defines a function `name::<…>(level)` that returns the variant of a function for a level. The
@@ -355,6 +520,9 @@ macro_rules! multiversion_variant {
         unsafe $($abi)* fn $name<$($generics)*>($($arg: $ty),*) {
             #[allow(dead_code, reason = "not every function asks for its host")]
             type H = $crate::host::$host;
+            #[allow(dead_code, reason = "not every function asks for its host")]
+            // SAFETY: the host has the level, as [`multiversion!`] states.
+            const HOST: H = unsafe { <H>::assume() };
             // SAFETY: the host has the level, and the caller meets the requirements of the
             // body, as [`multiversion!`] states.
             #[allow(unused_unsafe, reason = "not every body asks for anything")]

@@ -15,7 +15,7 @@ base::multiversion! {
     for Avx512 unsafe extern "code" fn interpolate_of
         (batch: *const FragmentBatch, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
         let inputs = core::slice::from_raw_parts(inputs, count as usize);
-        batch_of::<H>(&*batch, padded(&*batch, quads), inputs, rows.cast());
+        batch_of::<H>(HOST, &*batch, padded(&*batch, quads), inputs, rows.cast());
     }
 }
 
@@ -53,16 +53,24 @@ type Row = [u32; MAX_LANES];
 /// # Safety
 /// The requirements of [`interpolate`] hold, and the host has level `H`.
 #[inline(always)]
-unsafe fn batch_of<H: Host>(batch: &FragmentBatch, mut rest: &[FragmentQuad], inputs: &[u32], mut rows: *mut Row) {
+unsafe fn batch_of<H: Host>(
+    host: H,
+    batch: &FragmentBatch,
+    mut rest: &[FragmentQuad],
+    inputs: &[u32],
+    mut rows: *mut Row,
+) {
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = host;
     // SAFETY: the quads have valid primitives, and there is memory for all rows (`# Safety`).
     unsafe {
         while let Some(first) = rest.first() {
             #[cfg(target_arch = "x86_64")]
-            if H::HAS_512
+            if let Some(v) = host.avx512()
                 && let Some(four) = rest.first_chunk::<4>()
                 && four.iter().all(|quad| quad.primitive == first.primitive && quad.sample == first.sample)
             {
-                avx512::four_quads(batch, four, inputs, rows);
+                avx512::four_quads(v, batch, four, inputs, rows);
                 (rest, rows) = (&rest[4..], rows.add(2 * inputs.len()));
                 continue;
             }
@@ -196,61 +204,65 @@ unsafe fn pair<H: Host, const SAME: bool>(
 mod avx512 {
     use super::{Row, inside};
     use base::abi::{FragmentBatch, FragmentQuad};
+    use base::host::Avx512;
     use core::arch::x86_64::*;
 
     /// Evaluates the plane `[dx, dy, c]` at (x, y).
     #[inline(always)]
-    unsafe fn plane(plane: &[f32; 3], [x, y]: [__m512; 2]) -> __m512 {
-        // SAFETY: the only caller, `four`, requires the 512-bit level.
-        unsafe {
-            let row = _mm512_fmadd_ps(_mm512_set1_ps(plane[1]), y, _mm512_set1_ps(plane[2]));
-            _mm512_fmadd_ps(_mm512_set1_ps(plane[0]), x, row)
-        }
+    fn plane(v: Avx512, plane: &[f32; 3], [x, y]: [__m512; 2]) -> __m512 {
+        let row = v._mm512_fmadd_ps(v._mm512_set1_ps(plane[1]), y, v._mm512_set1_ps(plane[2]));
+        v._mm512_fmadd_ps(v._mm512_set1_ps(plane[0]), x, row)
     }
 
     /// Interpolates the inputs of four quads of one primitive, at the same sample: two rows of each
     /// input.
     ///
     /// # Safety
-    /// The requirements of [`super::batch_of`] hold, and the quads belong to the batch. The host
-    /// has the 512-bit level.
+    /// The requirements of [`super::batch_of`] hold, and the quads belong to the batch.
     #[inline(always)]
-    pub unsafe fn four_quads(batch: &FragmentBatch, quads: &[FragmentQuad; 4], inputs: &[u32], rows: *mut Row) {
+    pub unsafe fn four_quads(
+        v: Avx512,
+        batch: &FragmentBatch,
+        quads: &[FragmentQuad; 4],
+        inputs: &[u32],
+        rows: *mut Row,
+    ) {
         const { assert!(size_of::<FragmentQuad>() == 16 && core::mem::offset_of!(FragmentQuad, x) == 0) };
         const { assert!(core::mem::offset_of!(FragmentQuad, y) == 2) };
-        // SAFETY: the quads belong to the batch, and the host has the 512-bit level (`# Safety`).
+        // SAFETY: the quads belong to the batch (`# Safety`), and the host has the level because
+        // the token exists.
         unsafe {
             let primitive = &*quads[0].primitive;
             // The first word of each quad, x and y, is broadcast to all of its lanes.
-            let corners = _mm512_shuffle_epi32::<0>(_mm512_loadu_si512(quads.as_ptr().cast()));
-            let x = _mm512_and_si512(corners, _mm512_set1_epi32(0xffff));
-            let y = _mm512_srli_epi32::<16>(corners);
+            let corners = v._mm512_shuffle_epi32::<0>(_mm512_loadu_si512(quads.as_ptr().cast()));
+            let x = v._mm512_and_si512(corners, v._mm512_set1_epi32(0xffff));
+            let y = v._mm512_srli_epi32::<16>(corners);
             let [x, y] = [
-                _mm512_cvtepi32_ps(_mm512_sub_epi32(x, _mm512_set1_epi32(primitive.origin[0]))),
-                _mm512_cvtepi32_ps(_mm512_sub_epi32(y, _mm512_set1_epi32(primitive.origin[1]))),
+                v._mm512_cvtepi32_ps(v._mm512_sub_epi32(x, v._mm512_set1_epi32(primitive.origin[0]))),
+                v._mm512_cvtepi32_ps(v._mm512_sub_epi32(y, v._mm512_set1_epi32(primitive.origin[1]))),
             ];
             let inside = inside(batch, &quads[0]);
             let at = [
-                _mm512_add_ps(x, _mm512_broadcast_f32x4(_mm_loadu_ps(inside.x.as_ptr()))),
-                _mm512_add_ps(y, _mm512_broadcast_f32x4(_mm_loadu_ps(inside.y.as_ptr()))),
+                v._mm512_add_ps(x, v._mm512_broadcast_f32x4(v._mm_castsi128_ps(v.load_128(&inside.x)))),
+                v._mm512_add_ps(y, v._mm512_broadcast_f32x4(v._mm_castsi128_ps(v.load_128(&inside.y)))),
             ];
-            let linear = [plane(&primitive.b1, at), plane(&primitive.b2, at)];
+            let linear = [plane(v, &primitive.b1, at), plane(v, &primitive.b2, at)];
             let smooth = if primitive.affine != 0 {
                 linear
             } else {
-                let w = _mm512_div_ps(_mm512_set1_ps(1.0), plane(&primitive.inv_w, at));
+                let w = v._mm512_div_ps(v._mm512_set1_ps(1.0), plane(v, &primitive.inv_w, at));
                 [
-                    _mm512_mul_ps(_mm512_mul_ps(linear[0], _mm512_set1_ps(primitive.inv_w1)), w),
-                    _mm512_mul_ps(_mm512_mul_ps(linear[1], _mm512_set1_ps(primitive.inv_w2)), w),
+                    v._mm512_mul_ps(v._mm512_mul_ps(linear[0], v._mm512_set1_ps(primitive.inv_w1)), w),
+                    v._mm512_mul_ps(v._mm512_mul_ps(linear[1], v._mm512_set1_ps(primitive.inv_w2)), w),
                 ]
             };
             for (i, input) in inputs.iter().enumerate() {
                 let [w1, w2] = if input & 1 != 0 { smooth } else { linear };
                 let [a0, d1, d2] = (*primitive.attributes.add((input >> 1) as usize)).map(f32::from_bits);
-                let sum = _mm512_fmadd_ps(w1, _mm512_set1_ps(d1), _mm512_set1_ps(a0));
-                let value = _mm512_castps_si512(_mm512_fmadd_ps(w2, _mm512_set1_ps(d2), sum));
-                _mm256_storeu_si256(rows.add(i).cast(), _mm512_castsi512_si256(value));
-                _mm256_storeu_si256(rows.add(inputs.len() + i).cast(), _mm512_extracti64x4_epi64::<1>(value));
+                let sum = v._mm512_fmadd_ps(w1, v._mm512_set1_ps(d1), v._mm512_set1_ps(a0));
+                let value = v._mm512_castps_si512(v._mm512_fmadd_ps(w2, v._mm512_set1_ps(d2), sum));
+                _mm256_storeu_si256(rows.add(i).cast(), v._mm512_castsi512_si256(value));
+                _mm256_storeu_si256(rows.add(inputs.len() + i).cast(), v._mm512_extracti64x4_epi64::<1>(value));
             }
         }
     }

@@ -1,7 +1,10 @@
 //! Blocks of colours ([`super::bc`]) decoded texel by texel, sixteen in vectors of 512 bits, with
 //! the same bits. The colour that a texel's index chooses is computed for that texel alone.
 
+#![forbid(unsafe_code)]
+
 use super::lanes::row;
+use crate::host::Avx512;
 use core::arch::x86_64::*;
 
 /// Returns whether all texels of a format are opaque, if each of them can be found by itself
@@ -59,76 +62,57 @@ const fn twice(entries: [u32; 8]) -> [u32; 16] {
 
 /// Returns the texels with the given numbers in blocks of colours, as [`super::decode_tiles`]
 /// decodes them for BC1. `ends` and `indices` are the first and the second word of each block.
-///
-/// # Safety
-/// The host has the 512-bit level ([`Host::HAS_512`](crate::host::Host::HAS_512)).
 #[inline(always)]
-pub unsafe fn colors(ends: __m512i, indices: __m512i, texel: __m512i, opaque: bool) -> __m512i {
-    // SAFETY: the host has the 512-bit level (`# Safety`), and each row has a vector.
-    unsafe {
-        let index = _mm512_srlv_epi32(indices, _mm512_slli_epi32::<1>(texel));
-        let index = _mm512_and_si512(index, _mm512_set1_epi32(3));
-        let (first, second) = (_mm512_and_si512(ends, _mm512_set1_epi32(0xffff)), _mm512_srli_epi32::<16>(ends));
-        let three = _mm512_cmple_epu32_mask(first, second);
-        let index = _mm512_mask_or_epi32(index, three, index, _mm512_set1_epi32(4));
-        let by = _mm512_permutexvar_epi32(index, _mm512_loadu_si512(MIX.ends.as_ptr().cast()));
-        let by_red = _mm512_permutexvar_epi32(index, _mm512_loadu_si512(MIX.red.as_ptr().cast()));
-        let by_green = _mm512_permutexvar_epi32(index, _mm512_loadu_si512(MIX.green.as_ptr().cast()));
-        // Both ends' components are numbers of 16 bits.
-        let five = _mm512_set1_epi16(31);
-        let green = _mm512_and_si512(_mm512_srli_epi16::<5>(ends), _mm512_set1_epi16(63));
-        let red = mixed(_mm512_srli_epi16::<11>(ends), by, by_red);
-        let green = mixed(green, by, by_green);
-        let blue = mixed(_mm512_and_si512(ends, five), by, by_red);
-        let red = _mm512_srli_epi32::<SHIFT>(red);
-        let green = _mm512_srli_epi32::<{ SHIFT - 8 }>(green);
-        let blue = _mm512_slli_epi32::<{ 16 - SHIFT }>(blue);
-        // The result takes bits that are in both of the first two operands, or in the third one.
-        let color = _mm512_ternarylogic_epi32::<0xea>(green, _mm512_set1_epi32(0xff00), red);
-        let color = _mm512_ternarylogic_epi32::<0xea>(blue, _mm512_set1_epi32(0xff_0000), color);
-        let has = match opaque {
-            true => u16::MAX,
-            false => _mm512_cmpneq_epi32_mask(index, _mm512_set1_epi32(7)),
-        };
-        _mm512_mask_or_epi32(color, has, color, _mm512_set1_epi32(0xff00_0000u32 as i32))
-    }
+pub fn colors(v: Avx512, ends: __m512i, indices: __m512i, texel: __m512i, opaque: bool) -> __m512i {
+    let index = v._mm512_srlv_epi32(indices, v._mm512_slli_epi32::<1>(texel));
+    let index = v._mm512_and_si512(index, v._mm512_set1_epi32(3));
+    let (first, second) = (v._mm512_and_si512(ends, v._mm512_set1_epi32(0xffff)), v._mm512_srli_epi32::<16>(ends));
+    let three = v._mm512_cmple_epu32_mask(first, second);
+    let index = v._mm512_mask_or_epi32(index, three, index, v._mm512_set1_epi32(4));
+    let by = v._mm512_permutexvar_epi32(index, v.load(&MIX.ends));
+    let by_red = v._mm512_permutexvar_epi32(index, v.load(&MIX.red));
+    let by_green = v._mm512_permutexvar_epi32(index, v.load(&MIX.green));
+    // Both ends' components are numbers of 16 bits.
+    let five = v._mm512_set1_epi16(31);
+    let green = v._mm512_and_si512(v._mm512_srli_epi16::<5>(ends), v._mm512_set1_epi16(63));
+    let red = mixed(v, v._mm512_srli_epi16::<11>(ends), by, by_red);
+    let green = mixed(v, green, by, by_green);
+    let blue = mixed(v, v._mm512_and_si512(ends, five), by, by_red);
+    let red = v._mm512_srli_epi32::<SHIFT>(red);
+    let green = v._mm512_srli_epi32::<{ SHIFT - 8 }>(green);
+    let blue = v._mm512_slli_epi32::<{ 16 - SHIFT }>(blue);
+    // The result takes bits that are in both of the first two operands, or in the third one.
+    let color = v._mm512_ternarylogic_epi32::<0xea>(green, v._mm512_set1_epi32(0xff00), red);
+    let color = v._mm512_ternarylogic_epi32::<0xea>(blue, v._mm512_set1_epi32(0xff_0000), color);
+    let has = match opaque {
+        true => u16::MAX,
+        false => v._mm512_cmpneq_epi32_mask(index, v._mm512_set1_epi32(7)),
+    };
+    v._mm512_mask_or_epi32(color, has, color, v._mm512_set1_epi32(0xff00_0000u32 as i32))
 }
 
 /// Returns a component of both ends, combined by their weights.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-unsafe fn mixed(component: __m512i, ends: __m512i, by: __m512i) -> __m512i {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let sum = _mm512_or_si512(_mm512_madd_epi16(component, ends), _mm512_set1_epi32(1 << 16));
-        _mm512_madd_epi16(sum, by)
-    }
+fn mixed(v: Avx512, component: __m512i, ends: __m512i, by: __m512i) -> __m512i {
+    let sum = v._mm512_or_si512(v._mm512_madd_epi16(component, ends), v._mm512_set1_epi32(1 << 16));
+    v._mm512_madd_epi16(sum, by)
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::{Format, decode_tiles};
-    use crate::host::{Host, SimdLevel};
+    use crate::host::Avx512;
     use crate::random::Rng;
 
-    crate::multiversion! {
-        for Avx512 unsafe fn texels(ends: u32, indices: u32, opaque: bool, out: &mut [u32; 16]) {
-            if H::HAS_512 {
-                use core::arch::x86_64::*;
-                let texel = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-                let found = super::colors(_mm512_set1_epi32(ends as i32), _mm512_set1_epi32(indices as i32), texel, opaque);
-                _mm512_storeu_si512(out.as_mut_ptr().cast(), found);
-            }
-        }
+    fn texels(v: Avx512, ends: u32, indices: u32, opaque: bool, out: &mut [u32; 16]) {
+        let texel = v._mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+        let (ends, indices) = (v._mm512_set1_epi32(ends as i32), v._mm512_set1_epi32(indices as i32));
+        v.store(out, super::colors(v, ends, indices, texel, opaque));
     }
 
     #[test]
     fn texels_are_those_of_their_blocks() {
-        if !SimdLevel::detect().has_512() {
-            return;
-        }
+        let Some(v) = Avx512::detect() else { return };
         let mut rng = Rng(0xbc10_0000_0000_0001);
         let formats = ["BC1_RGB_UNORM_BLOCK", "BC1_RGBA_UNORM_BLOCK"];
         for i in 0..200_000 {
@@ -141,8 +125,7 @@ mod tests {
             }
             let indices = rng.next_u64() as u32;
             let mut got = [0; 16];
-            // SAFETY: the level is the host's own.
-            unsafe { texels(SimdLevel::detect())(ends, indices, opaque, &mut got) };
+            texels(v, ends, indices, opaque, &mut got);
             let block = u128::from(u64::from(ends) | u64::from(indices) << 32).to_le_bytes();
             decode_tiles(format, &block, &mut |_, words| assert_eq!(got, words[0], "{ends:x} {indices:x} {format:?}"));
         }

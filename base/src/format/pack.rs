@@ -13,7 +13,8 @@
 use super::row::FormatRow;
 pub use super::row::{ONE, Texel};
 use super::{Format, Lanes, TABLE, lanes};
-use crate::host::SimdLevel;
+use crate::host::{Host, SimdLevel};
+use core::marker::PhantomData;
 
 /// The conversions of rows of texels of one format.
 #[derive(Clone, Copy, Debug)]
@@ -41,6 +42,37 @@ pub struct LaneKernels {
     pub unpack: unsafe fn(words: &Lanes, texels: &mut Lanes),
     /// Converts texels to words.
     pub pack: unsafe fn(texels: &Lanes, words: &mut Lanes),
+}
+
+impl TexelKernels {
+    /// Returns the conversions of the texels of all lanes for the level of a token.
+    #[inline(always)]
+    pub fn at_level<H: Host>(&'static self, _: H) -> HostLaneKernels<H> {
+        HostLaneKernels { kernels: &self.lanes[H::LEVEL as usize], level: PhantomData }
+    }
+}
+
+/// The conversions of the texels of all lanes on a host that has their level.
+#[derive(Clone, Copy, Debug)]
+pub struct HostLaneKernels<H> {
+    kernels: &'static LaneKernels,
+    level: PhantomData<H>,
+}
+
+impl<H: Host> HostLaneKernels<H> {
+    /// Converts words to texels.
+    #[inline(always)]
+    pub fn unpack(self, words: &Lanes, texels: &mut Lanes) {
+        // SAFETY: the host has the level, because a token was given to `TexelKernels::at_level`.
+        unsafe { (self.kernels.unpack)(words, texels) }
+    }
+
+    /// Converts texels to words.
+    #[inline(always)]
+    pub fn pack(self, texels: &Lanes, words: &mut Lanes) {
+        // SAFETY: the host has the level, because a token was given to `TexelKernels::at_level`.
+        unsafe { (self.kernels.pack)(texels, words) }
+    }
 }
 
 /// Returns the kernels of a format.

@@ -162,6 +162,19 @@ impl Module {
         self.items.iter().any(|item| find(quote::ToTokens::to_token_stream(item)))
     }
 
+    /// Returns how often the code of the module contains the keyword.
+    pub fn unsafe_items(&self) -> usize {
+        fn count(tokens: TokenStream) -> usize {
+            let of = |token| match token {
+                TokenTree::Group(group) => count(group.stream()),
+                TokenTree::Ident(ident) => usize::from(ident == "unsafe"),
+                TokenTree::Punct(_) | TokenTree::Literal(_) => 0,
+            };
+            tokens.into_iter().map(of).sum()
+        }
+        self.items.iter().map(|item| count(quote::ToTokens::to_token_stream(item))).sum()
+    }
+
     /// Returns every path that the module's code names.
     fn named_paths(&self) -> BTreeSet<Vec<String>> {
         let mut all = BTreeSet::new();

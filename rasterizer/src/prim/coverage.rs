@@ -7,11 +7,11 @@
 
 use super::screen::SUBPIXEL;
 use base::abi::{FragmentBatch, SamplePositions};
+#[cfg(target_arch = "x86_64")]
+use base::host::{Avx2, Avx512, Sse2};
 use base::host::{Host, SimdLevel};
 use base::limits::MAX_SAMPLES;
 use base::pixel::SampleLocations;
-#[cfg(target_arch = "x86_64")]
-use core::arch::x86_64::*;
 
 /// A half plane in fixed point; a position is inside if `a*x + b*y + c >= 0`.
 #[derive(Clone, Copy, Debug, Default)]
@@ -114,23 +114,20 @@ impl CustomSampleLocations {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn mask16(e: i32, dx: i32, dy: i32) -> u32 {
-    // SAFETY: SSE2 is part of x86-64.
-    unsafe {
-        let x = _mm_set1_epi32(dx);
-        // The steps are 0, dx, 2 dx, 3 dx.
-        let steps = _mm_add_epi32(
-            _mm_and_si128(x, _mm_set_epi32(-1, 0, -1, 0)),
-            _mm_and_si128(_mm_add_epi32(x, x), _mm_set_epi32(-1, -1, 0, 0)),
-        );
-        let row0 = _mm_add_epi32(_mm_set1_epi32(e), steps);
-        let step = _mm_set1_epi32(dy);
-        let row1 = _mm_add_epi32(row0, step);
-        let row2 = _mm_add_epi32(row1, step);
-        let row3 = _mm_add_epi32(row2, step);
-        // Saturating packs keep the sign, and one movemask gathers all sixteen signs.
-        let bytes = _mm_packs_epi16(_mm_packs_epi32(row0, row1), _mm_packs_epi32(row2, row3));
-        !(_mm_movemask_epi8(bytes) as u32) & 0xffff
-    }
+    let x = Sse2._mm_set1_epi32(dx);
+    // The steps are 0, dx, 2 dx, 3 dx.
+    let steps = Sse2._mm_add_epi32(
+        Sse2._mm_and_si128(x, Sse2._mm_set_epi32(-1, 0, -1, 0)),
+        Sse2._mm_and_si128(Sse2._mm_add_epi32(x, x), Sse2._mm_set_epi32(-1, -1, 0, 0)),
+    );
+    let row0 = Sse2._mm_add_epi32(Sse2._mm_set1_epi32(e), steps);
+    let step = Sse2._mm_set1_epi32(dy);
+    let row1 = Sse2._mm_add_epi32(row0, step);
+    let row2 = Sse2._mm_add_epi32(row1, step);
+    let row3 = Sse2._mm_add_epi32(row2, step);
+    // Saturating packs keep the sign, and one movemask gathers all sixteen signs.
+    let bytes = Sse2._mm_packs_epi16(Sse2._mm_packs_epi32(row0, row1), Sse2._mm_packs_epi32(row2, row3));
+    !(Sse2._mm_movemask_epi8(bytes) as u32) & 0xffff
 }
 
 /// Returns a mask with bit `4*j + i` set if `e + i*dx + j*dy >= 0`.
@@ -164,29 +161,24 @@ base::multiversion! {
     for Avx512 unsafe fn cut_rows_of(edges: &[SquareEdge], rows: &mut SquareRows) {
         match edges {
             [] => {}
-            [a] => cut_by::<H, 1>(&[*a], rows),
-            [a, b] => cut_by::<H, 2>(&[*a, *b], rows),
-            [a, b, c] => cut_by::<H, 3>(&[*a, *b, *c], rows),
-            [a, b, c, d, ..] => cut_by::<H, 4>(&[*a, *b, *c, *d], rows),
+            [a] => cut_by::<H, 1>(HOST, &[*a], rows),
+            [a, b] => cut_by::<H, 2>(HOST, &[*a, *b], rows),
+            [a, b, c] => cut_by::<H, 3>(HOST, &[*a, *b, *c], rows),
+            [a, b, c, d, ..] => cut_by::<H, 4>(HOST, &[*a, *b, *c, *d], rows),
         }
     }
 }
 
-/// # Safety
-/// The host has the level.
 #[inline(always)]
-unsafe fn cut_by<H: Host, const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
+fn cut_by<H: Host, const N: usize>(host: H, edges: &[SquareEdge; N], rows: &mut SquareRows) {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: the host has level `H` (`# Safety`), and with it the instructions of the called
-    // function.
-    unsafe {
-        if H::HAS_512 {
-            return cut_512(edges, rows);
-        }
-        if H::LEVEL != SimdLevel::Portable {
-            return cut_avx2(edges, rows);
-        }
+    if let Some(v) = host.avx512() {
+        return cut_512(v, edges, rows);
+    } else if let Some(v) = host.avx2() {
+        return cut_avx2(v, edges, rows);
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = host;
     let mut at = *edges;
     for word in rows {
         for row in 0..4 {
@@ -203,68 +195,58 @@ unsafe fn cut_by<H: Host, const N: usize>(edges: &[SquareEdge; N], rows: &mut Sq
     }
 }
 
-/// # Safety
-/// The host has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn cut_avx2<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
-    // SAFETY: the host has AVX2 (`# Safety`).
-    unsafe {
-        let columns = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
-        let (mut left, mut right, mut down) =
-            ([_mm256_setzero_si256(); N], [_mm256_setzero_si256(); N], [_mm256_setzero_si256(); N]);
-        for (i, &[value, across, step]) in edges.iter().enumerate() {
-            let steps = _mm256_mullo_epi32(columns, _mm256_set1_epi32(across));
-            left[i] = _mm256_add_epi32(_mm256_set1_epi32(value), steps);
-            right[i] = _mm256_add_epi32(left[i], _mm256_set1_epi32(across.wrapping_mul(8)));
-            down[i] = _mm256_set1_epi32(step);
-        }
-        for word in rows {
-            let mut cut = 0;
-            for row in 0..4 {
-                let mut outside = [_mm256_setzero_si256(); 2];
-                for i in 0..N {
-                    outside = [_mm256_or_si256(outside[0], left[i]), _mm256_or_si256(outside[1], right[i])];
-                    left[i] = _mm256_add_epi32(left[i], down[i]);
-                    right[i] = _mm256_add_epi32(right[i], down[i]);
-                }
-                let [low, high] = [
-                    _mm256_movemask_ps(_mm256_castsi256_ps(outside[0])) as u64,
-                    _mm256_movemask_ps(_mm256_castsi256_ps(outside[1])) as u64,
-                ];
-                cut |= (low | high << 8) << (16 * row);
+fn cut_avx2<const N: usize>(v: Avx2, edges: &[SquareEdge; N], rows: &mut SquareRows) {
+    let columns = v.load_256(&[0i32, 1, 2, 3, 4, 5, 6, 7]);
+    let (mut left, mut right, mut down) =
+        ([v._mm256_setzero_si256(); N], [v._mm256_setzero_si256(); N], [v._mm256_setzero_si256(); N]);
+    for (i, &[value, across, step]) in edges.iter().enumerate() {
+        let steps = v._mm256_mullo_epi32(columns, v._mm256_set1_epi32(across));
+        left[i] = v._mm256_add_epi32(v._mm256_set1_epi32(value), steps);
+        right[i] = v._mm256_add_epi32(left[i], v._mm256_set1_epi32(across.wrapping_mul(8)));
+        down[i] = v._mm256_set1_epi32(step);
+    }
+    for word in rows {
+        let mut cut = 0;
+        for row in 0..4 {
+            let mut outside = [v._mm256_setzero_si256(); 2];
+            for i in 0..N {
+                outside = [v._mm256_or_si256(outside[0], left[i]), v._mm256_or_si256(outside[1], right[i])];
+                left[i] = v._mm256_add_epi32(left[i], down[i]);
+                right[i] = v._mm256_add_epi32(right[i], down[i]);
             }
-            *word &= !cut;
+            let [low, high] = [
+                v._mm256_movemask_ps(v._mm256_castsi256_ps(outside[0])) as u64,
+                v._mm256_movemask_ps(v._mm256_castsi256_ps(outside[1])) as u64,
+            ];
+            cut |= (low | high << 8) << (16 * row);
         }
+        *word &= !cut;
     }
 }
 
-/// # Safety
-/// The host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn cut_512<const N: usize>(edges: &[SquareEdge; N], rows: &mut SquareRows) {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let columns = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-        let (mut at, mut down) = ([_mm512_setzero_si512(); N], [_mm512_setzero_si512(); N]);
-        for (i, &[value, across, step]) in edges.iter().enumerate() {
-            let steps = _mm512_mullo_epi32(columns, _mm512_set1_epi32(across));
-            (at[i], down[i]) = (_mm512_add_epi32(_mm512_set1_epi32(value), steps), _mm512_set1_epi32(step));
-        }
-        for word in rows {
-            let mut cut = 0;
-            for row in 0..4 {
-                let mut outside = at[0];
-                at[0] = _mm512_add_epi32(at[0], down[0]);
-                for i in 1..N {
-                    outside = _mm512_or_si512(outside, at[i]);
-                    at[i] = _mm512_add_epi32(at[i], down[i]);
-                }
-                cut |= u64::from(_mm512_movepi32_mask(outside)) << (16 * row);
+fn cut_512<const N: usize>(v: Avx512, edges: &[SquareEdge; N], rows: &mut SquareRows) {
+    let columns = v._mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    let (mut at, mut down) = ([v._mm512_setzero_si512(); N], [v._mm512_setzero_si512(); N]);
+    for (i, &[value, across, step]) in edges.iter().enumerate() {
+        let steps = v._mm512_mullo_epi32(columns, v._mm512_set1_epi32(across));
+        (at[i], down[i]) = (v._mm512_add_epi32(v._mm512_set1_epi32(value), steps), v._mm512_set1_epi32(step));
+    }
+    for word in rows {
+        let mut cut = 0;
+        for row in 0..4 {
+            let mut outside = at[0];
+            at[0] = v._mm512_add_epi32(at[0], down[0]);
+            for i in 1..N {
+                outside = v._mm512_or_si512(outside, at[i]);
+                at[i] = v._mm512_add_epi32(at[i], down[i]);
             }
-            *word &= !cut;
+            cut |= u64::from(v._mm512_movepi32_mask(outside)) << (16 * row);
         }
+        *word &= !cut;
     }
 }
 

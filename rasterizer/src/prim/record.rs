@@ -168,20 +168,18 @@ impl Drop for AttributeRowWriter<'_> {
 #[inline(always)]
 pub fn transposed(rows: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: SSE2 is part of x86-64; vectors and arrays have the same size, and any bits are
-    // valid.
-    unsafe {
-        use core::arch::x86_64::*;
-        let [a, b, c, d] = rows.map(|row| core::mem::transmute::<[u32; 4], __m128i>(row));
-        let (low, high) = (_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
-        let (lower, higher) = (_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
-        let columns = [
-            _mm_unpacklo_epi64(low, lower),
-            _mm_unpackhi_epi64(low, lower),
-            _mm_unpacklo_epi64(high, higher),
-            _mm_unpackhi_epi64(high, higher),
-        ];
-        columns.map(|column| core::mem::transmute::<__m128i, [u32; 4]>(column))
+    {
+        use base::host::Sse2;
+        let [a, b] = [Sse2.load_128(&rows[0]), Sse2.load_128(&rows[1])];
+        let [c, d] = [Sse2.load_128(&rows[2]), Sse2.load_128(&rows[3])];
+        let (low, high) = (Sse2._mm_unpacklo_epi32(a, b), Sse2._mm_unpackhi_epi32(a, b));
+        let (lower, higher) = (Sse2._mm_unpacklo_epi32(c, d), Sse2._mm_unpackhi_epi32(c, d));
+        let mut columns = [[0; 4]; 4];
+        Sse2.store_128(&mut columns[0], Sse2._mm_unpacklo_epi64(low, lower));
+        Sse2.store_128(&mut columns[1], Sse2._mm_unpackhi_epi64(low, lower));
+        Sse2.store_128(&mut columns[2], Sse2._mm_unpacklo_epi64(high, higher));
+        Sse2.store_128(&mut columns[3], Sse2._mm_unpackhi_epi64(high, higher));
+        columns
     }
     #[cfg(not(target_arch = "x86_64"))]
     core::array::from_fn(|column| core::array::from_fn(|row| rows[row][column]))
@@ -191,21 +189,21 @@ pub fn transposed(rows: [[u32; 4]; 4]) -> [[u32; 4]; 4] {
 #[inline(always)]
 fn interleaved(rows: [[u32; 4]; 3]) -> [[u32; 4]; 3] {
     #[cfg(target_arch = "x86_64")]
-    // SAFETY: SSE2 is part of x86-64; vectors and arrays have the same size, and any bits are
-    // valid.
-    unsafe {
-        use core::arch::x86_64::*;
-        let [a, b, c] = rows.map(|row| core::mem::transmute::<[u32; 4], __m128>(row));
-        let (low, high) = (_mm_unpacklo_ps(a, b), _mm_unpackhi_ps(a, b));
+    {
+        use base::host::Sse2;
+        let [a, b] = [Sse2.load_128(&rows[0]), Sse2.load_128(&rows[1])];
+        let [a, b] = [Sse2._mm_castsi128_ps(a), Sse2._mm_castsi128_ps(b)];
+        let c = Sse2._mm_castsi128_ps(Sse2.load_128(&rows[2]));
+        let (low, high) = (Sse2._mm_unpacklo_ps(a, b), Sse2._mm_unpackhi_ps(a, b));
         // The vectors are (c0 c0 a1 a1), (b1 b1 c1 c1) and (c2 c3 a3 b3).
-        let (x, y) = (_mm_shuffle_ps::<0b10_10_00_00>(c, low), _mm_shuffle_ps::<0b01_01_11_11>(low, c));
-        let z = _mm_shuffle_ps::<0b11_10_11_10>(c, high);
-        let columns = [
-            _mm_shuffle_ps::<0b10_00_01_00>(low, x),
-            _mm_shuffle_ps::<0b01_00_10_00>(y, high),
-            _mm_shuffle_ps::<0b01_11_10_00>(z, z),
-        ];
-        columns.map(|column| core::mem::transmute::<__m128, [u32; 4]>(column))
+        let x = Sse2._mm_shuffle_ps::<0b10_10_00_00>(c, low);
+        let y = Sse2._mm_shuffle_ps::<0b01_01_11_11>(low, c);
+        let z = Sse2._mm_shuffle_ps::<0b11_10_11_10>(c, high);
+        let mut columns = [[0; 4]; 3];
+        Sse2.store_128(&mut columns[0], Sse2._mm_castps_si128(Sse2._mm_shuffle_ps::<0b10_00_01_00>(low, x)));
+        Sse2.store_128(&mut columns[1], Sse2._mm_castps_si128(Sse2._mm_shuffle_ps::<0b01_00_10_00>(y, high)));
+        Sse2.store_128(&mut columns[2], Sse2._mm_castps_si128(Sse2._mm_shuffle_ps::<0b01_11_10_00>(z, z)));
+        columns
     }
     #[cfg(not(target_arch = "x86_64"))]
     core::array::from_fn(|four| core::array::from_fn(|i| rows[(4 * four + i) % 3][(4 * four + i) / 3]))

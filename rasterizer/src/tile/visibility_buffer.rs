@@ -146,17 +146,14 @@ fn block_index(x: i32, y: i32) -> (usize, usize) {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn write_owner(block: &mut OwnerBlock, owner: u16, pixels: u32) {
-    use core::arch::x86_64::*;
-    // SAFETY: SSE2 is part of x86-64, and a block has two halves of 16 bytes.
-    unsafe {
-        let (owner, bits) = (_mm_set1_epi16(owner as i16), _mm_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128));
-        for half in 0..2 {
-            let p: *mut __m128i = block.as_mut_ptr().add(8 * half).cast();
-            let pixels = _mm_and_si128(_mm_set1_epi16((pixels >> (8 * half) & 0xff) as i16), bits);
-            let mask = _mm_cmpeq_epi16(pixels, bits);
-            let old = _mm_andnot_si128(mask, _mm_loadu_si128(p));
-            _mm_storeu_si128(p, _mm_or_si128(old, _mm_and_si128(mask, owner)));
-        }
+    use base::host::Sse2;
+    let owner = Sse2._mm_set1_epi16(owner as i16);
+    let bits = Sse2.load_128(&[1u16, 2, 4, 8, 16, 32, 64, 128]);
+    for (half, block) in block.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let pixels = Sse2._mm_and_si128(Sse2._mm_set1_epi16((pixels >> (8 * half) & 0xff) as i16), bits);
+        let mask = Sse2._mm_cmpeq_epi16(pixels, bits);
+        let old = Sse2._mm_andnot_si128(mask, Sse2.load_128(block));
+        Sse2.store_128(block, Sse2._mm_or_si128(old, Sse2._mm_and_si128(mask, owner)));
     }
 }
 
@@ -173,13 +170,10 @@ fn write_owner(block: &mut OwnerBlock, owner: u16, pixels: u32) {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn pixels_of_owner(block: &OwnerBlock, owner: u16) -> u32 {
-    use core::arch::x86_64::*;
-    // SAFETY: SSE2 is part of x86-64, and a block has two halves of 16 bytes.
-    unsafe {
-        let of = _mm_set1_epi16(owner as i16);
-        let half = |i: usize| _mm_cmpeq_epi16(_mm_loadu_si128(block.as_ptr().add(8 * i).cast()), of);
-        _mm_movemask_epi8(_mm_packs_epi16(half(0), half(1))) as u32
-    }
+    use base::host::Sse2;
+    let of = Sse2._mm_set1_epi16(owner as i16);
+    let half = |i: usize| Sse2._mm_cmpeq_epi16(Sse2.load_128(&block.as_chunks::<8>().0[i]), of);
+    Sse2._mm_movemask_epi8(Sse2._mm_packs_epi16(half(0), half(1))) as u32
 }
 
 /// Returns the pixels of a block with an owner's number.

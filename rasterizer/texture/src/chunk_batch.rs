@@ -42,7 +42,7 @@ pub struct ChunkAt {
 impl ChunkRows {
     /// # Safety
     /// There are `count` chunks of coordinates and of results, in rows of `row_lanes` lanes, as
-    /// long as this lives.
+    /// long as this lives and its chunks are used.
     #[inline(always)]
     pub unsafe fn new(coords: *const f32, results: *mut u32, count: u32, row_lanes: u32) -> ChunkRows {
         let row_lanes = row_lanes as usize;
@@ -78,16 +78,20 @@ impl ChunkRows {
         Some([self.next()?, self.next()?])
     }
 
-    /// Returns the next chunks and their number; missing chunks are replaced by the last one.
+    /// Returns the next chunks and their number, or `None` if no chunk is left; missing chunks are
+    /// replaced by the last one.
     #[inline(always)]
-    pub fn several(&mut self) -> ([ChunkAt; SEVERAL], usize) {
+    pub fn several(&mut self) -> Option<([ChunkAt; SEVERAL], usize)> {
         let count = self.count.min(SEVERAL);
+        if count == 0 {
+            return None;
+        }
         let mut last = self.next;
         let chunks = std::array::from_fn(|_| {
             last = self.next().unwrap_or(last);
             last
         });
-        (chunks, count)
+        Some((chunks, count))
     }
 
     /// Samples all chunks by a kernel for one chunk. (The function takes a copy and is not inlined,
@@ -128,24 +132,18 @@ impl ChunkAt {
     }
 
     /// Returns x and y.
-    ///
-    /// # Safety
-    /// The chunk satisfies the requirements of [`ChunkRows::new`], and the host is `H`.
     #[inline(always)]
-    pub unsafe fn coords_of<H: Host>(self) -> [H::Floats; COORDS] {
-        // SAFETY: the chunk has a row of each axis (`# Safety`).
+    pub fn coords_of<H: Host>(self, _: H) -> [H::Floats; COORDS] {
+        // SAFETY: the chunk has a row of each axis, as `ChunkRows::new` requires.
         let row = |axis: usize| unsafe { self.coords.add(axis * self.row_lanes).cast::<[u32; MAX_LANES]>().read() };
         [H::Ints::from_array(row(0)).as_floats(), H::Ints::from_array(row(1)).as_floats()]
     }
 
     /// Writes the components.
-    ///
-    /// # Safety
-    /// The chunk satisfies the requirements of [`ChunkRows::new`], and the host is `H`.
     #[inline(always)]
-    pub unsafe fn give_words<H: Host>(self, components: Words<H>) {
+    pub fn give_words<H: Host>(self, components: Words<H>) {
         for (c, component) in components.into_iter().enumerate() {
-            // SAFETY: the chunk has a row for each component (`# Safety`).
+            // SAFETY: the chunk has a row for each component, as `ChunkRows::new` requires.
             unsafe { self.results.add(c * self.row_lanes).cast::<[u32; MAX_LANES]>().write(component.to_array()) };
         }
     }
@@ -167,13 +165,10 @@ impl ChunkAt {
     }
 
     /// Writes the results.
-    ///
-    /// # Safety
-    /// The chunk satisfies the requirements of [`ChunkRows::new`].
     #[inline(always)]
-    pub unsafe fn write(self, results: &Results) {
+    pub fn write(self, results: &Results) {
         for (c, row) in results.iter().enumerate() {
-            // SAFETY: the chunk has a row for each component (`# Safety`).
+            // SAFETY: the chunk has a row for each component, as `ChunkRows::new` requires.
             unsafe { self.results.add(c * self.row_lanes).cast::<[u32; MAX_LANES]>().write(*row) };
         }
     }
@@ -207,73 +202,65 @@ unsafe fn sample_at(
 mod avx512 {
     use super::ChunkAt;
     use base::abi::MAX_LANES;
+    use base::host::Avx512;
     use core::arch::x86_64::*;
 
     impl ChunkAt {
         /// Returns x in the lower half and y in the upper one.
-        ///
-        /// # Safety
-        /// The chunk satisfies the requirements of `ChunkRows::new`, and the host has the 512-bit
-        /// level.
         #[inline(always)]
-        pub unsafe fn coords(self) -> __m512 {
-            // SAFETY: the chunk has a row of each axis, and the host has the 512-bit level
-            // (`# Safety`).
+        pub fn coords(self, v: Avx512) -> __m512 {
+            // SAFETY: the chunk has a row of each axis, as
+            // [`ChunkRows::new`](super::ChunkRows::new) requires, and the host has the level
+            // because the token exists.
             unsafe {
                 if self.row_lanes == MAX_LANES {
                     return _mm512_loadu_ps(self.coords);
                 }
                 let y = _mm256_loadu_ps(self.coords.add(self.row_lanes));
-                _mm512_insertf32x8::<1>(_mm512_castps256_ps512(_mm256_loadu_ps(self.coords)), y)
+                v._mm512_insertf32x8::<1>(v._mm512_castps256_ps512(_mm256_loadu_ps(self.coords)), y)
             }
         }
 
         /// Writes the components, two per vector.
-        ///
-        /// # Safety
-        /// The chunk satisfies the requirements of [`ChunkAt::coords`].
         #[inline(always)]
-        pub unsafe fn give(self, components: [__m512; 2]) {
-            // SAFETY: the chunk has a row for each component, and the host has the 512-bit level
-            // (`# Safety`).
+        pub fn give(self, v: Avx512, components: [__m512; 2]) {
+            // SAFETY: the chunk has a row for each component, as
+            // [`ChunkRows::new`](super::ChunkRows::new) requires, and the host has the level
+            // because the token exists.
             unsafe {
                 for (i, two) in components.into_iter().enumerate() {
                     let row = self.results.add(2 * i * self.row_lanes);
                     if self.row_lanes == MAX_LANES {
                         _mm512_storeu_ps(row, two);
                     } else {
-                        _mm256_storeu_ps(row, _mm512_castps512_ps256(two));
-                        _mm256_storeu_ps(row.add(self.row_lanes), _mm512_extractf32x8_ps::<1>(two));
+                        _mm256_storeu_ps(row, v._mm512_castps512_ps256(two));
+                        _mm256_storeu_ps(row.add(self.row_lanes), v._mm512_extractf32x8_ps::<1>(two));
                     }
                 }
             }
         }
 
         /// Returns x and y of two chunks, of which `self` is the first one.
-        ///
-        /// # Safety
-        /// Both chunks satisfy the requirements of [`ChunkAt::coords`].
         #[inline(always)]
-        pub unsafe fn coords_of_two(self, second: ChunkAt) -> [__m512; 2] {
-            // SAFETY: both chunks have a row of each axis, and the host has the 512-bit level
-            // (`# Safety`).
+        pub fn coords_of_two(self, v: Avx512, second: ChunkAt) -> [__m512; 2] {
+            // SAFETY: both chunks have a row of each axis, as
+            // [`ChunkRows::new`](super::ChunkRows::new) requires, and the host has the level
+            // because the token exists.
             unsafe {
                 if self.row_lanes != MAX_LANES {
                     return [_mm512_loadu_ps(self.coords), _mm512_loadu_ps(self.coords.add(self.row_lanes))];
                 }
-                let (first, second) = (self.coords(), second.coords());
-                [_mm512_shuffle_f32x4::<0x44>(first, second), _mm512_shuffle_f32x4::<0xee>(first, second)]
+                let (first, second) = (self.coords(v), second.coords(v));
+                [v._mm512_shuffle_f32x4::<0x44>(first, second), v._mm512_shuffle_f32x4::<0xee>(first, second)]
             }
         }
 
         /// Writes the components of two chunks, of which `self` is the first one.
-        ///
-        /// # Safety
-        /// Both chunks satisfy the requirements of [`ChunkAt::coords`].
         #[inline(always)]
-        pub unsafe fn give_two(self, second: ChunkAt, [a, b, c, d]: [__m512; 4]) {
-            // SAFETY: both chunks have a row for each component, and the host has the 512-bit level
-            // (`# Safety`).
+        pub fn give_two(self, v: Avx512, second: ChunkAt, [a, b, c, d]: [__m512; 4]) {
+            // SAFETY: both chunks have a row for each component, as
+            // [`ChunkRows::new`](super::ChunkRows::new) requires, and the host has the level
+            // because the token exists.
             unsafe {
                 if self.row_lanes != MAX_LANES {
                     for (i, component) in [a, b, c, d].into_iter().enumerate() {
@@ -281,8 +268,8 @@ mod avx512 {
                     }
                     return;
                 }
-                self.give([_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0x44>(c, d)]);
-                second.give([_mm512_shuffle_f32x4::<0xee>(a, b), _mm512_shuffle_f32x4::<0xee>(c, d)]);
+                self.give(v, [v._mm512_shuffle_f32x4::<0x44>(a, b), v._mm512_shuffle_f32x4::<0x44>(c, d)]);
+                second.give(v, [v._mm512_shuffle_f32x4::<0xee>(a, b), v._mm512_shuffle_f32x4::<0xee>(c, d)]);
             }
         }
     }

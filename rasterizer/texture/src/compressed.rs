@@ -24,7 +24,7 @@ use base::format::bc_vectors::{colors, single_texel_decode};
 use base::format::lanes::{FilterTexel, Lanes};
 use base::format::{Format, FormatRow, Texel, kernels, plain};
 #[cfg(target_arch = "x86_64")]
-use base::host::SimdLevel;
+use base::host::Avx512;
 use base::host::{Host, Ints};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
@@ -138,6 +138,7 @@ impl TexelSource for CompressedTexels {
 
     #[inline(always)]
     unsafe fn find<K: SampleKind<TexelSource = CompressedTexels>, const LINEAR: bool, const TWO: bool>(
+        v: Avx512,
         axes: &LevelSampler<K>,
         [first, second]: [__m512i; 2],
         weight: __m512,
@@ -151,53 +152,56 @@ impl TexelSource for CompressedTexels {
         // requires; places are the cache's.
         unsafe {
             // The vector has both rows of all lanes.
-            let y = _mm512_shuffle_i64x2::<0xee>(first, second);
+            let y = v._mm512_shuffle_i64x2::<0xee>(first, second);
             let four = K::FOUR;
             let reader = match &axes.source {
                 CompressedTexels::Decoded(reader) => reader,
                 // Texels of two words have no such blocks.
                 CompressedTexels::ByThemselves { .. } if four.words() == 2 => return None,
                 CompressedTexels::ByThemselves { opaque } => {
-                    let mut lanes = [TilePositions::of_a_chunk::<LINEAR>([first, second])];
+                    let mut lanes = [TilePositions::of_a_chunk::<LINEAR>(v, [first, second])];
                     let (slice, near) = (&axes.slices[0], axes.common.get());
-                    colors_at::<true>(SimdLevel::Avx512)(slice, *opaque, &mut lanes, mask | mask << MAX_LANES, near);
+                    colors_at::<true>(v, slice, *opaque, &mut lanes, mask | mask << MAX_LANES, near);
                     let [left, right] = lanes[0].columns;
                     return Some(match LINEAR {
-                        true => filter_of(four, [[left; 2], [right; 2]], by_axis(weight)),
-                        false => chosen_of(four, [left; 2]),
+                        true => filter_of(v, four, [[left; 2], [right; 2]], by_axis(v, weight)),
+                        false => chosen_of(v, four, [left; 2]),
                     });
                 }
             };
             let texels = reader.texels(four.words());
             if !LINEAR {
-                let at = reader.find_512::<true>(first, y, mask)?;
+                let at = reader.find_512::<true>(v, first, y, mask)?;
                 return Some(match four.words() {
-                    1 => chosen_of(four, eight_at::<4>(four, texels, at)),
-                    _ => chosen_of(four, eight_at::<8>(four, texels, at)),
+                    1 => chosen_of(v, four, eight_at::<4>(v, four, texels, at)),
+                    _ => chosen_of(v, four, eight_at::<8>(v, four, texels, at)),
                 });
             }
             if four.words() == 1 && !TWO && axes.common.get() {
-                match near_tiles(reader, [first, second], mask) {
-                    Some([left, right]) => return Some(filter_of(four, [[left; 2], [right; 2]], by_axis(weight))),
+                match near_tiles(v, reader, [first, second], mask) {
+                    Some([left, right]) => {
+                        return Some(filter_of(v, four, [[left; 2], [right; 2]], by_axis(v, weight)));
+                    }
                     None => axes.common.set(false),
                 }
             }
             let mask = mask | mask << MAX_LANES;
-            let mut sides = [[_mm512_setzero_si512(); 2]; 2];
+            let mut sides = [[v._mm512_setzero_si512(); 2]; 2];
             for (side, columns) in sides.iter_mut().zip([first, second]) {
-                let at = reader.find_512::<false>(_mm512_shuffle_i64x2::<0x44>(columns, columns), y, mask)?;
+                let at = reader.find_512::<false>(v, v._mm512_shuffle_i64x2::<0x44>(columns, columns), y, mask)?;
                 // The texels are loaded now, because tiles of the next side may replace theirs.
                 *side = match four.words() {
-                    1 => texels_at::<4>(four, texels, at),
-                    _ => texels_at::<8>(four, texels, at),
+                    1 => texels_at::<4>(v, four, texels, at),
+                    _ => texels_at::<8>(v, four, texels, at),
                 };
             }
-            Some(filter_of(four, sides, by_axis(weight)))
+            Some(filter_of(v, four, sides, by_axis(v, weight)))
         }
     }
 
     #[inline(always)]
     unsafe fn find_several<K: SampleKind<TexelSource = CompressedTexels>>(
+        v: Avx512,
         axes: &LevelSampler<K>,
         seen: &[LocatedTexels; SEVERAL],
         found: &mut [FilteredTexels; SEVERAL],
@@ -207,21 +211,21 @@ impl TexelSource for CompressedTexels {
         // `TexelSource::find_several` requires.
         unsafe {
             let (CompressedTexels::ByThemselves { opaque }, 1) = (&axes.source, K::FOUR.words()) else {
-                return one_by_one(axes, seen, found, count);
+                return one_by_one(v, axes, seen, found, count);
             };
             let (slice, near) = (&axes.slices[0], axes.common.get());
             let mask = slice.mask as u16 & 0xff;
-            let mut places = [TilePositions::of_a_chunk::<true>(seen[0].0); SEVERAL];
+            let mut places = [TilePositions::of_a_chunk::<true>(v, seen[0].0); SEVERAL];
             for (places, seen) in places.iter_mut().zip(seen) {
-                *places = TilePositions::of_a_chunk::<true>(seen.0);
+                *places = TilePositions::of_a_chunk::<true>(v, seen.0);
             }
-            colors_at::<true>(SimdLevel::Avx512)(slice, *opaque, &mut places, mask | mask << MAX_LANES, near);
+            colors_at::<true>(v, slice, *opaque, &mut places, mask | mask << MAX_LANES, near);
             for i in 0..count {
                 let (_, weight, far) = seen[i % SEVERAL];
                 let [left, right] = places[i % SEVERAL].columns;
                 found[i % SEVERAL] = match is_wanted(far, mask.into()) {
                     true => None,
-                    false => Some(filter_of(K::FOUR, [[left; 2], [right; 2]], by_axis(weight))),
+                    false => Some(filter_of(v, K::FOUR, [[left; 2], [right; 2]], by_axis(v, weight))),
                 };
             }
         }
@@ -229,6 +233,7 @@ impl TexelSource for CompressedTexels {
 
     #[inline(always)]
     unsafe fn words<K: SampleKind<TexelSource = CompressedTexels>>(
+        v: Avx512,
         axes: &LevelSampler<K>,
         [x, y]: [__m512i; 2],
         _: [__m512i; 2],
@@ -240,18 +245,18 @@ impl TexelSource for CompressedTexels {
                 CompressedTexels::Decoded(reader) => reader,
                 CompressedTexels::ByThemselves { opaque } => {
                     let mut lanes = [TilePositions { y, columns: [x; 2], count: 1 }];
-                    colors_at::<false>(SimdLevel::Avx512)(&axes.slices[0], *opaque, &mut lanes, u16::MAX, true);
+                    colors_at::<false>(v, &axes.slices[0], *opaque, &mut lanes, u16::MAX, true);
                     return Some(lanes[0].columns[0]);
                 }
             };
             if axes.common.get() {
-                match tiles_of_two(reader, [x, y]) {
+                match tiles_of_two(v, reader, [x, y]) {
                     Some(words) => return Some(words),
                     None => axes.common.set(false),
                 }
             }
-            let at = reader.find_512::<false>(x, y, u16::MAX)?;
-            Some(texels_at::<4>(K::FOUR, reader.texels(1), at)[0])
+            let at = reader.find_512::<false>(v, x, y, u16::MAX)?;
+            Some(texels_at::<4>(v, K::FOUR, reader.texels(1), at)[0])
         }
     }
 }
@@ -268,42 +273,41 @@ pub struct TilePositions {
 #[cfg(target_arch = "x86_64")]
 impl TilePositions {
     /// Returns the positions of a chunk: the upper rows of all lanes, then the lower ones.
-    ///
-    /// # Safety
-    /// The host has the 512-bit level.
     #[inline(always)]
-    unsafe fn of_a_chunk<const LINEAR: bool>([first, second]: [__m512i; 2]) -> TilePositions {
-        // SAFETY: the host has the 512-bit level (`# Safety`).
-        unsafe {
-            let y = _mm512_shuffle_i64x2::<0xee>(first, second);
-            let (left, right) =
-                (_mm512_shuffle_i64x2::<0x44>(first, first), _mm512_shuffle_i64x2::<0x44>(second, second));
-            TilePositions { y, columns: [left, right], count: 1 + usize::from(LINEAR) }
-        }
+    fn of_a_chunk<const LINEAR: bool>(v: Avx512, [first, second]: [__m512i; 2]) -> TilePositions {
+        let y = v._mm512_shuffle_i64x2::<0xee>(first, second);
+        let (left, right) =
+            (v._mm512_shuffle_i64x2::<0x44>(first, first), v._mm512_shuffle_i64x2::<0x44>(second, second));
+        TilePositions { y, columns: [left, right], count: 1 + usize::from(LINEAR) }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
-base::multiversion! {
+base::avx512_fn! {
     /// Replaces the columns of wanted lanes by the texels there, in blocks of colours (BC1). `near`
     /// means that the lanes mostly lie in one window. Sixteen lanes are two chunks, or with `ONE`
     /// one chunk twice.
-    for Avx512 unsafe fn colors_at [const ONE: bool] [ONE] (slice: &Slice, opaque: bool, places: &mut [TilePositions], wanted: u16, near: bool) {
-        if H::HAS_512 {
-            for places in places {
-                let number = places.count;
-                let TilePositions { y, columns, .. } = places;
-                colors_of::<ONE>(slice, opaque, *y, &mut columns[..number], wanted, near);
-            }
+    ///
+    /// # Safety
+    /// The texels lie inside of the slice, whose blocks are BC1 blocks.
+    unsafe fn colors_at [const ONE: bool] [ONE]
+        (v: Avx512, slice: &Slice, opaque: bool, places: &mut [TilePositions], wanted: u16, near: bool) {
+        for places in places {
+            let number = places.count;
+            let TilePositions { y, columns, .. } = places;
+            // SAFETY: the texels lie inside of the slice of BC1 blocks (`# Safety`).
+            unsafe { colors_of::<ONE>(v, slice, opaque, *y, &mut columns[..number], wanted, near) };
         }
+
     }
 }
 
 /// # Safety
-/// The texels lie inside of the slice, whose blocks are BC1 blocks. The host has the 512-bit level.
+/// The texels lie inside of the slice, whose blocks are BC1 blocks.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn colors_of<const ONE: bool>(
+    v: Avx512,
     slice: &Slice,
     opaque: bool,
     y: __m512i,
@@ -316,45 +320,45 @@ unsafe fn colors_of<const ONE: bool>(
     // SAFETY: the texels lie inside of the slice (`# Safety`), and so do windows. Offsets are below
     // 2^31, because there are at most 2^12 rows of 2^12 blocks of eight bytes.
     unsafe {
-        let three = _mm512_set1_epi32(3);
-        let (top, row) = (_mm512_srli_epi32::<2>(y), _mm512_slli_epi32::<2>(_mm512_and_si512(y, three)));
+        let three = v._mm512_set1_epi32(3);
+        let (top, row) = (v._mm512_srli_epi32::<2>(y), v._mm512_slli_epi32::<2>(v._mm512_and_si512(y, three)));
         let [width, height] = [slice.size[0].div_ceil(4), slice.size[1].div_ceil(4)];
         if near && width >= SIDES[0] && height >= SIDES[1] {
-            let left = min_of_corners::<ONE>(_mm512_srli_epi32::<2>(columns[0]), width - SIDES[0]);
-            let first = min_of_corners::<ONE>(top, height - SIDES[1]);
-            let below = _mm512_sub_epi32(top, first);
-            let mut outside = _mm512_cmpge_epu32_mask(below, _mm512_set1_epi32(SIDES[1] as i32));
+            let left = min_of_corners::<ONE>(v, v._mm512_srli_epi32::<2>(columns[0]), width - SIDES[0]);
+            let first = min_of_corners::<ONE>(v, top, height - SIDES[1]);
+            let below = v._mm512_sub_epi32(top, first);
+            let mut outside = v._mm512_cmpge_epu32_mask(below, v._mm512_set1_epi32(SIDES[1] as i32));
             for column in columns.iter() {
-                let right = _mm512_sub_epi32(_mm512_srli_epi32::<2>(*column), left);
-                outside |= _mm512_cmpge_epu32_mask(right, _mm512_set1_epi32(SIDES[0] as i32));
+                let right = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(*column), left);
+                outside |= v._mm512_cmpge_epu32_mask(right, v._mm512_set1_epi32(SIDES[0] as i32));
             }
             if outside & wanted == 0 {
-                let (x, y) = (_mm512_castsi512_si128(left), _mm512_castsi512_si128(first));
-                let at = _mm_cvtsi128_si32(y) as u32 * slice.pitch + 8 * _mm_cvtsi128_si32(x) as u32;
-                let blocks = window(WindowShape::Rows, slice, at);
+                let (x, y) = (v._mm512_castsi512_si128(left), v._mm512_castsi512_si128(first));
+                let at = v._mm_cvtsi128_si32(y) as u32 * slice.pitch + 8 * v._mm_cvtsi128_si32(x) as u32;
+                let blocks = window(v, WindowShape::Rows, slice, at);
                 // Each block has two words.
-                let before = _mm512_sub_epi32(_mm512_slli_epi32::<3>(below), _mm512_slli_epi32::<1>(left));
+                let before = v._mm512_sub_epi32(v._mm512_slli_epi32::<3>(below), v._mm512_slli_epi32::<1>(left));
                 for column in columns {
-                    let number = _mm512_slli_epi32::<1>(_mm512_srli_epi32::<2>(*column));
-                    let number = _mm512_add_epi32(number, before);
-                    let ends = _mm512_permutexvar_epi32(number, blocks);
-                    let indices = _mm512_permutexvar_epi32(_mm512_or_si512(number, _mm512_set1_epi32(1)), blocks);
-                    let texel = _mm512_or_si512(row, _mm512_and_si512(*column, three));
-                    *column = colors(ends, indices, texel, opaque);
+                    let number = v._mm512_slli_epi32::<1>(v._mm512_srli_epi32::<2>(*column));
+                    let number = v._mm512_add_epi32(number, before);
+                    let ends = v._mm512_permutexvar_epi32(number, blocks);
+                    let indices = v._mm512_permutexvar_epi32(v._mm512_or_si512(number, v._mm512_set1_epi32(1)), blocks);
+                    let texel = v._mm512_or_si512(row, v._mm512_and_si512(*column, three));
+                    *column = colors(v, ends, indices, texel, opaque);
                 }
                 return;
             }
         }
-        let rows = _mm512_mullo_epi32(top, _mm512_set1_epi32(slice.pitch as i32));
-        let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        let (base, odd) = (slice.base.cast_const(), _mm512_or_si512(even, _mm512_set1_epi32(1)));
+        let rows = v._mm512_mullo_epi32(top, v._mm512_set1_epi32(slice.pitch as i32));
+        let even = v._mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        let (base, odd) = (slice.base.cast_const(), v._mm512_or_si512(even, v._mm512_set1_epi32(1)));
         for column in columns {
-            let at = _mm512_add_epi32(rows, _mm512_slli_epi32::<3>(_mm512_srli_epi32::<2>(*column)));
-            let a = _mm512_i32gather_epi64::<1>(_mm512_castsi512_si256(at), base.cast());
-            let b = _mm512_i32gather_epi64::<1>(_mm512_extracti64x4_epi64::<1>(at), base.cast());
-            let (ends, indices) = (_mm512_permutex2var_epi32(a, even, b), _mm512_permutex2var_epi32(a, odd, b));
-            let texel = _mm512_or_si512(row, _mm512_and_si512(*column, three));
-            *column = colors(ends, indices, texel, opaque);
+            let at = v._mm512_add_epi32(rows, v._mm512_slli_epi32::<3>(v._mm512_srli_epi32::<2>(*column)));
+            let a = _mm512_i32gather_epi64::<1>(v._mm512_castsi512_si256(at), base.cast());
+            let b = _mm512_i32gather_epi64::<1>(v._mm512_extracti64x4_epi64::<1>(at), base.cast());
+            let (ends, indices) = (v._mm512_permutex2var_epi32(a, even, b), v._mm512_permutex2var_epi32(a, odd, b));
+            let texel = v._mm512_or_si512(row, v._mm512_and_si512(*column, three));
+            *column = colors(v, ends, indices, texel, opaque);
         }
     }
 }
@@ -362,21 +366,15 @@ unsafe fn colors_of<const ONE: bool>(
 /// Returns in all lanes the smallest number of the pixels at the corners of two chunks (with `ONE`,
 /// of one chunk), but at most `max`. It is the smallest number of all lanes if the lanes lie side
 /// by side in an image.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn min_of_corners<const ONE: bool>(of: __m512i, max: u32) -> __m512i {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let corners = match ONE {
-            true => _mm512_setr_epi32(0, 2, 5, 7, 0, 2, 5, 7, 0, 2, 5, 7, 0, 2, 5, 7),
-            false => _mm512_setr_epi32(0, 2, 13, 15, 0, 2, 13, 15, 0, 2, 13, 15, 0, 2, 13, 15),
-        };
-        let min = min_of_quads(_mm512_permutexvar_epi32(corners, of));
-        _mm512_min_epi32(min, _mm512_set1_epi32(max as i32))
-    }
+fn min_of_corners<const ONE: bool>(v: Avx512, of: __m512i, max: u32) -> __m512i {
+    let corners = match ONE {
+        true => v._mm512_setr_epi32(0, 2, 5, 7, 0, 2, 5, 7, 0, 2, 5, 7, 0, 2, 5, 7),
+        false => v._mm512_setr_epi32(0, 2, 13, 15, 0, 2, 13, 15, 0, 2, 13, 15, 0, 2, 13, 15),
+    };
+    let min = min_of_quads(v, v._mm512_permutexvar_epi32(corners, of));
+    v._mm512_min_epi32(min, v._mm512_set1_epi32(max as i32))
 }
 
 /// Returns the texels of a linear filter, left ones and right ones, each above and below, if those
@@ -384,35 +382,35 @@ unsafe fn min_of_corners<const ONE: bool>(of: __m512i, max: u32) -> __m512i {
 /// and need no gather.
 ///
 /// # Safety
-/// The texels lie inside of the slice, and the host has the 512-bit level.
+/// The texels lie inside of the slice.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn near_tiles(reader: &TileReader, [first, second]: [__m512i; 2], mask: u16) -> Option<[__m512i; 2]> {
-    // SAFETY: the texels lie inside of the slice, and the host has the 512-bit level (`# Safety`).
+unsafe fn near_tiles(v: Avx512, reader: &TileReader, [first, second]: [__m512i; 2], mask: u16) -> Option<[__m512i; 2]> {
+    // SAFETY: the texels lie inside of the slice (`# Safety`).
     unsafe {
-        let min = _mm512_srli_epi32::<2>(min_of_both(min_of_quads(first)));
+        let min = v._mm512_srli_epi32::<2>(min_of_both(v, min_of_quads(v, first)));
         // Intrinsics are not inlined in closures.
-        let a = _mm512_sub_epi32(_mm512_srli_epi32::<2>(first), min);
-        let b = _mm512_sub_epi32(_mm512_srli_epi32::<2>(second), min);
-        let tiles = _mm512_or_si512(a, b);
-        let one = _mm512_set1_epi32(1);
-        if is_wanted(_mm512_cmpgt_epu32_mask(tiles, one), mask.into()) {
+        let a = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(first), min);
+        let b = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(second), min);
+        let tiles = v._mm512_or_si512(a, b);
+        let one = v._mm512_set1_epi32(1);
+        if is_wanted(v._mm512_cmpgt_epu32_mask(tiles, one), mask.into()) {
             return None;
         }
         let wanted = mask | mask << MAX_LANES;
-        let others = _mm512_test_epi32_mask(tiles, one) & wanted;
-        let column = _mm_cvtsi128_si32(_mm512_castsi512_si128(min)) as u32;
-        let row = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<2>(min)) as u32;
-        let tiles = reader.tiles([column, row], [others & 0xff != 0, others >> MAX_LANES != 0]);
-        let three = _mm512_set1_epi32(3);
-        let [a_inside, b_inside] = [_mm512_and_si512(first, three), _mm512_and_si512(second, three)];
-        let rows = _mm512_slli_epi32::<2>(_mm512_shuffle_i64x2::<0xee>(a_inside, b_inside));
-        let lower = _mm512_test_epi32_mask(_mm512_shuffle_i64x2::<0xee>(a, b), one);
-        let left = _mm512_or_si512(a_inside, _mm512_slli_epi32::<4>(a));
-        let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(left, left));
-        let right = _mm512_or_si512(b_inside, _mm512_slli_epi32::<4>(b));
-        let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(right, right));
-        Some([of_tiles(tiles, left, lower), of_tiles(tiles, right, lower)])
+        let others = v._mm512_test_epi32_mask(tiles, one) & wanted;
+        let column = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(min)) as u32;
+        let row = v._mm_cvtsi128_si32(v._mm512_extracti32x4_epi32::<2>(min)) as u32;
+        let tiles = reader.tiles(v, [column, row], [others & 0xff != 0, others >> MAX_LANES != 0]);
+        let three = v._mm512_set1_epi32(3);
+        let [a_inside, b_inside] = [v._mm512_and_si512(first, three), v._mm512_and_si512(second, three)];
+        let rows = v._mm512_slli_epi32::<2>(v._mm512_shuffle_i64x2::<0xee>(a_inside, b_inside));
+        let lower = v._mm512_test_epi32_mask(v._mm512_shuffle_i64x2::<0xee>(a, b), one);
+        let left = v._mm512_or_si512(a_inside, v._mm512_slli_epi32::<4>(a));
+        let left = v._mm512_or_si512(rows, v._mm512_shuffle_i64x2::<0x44>(left, left));
+        let right = v._mm512_or_si512(b_inside, v._mm512_slli_epi32::<4>(b));
+        let right = v._mm512_or_si512(rows, v._mm512_shuffle_i64x2::<0x44>(right, right));
+        Some([of_tiles(v, tiles, left, lower), of_tiles(v, tiles, right, lower)])
     }
 }
 
@@ -420,41 +418,35 @@ unsafe fn near_tiles(reader: &TileReader, [first, second]: [__m512i; 2], mask: u
 /// share a corner.
 ///
 /// # Safety
-/// The texels lie inside of the slice, and the host has the 512-bit level.
+/// The texels lie inside of the slice.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn tiles_of_two(reader: &TileReader, [x, y]: [__m512i; 2]) -> Option<__m512i> {
-    // SAFETY: the texels lie inside of the slice, and the host has the 512-bit level (`# Safety`).
+unsafe fn tiles_of_two(v: Avx512, reader: &TileReader, [x, y]: [__m512i; 2]) -> Option<__m512i> {
+    // SAFETY: the texels lie inside of the slice (`# Safety`).
     unsafe {
-        let one = _mm512_set1_epi32(1);
-        let min = [_mm512_reduce_min_epi32(x) >> 2, _mm512_reduce_min_epi32(y) >> 2];
-        let a = _mm512_sub_epi32(_mm512_srli_epi32::<2>(x), _mm512_set1_epi32(min[0]));
-        let b = _mm512_sub_epi32(_mm512_srli_epi32::<2>(y), _mm512_set1_epi32(min[1]));
-        if _mm512_cmpgt_epu32_mask(_mm512_or_si512(a, b), one) != 0 {
+        let one = v._mm512_set1_epi32(1);
+        let min = [v._mm512_reduce_min_epi32(x) >> 2, v._mm512_reduce_min_epi32(y) >> 2];
+        let a = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(x), v._mm512_set1_epi32(min[0]));
+        let b = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(y), v._mm512_set1_epi32(min[1]));
+        if v._mm512_cmpgt_epu32_mask(v._mm512_or_si512(a, b), one) != 0 {
             return None;
         }
-        let (right, lower) = (_mm512_test_epi32_mask(a, one), _mm512_test_epi32_mask(b, one));
-        let tiles = reader.tiles(min.map(|tile| tile as u32), [right != 0, lower != 0]);
-        let three = _mm512_set1_epi32(3);
-        let (x, y) = (_mm512_and_si512(x, three), _mm512_and_si512(y, three));
-        let columns = _mm512_or_si512(x, _mm512_slli_epi32::<4>(a));
-        Some(of_tiles(tiles, _mm512_or_si512(columns, _mm512_slli_epi32::<2>(y)), lower))
+        let (right, lower) = (v._mm512_test_epi32_mask(a, one), v._mm512_test_epi32_mask(b, one));
+        let tiles = reader.tiles(v, min.map(|tile| tile as u32), [right != 0, lower != 0]);
+        let three = v._mm512_set1_epi32(3);
+        let (x, y) = (v._mm512_and_si512(x, three), v._mm512_and_si512(y, three));
+        let columns = v._mm512_or_si512(x, v._mm512_slli_epi32::<4>(a));
+        Some(of_tiles(v, tiles, v._mm512_or_si512(columns, v._mm512_slli_epi32::<2>(y)), lower))
     }
 }
 
 /// Returns texels of four tiles by their numbers in an upper tile and the one right of it, or in
 /// the lower two tiles.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn of_tiles([a, b, c, d]: [__m512i; 4], numbers: __m512i, lower: u16) -> __m512i {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let upper = _mm512_permutex2var_epi32(a, numbers, b);
-        _mm512_mask_mov_epi32(upper, lower, _mm512_permutex2var_epi32(c, numbers, d))
-    }
+fn of_tiles(v: Avx512, [a, b, c, d]: [__m512i; 4], numbers: __m512i, lower: u16) -> __m512i {
+    let upper = v._mm512_permutex2var_epi32(a, numbers, b);
+    v._mm512_mask_mov_epi32(upper, lower, v._mm512_permutex2var_epi32(c, numbers, d))
 }
 
 /// The texel class of any block-compressed format, which decodes texel by texel.
@@ -522,14 +514,15 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Compresse
         y: [H::Ints; 2],
         weights: [H::Floats; 2],
     ) -> Option<Words<H>> {
-        let four = Self::FOUR.filter(|_| H::HAS_512)?;
+        let four = Self::FOUR?;
         let places = [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]];
         let mut room = [[[0; WORDS]; MAX_LANES]; 4];
-        // SAFETY: the texels lie inside the slice, as `Texels::bilinear` requires, and are read
-        // before other blocks are decoded.
+        // SAFETY: the texels lie inside the slice, and the host is `H`, as `Texels::bilinear`
+        // requires; texels are read before other blocks are decoded.
         unsafe {
+            let v = H::assume().avx512()?;
             let (at, base) = Self::find::<H, 4>(view, slice, places, &mut room);
-            Some(bilinear::bilinear_at::<H>(four.raw(RAW && R), base, at, weights))
+            Some(bilinear::bilinear_at::<H>(v, four.raw(RAW && R), base, at, weights))
         }
     }
 

@@ -16,6 +16,8 @@ use super::words;
 use base::abi::{ImageView, MAX_LANES};
 use base::epoch::epoch;
 use base::format::{Format, decode_tiles, plain};
+#[cfg(target_arch = "x86_64")]
+use base::host::Avx512;
 use base::host::{Host, Ints, prefetch};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
@@ -450,40 +452,46 @@ impl TileReader {
     /// offset of an arbitrary texel. `None` means that tiles share a place.
     ///
     /// # Safety
-    /// The texels lie inside the slice. The host has the 512-bit level.
+    /// The texels lie inside the slice.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(super) unsafe fn find_512<const HALF: bool>(&self, x: __m512i, y: __m512i, mask: u16) -> Option<__m512i> {
+    pub(super) unsafe fn find_512<const HALF: bool>(
+        &self,
+        v: Avx512,
+        x: __m512i,
+        y: __m512i,
+        mask: u16,
+    ) -> Option<__m512i> {
         // SAFETY: the texels lie inside the slice (`# Safety`); places are the cache's, and texels
         // are below 16.
         unsafe {
-            let (column, row) = (_mm512_srli_epi32::<2>(x), _mm512_srli_epi32::<2>(y));
-            let slice = _mm512_set1_epi32(self.tag as i32);
-            let tag = _mm512_or_si512(_mm512_or_si512(_mm512_slli_epi32::<COLUMN_BITS>(row), column), slice);
-            let window = _mm512_slli_epi32::<COLUMN_BITS>(_mm512_srli_epi32::<ROWS>(row));
-            let window = _mm512_or_si512(_mm512_or_si512(window, _mm512_srli_epi32::<COLUMNS>(column)), slice);
-            let hash = _mm512_mullo_epi32(window, _mm512_set1_epi32(MIX as i32));
-            let hash = _mm512_srli_epi32::<{ 32 - TILE_SLOT_BITS }>(hash);
-            let row = _mm512_and_si512(row, _mm512_set1_epi32((1 << ROWS) - 1));
-            let column = _mm512_and_si512(column, _mm512_set1_epi32((1 << COLUMNS) - 1));
-            let place = _mm512_xor_si512(hash, _mm512_or_si512(_mm512_slli_epi32::<COLUMNS>(row), column));
-            let missing = self.missing::<HALF>(place, tag) & mask;
+            let (column, row) = (v._mm512_srli_epi32::<2>(x), v._mm512_srli_epi32::<2>(y));
+            let slice = v._mm512_set1_epi32(self.tag as i32);
+            let tag = v._mm512_or_si512(v._mm512_or_si512(v._mm512_slli_epi32::<COLUMN_BITS>(row), column), slice);
+            let window = v._mm512_slli_epi32::<COLUMN_BITS>(v._mm512_srli_epi32::<ROWS>(row));
+            let window = v._mm512_or_si512(v._mm512_or_si512(window, v._mm512_srli_epi32::<COLUMNS>(column)), slice);
+            let hash = v._mm512_mullo_epi32(window, v._mm512_set1_epi32(MIX as i32));
+            let hash = v._mm512_srli_epi32::<{ 32 - TILE_SLOT_BITS }>(hash);
+            let row = v._mm512_and_si512(row, v._mm512_set1_epi32((1 << ROWS) - 1));
+            let column = v._mm512_and_si512(column, v._mm512_set1_epi32((1 << COLUMNS) - 1));
+            let place = v._mm512_xor_si512(hash, v._mm512_or_si512(v._mm512_slli_epi32::<COLUMNS>(row), column));
+            let missing = self.missing::<HALF>(v, place, tag) & mask;
             if missing != 0 {
                 let [mut tags, mut places] = [[0; 2 * MAX_LANES]; 2];
-                _mm512_storeu_si512((&raw mut tags).cast(), tag);
-                _mm512_storeu_si512((&raw mut places).cast(), place);
+                v.store(&mut tags, tag);
+                v.store(&mut places, place);
                 self.ensure_all_decoded(&tags, &places, missing.into());
                 // A decoded tile can replace only a tile of another window.
-                let first = _mm512_broadcastd_epi32(_mm512_castsi512_si128(window));
-                let others = _mm512_cmpneq_epi32_mask(window, first) & mask;
-                if others != 0 && self.missing::<HALF>(place, tag) & mask != 0 {
+                let first = v._mm512_broadcastd_epi32(v._mm512_castsi512_si128(window));
+                let others = v._mm512_cmpneq_epi32_mask(window, first) & mask;
+                if others != 0 && self.missing::<HALF>(v, place, tag) & mask != 0 {
                     return None;
                 }
             }
-            let three = _mm512_set1_epi32(3);
-            let inside = _mm512_slli_epi32::<2>(_mm512_and_si512(y, three));
-            let inside = _mm512_or_si512(inside, _mm512_and_si512(x, three));
-            Some(_mm512_or_si512(_mm512_slli_epi32::<TEXEL_BITS>(place), inside))
+            let three = v._mm512_set1_epi32(3);
+            let inside = v._mm512_slli_epi32::<2>(v._mm512_and_si512(y, three));
+            let inside = v._mm512_or_si512(inside, v._mm512_and_si512(x, three));
+            Some(v._mm512_or_si512(v._mm512_slli_epi32::<TEXEL_BITS>(place), inside))
         }
     }
 
@@ -491,13 +499,12 @@ impl TileReader {
     /// the one right of and below it. A tile that is not requested is replaced by one that is.
     ///
     /// # Safety
-    /// All tiles lie inside the slice. The host has the 512-bit level.
+    /// All tiles lie inside the slice.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(super) unsafe fn tiles(&self, [column, row]: [u32; 2], [right, below]: [bool; 2]) -> [__m512i; 4] {
+    pub(super) unsafe fn tiles(&self, v: Avx512, [column, row]: [u32; 2], [right, below]: [bool; 2]) -> [__m512i; 4] {
         let (right, below) = (column + u32::from(right), row + u32::from(below));
-        // SAFETY: the host has the 512-bit level (`# Safety`).
-        let mut tiles = unsafe { [_mm512_setzero_si512(); 4] };
+        let mut tiles = [v._mm512_setzero_si512(); 4];
         for (tile, [column, row]) in
             tiles.iter_mut().zip([[column, row], [right, row], [column, below], [right, below]])
         {
@@ -508,8 +515,7 @@ impl TileReader {
             // own. The tile is loaded now, because the next one may replace it.
             unsafe {
                 self.ensure_decoded(row << COLUMN_BITS | column | self.tag, place as usize % TILE_SLOTS);
-                let texels = &raw const (*self.cache).single.0[place as usize % TILE_SLOTS];
-                *tile = _mm512_loadu_si512(texels.cast());
+                *tile = v.load(&(*self.cache).single.0[place as usize % TILE_SLOTS]);
             }
         }
         tiles
@@ -518,15 +524,14 @@ impl TileReader {
     /// Returns the lanes whose place does not have the tile of the tag.
     ///
     /// # Safety
-    /// The places are places of the cache. The host has the 512-bit level.
+    /// The places are places of the cache.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn missing<const HALF: bool>(&self, places: __m512i, tags: __m512i) -> u16 {
-        // SAFETY: the places are places of the cache, and the host has the 512-bit level
-        // (`# Safety`).
+    unsafe fn missing<const HALF: bool>(&self, v: Avx512, places: __m512i, tags: __m512i) -> u16 {
+        // SAFETY: the places are places of the cache (`# Safety`).
         unsafe {
-            let there = words_at::<HALF>((&raw const (*self.cache).tags).cast(), places);
-            _mm512_cmpneq_epi32_mask(there, tags)
+            let there = words_at::<HALF>(v, (&raw const (*self.cache).tags).cast(), places);
+            v._mm512_cmpneq_epi32_mask(there, tags)
         }
     }
 }
@@ -534,14 +539,14 @@ impl TileReader {
 /// Returns words of an array, with `HALF` at the first eight places only.
 ///
 /// # Safety
-/// The words are readable. The host has the 512-bit level.
+/// The words are readable.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn words_at<const HALF: bool>(words: *const i32, places: __m512i) -> __m512i {
-    // SAFETY: the words are readable; the host has the 512-bit level (`# Safety`).
+unsafe fn words_at<const HALF: bool>(v: Avx512, words: *const i32, places: __m512i) -> __m512i {
+    // SAFETY: the words are readable (`# Safety`).
     unsafe {
         match HALF {
-            true => _mm512_castsi256_si512(_mm256_i32gather_epi32::<4>(words, _mm512_castsi512_si256(places))),
+            true => v._mm512_castsi256_si512(_mm256_i32gather_epi32::<4>(words, v._mm512_castsi512_si256(places))),
             false => _mm512_i32gather_epi32::<4>(places, words),
         }
     }

@@ -240,11 +240,8 @@ fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args
 /// Finds the levels of all lanes of a view of any dimension, and their probes if view and sampler
 /// allow some. The results have the same bits as those of [`lods`] and [`levels`]. Returns the
 /// lanes whose λ selects magnification ([`Lod::magnified`]).
-///
-/// # Safety
-/// The host is `H`.
 #[inline(always)]
-pub unsafe fn any_detail<H: Host>(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) -> u32 {
+pub fn any_detail<H: Host>(_: H, view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) -> u32 {
     let float = H::Floats::splat;
     let mut bias = float(sampler.lod_bias);
     let base = match args.lod_mode {

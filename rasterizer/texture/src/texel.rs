@@ -67,7 +67,7 @@ pub trait Texels: Sized {
             }
         }
         // SAFETY: the host is `H` (`# Safety`).
-        unsafe { words::transpose::<H>(&texels) }
+        words::transpose(unsafe { H::assume() }, &texels)
     }
 
     /// Returns the words as [`Texels::words`] does; it is faster if lanes are neighbours.
@@ -141,9 +141,11 @@ pub trait Texels: Sized {
         args: &mut ImageArgs,
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if H::HAS_512 && Self::FOUR.is_some() {
-            // SAFETY: the requirements of `planar::sample` hold (`# Safety`).
-            return unsafe { sample_2d::sample::<H, ClassKind<Self, false>, LINEAR, MIPS>(view, sampler, args) };
+        // SAFETY: the host is `H`, and the requirements of `planar::sample` hold (`# Safety`).
+        unsafe {
+            if let (Some(v), Some(_)) = (H::assume().avx512(), Self::FOUR) {
+                return sample_2d::sample::<ClassKind<Self, false>, LINEAR, MIPS>(v, view, sampler, args);
+            }
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = (view, sampler, args);
@@ -168,8 +170,10 @@ pub trait Texels: Sized {
         // (`# Safety`).
         unsafe {
             #[cfg(target_arch = "x86_64")]
-            if H::HAS_512 && Self::FOUR.is_some() {
-                return sample_2d::sample_chunks::<ClassKind<Self, false>, LINEAR>(view, sampler, args, rows, kernels);
+            if let (Some(v), Some(_)) = (H::assume().avx512(), Self::FOUR) {
+                return sample_2d::sample_chunks::<ClassKind<Self, false>, LINEAR>(
+                    v, view, sampler, args, rows, kernels,
+                );
             }
             rows.one_by_one(view, sampler, args, kernels[0]);
         }
@@ -187,9 +191,12 @@ pub trait Texels: Sized {
         args: &mut ImageArgs,
     ) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if H::HAS_512 && Self::FOUR.is_some() {
-            // SAFETY: the requirements of `planar::sample` hold for both views (`# Safety`).
-            return unsafe { sample_2d::sample_pair::<H, ClassKind<Self, false>, LINEAR>(views, sampler, args) };
+        // SAFETY: the host is `H`, and the requirements of `planar::sample` hold for both views
+        // (`# Safety`).
+        unsafe {
+            if let (Some(v), Some(_)) = (H::assume().avx512(), Self::FOUR) {
+                return sample_2d::sample_pair::<ClassKind<Self, false>, LINEAR>(v, views, sampler, args);
+            }
         }
         #[cfg(not(target_arch = "x86_64"))]
         let _ = (views, sampler, args);
@@ -203,18 +210,11 @@ pub trait Texels: Sized {
     #[inline(always)]
     unsafe fn anisotropic<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) -> bool {
         #[cfg(target_arch = "x86_64")]
-        if H::HAS_512 && Self::FOUR.is_some() {
-            // SAFETY: the requirements of `planar::sample` hold (`# Safety`).
-            unsafe {
-                let mut done = false;
-                anisotropic::sample(H::LEVEL)(
-                    view,
-                    sampler,
-                    args,
-                    anisotropic::probes_of::<ClassKind<Self, true>>(H::LEVEL),
-                    &mut done,
-                );
-                return done;
+        // SAFETY: the host is `H`, and the requirements of `planar::sample` hold (`# Safety`).
+        unsafe {
+            if let (Some(v), Some(_)) = (H::assume().avx512(), Self::FOUR) {
+                let probes = anisotropic::probes_of::<ClassKind<Self, true>>();
+                return anisotropic::sample(v, view, sampler, args, probes);
             }
         }
         #[cfg(not(target_arch = "x86_64"))]
@@ -238,9 +238,9 @@ pub trait Texels: Sized {
         // SAFETY: the requirements of `Texels::sample_chunks` hold (`# Safety`).
         unsafe {
             #[cfg(target_arch = "x86_64")]
-            if H::HAS_512 && Self::FOUR.is_some() {
-                let probes = anisotropic::probes_of::<ClassKind<Self, true>>(H::LEVEL);
-                return anisotropic::sample_chunks(H::LEVEL)(view, sampler, args, rows, probes, kernels);
+            if let (Some(v), Some(_)) = (H::assume().avx512(), Self::FOUR) {
+                let probes = anisotropic::probes_of::<ClassKind<Self, true>>();
+                return anisotropic::sample_chunks(v, view, sampler, args, rows, probes, kernels);
             }
             rows.one_by_one(view, sampler, args, kernels[0]);
         }
@@ -433,9 +433,10 @@ impl<const ROW: usize, const RAW: bool> Texels for PlainClass<ROW, RAW> {
         y: [H::Ints; 2],
         weights: [H::Floats; 2],
     ) -> Option<Words<H>> {
-        let four = Self::FOUR.filter(|four| H::HAS_512 && !matches!(four, FilterTexel::Narrow(_)))?;
-        // SAFETY: the coordinates lie inside the slice, as `Texels::bilinear` requires.
-        unsafe { bilinear::bilinear::<H>(four.raw(RAW && R), slice, x, y, weights) }
+        let four = Self::FOUR.filter(|four| !matches!(four, FilterTexel::Narrow(_)))?;
+        // SAFETY: the coordinates lie inside the slice, and the host is `H`, as `Texels::bilinear`
+        // requires.
+        unsafe { bilinear::bilinear::<H>(H::assume().avx512()?, four.raw(RAW && R), slice, x, y, weights) }
     }
 
     #[inline(always)]

@@ -25,7 +25,7 @@ pub fn row<H: Host, T: Lane>(lanes: &[T; MAX_LANES]) -> H::Ints {
         let first = (&raw const *lanes).cast::<Unaligned>();
         // SAFETY: the lanes have 4 bytes each, any bits of which are valid, and are read as two
         // vectors of four. A kernel for `H` runs only on a host with `H`.
-        unsafe { H::join(first.read_volatile().0, first.add(1).read_volatile().0) }
+        unsafe { H::assume().join(first.read_volatile().0, first.add(1).read_volatile().0) }
     }
     #[cfg(not(target_arch = "x86_64"))]
     {
@@ -141,13 +141,10 @@ pub unsafe fn write<const N: usize>(base: *mut u8, offset: &[u32; MAX_LANES], wo
 }
 
 /// Returns the words of texels of 16 bytes that are not in an image.
-///
-/// # Safety
-/// The host is `H`.
 #[inline(always)]
-pub unsafe fn transpose<H: Host>(texels: &[[u32; 4]; MAX_LANES]) -> Words<H> {
+pub fn transpose<H: Host>(_: H, texels: &[[u32; 4]; MAX_LANES]) -> Words<H> {
     let offset = [0, 16, 32, 48, 64, 80, 96, 112];
-    // SAFETY: `texels` has 16 bytes at each offset.
+    // SAFETY: `texels` has 16 bytes at each offset, and the host is `H` because the token exists.
     unsafe { four::<H>(texels.as_ptr().cast(), &offset) }
 }
 
@@ -164,7 +161,7 @@ unsafe fn two<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> [H::Ints; 
             let high = _mm_unpacklo_epi32(_mm_loadl_epi64(at(2)), _mm_loadl_epi64(at(3)));
             half[i] = [_mm_unpacklo_epi64(low, high), _mm_unpackhi_epi64(low, high)];
         }
-        [H::join(half[0][0], half[1][0]), H::join(half[0][1], half[1][1])]
+        [H::assume().join(half[0][0], half[1][0]), H::assume().join(half[0][1], half[1][1])]
     }
 }
 
@@ -189,7 +186,12 @@ unsafe fn four<H: Host>(base: *const u8, offset: &[u32; MAX_LANES]) -> Words<H> 
             ];
         }
         let [near, far] = half;
-        [H::join(near[0], far[0]), H::join(near[1], far[1]), H::join(near[2], far[2]), H::join(near[3], far[3])]
+        [
+            H::assume().join(near[0], far[0]),
+            H::assume().join(near[1], far[1]),
+            H::assume().join(near[2], far[2]),
+            H::assume().join(near[3], far[3]),
+        ]
     }
 }
 

@@ -12,7 +12,7 @@ use super::quad_pairs::PairWriter;
 use super::source::Sources;
 use crate::tile::shaded::ShadedQuads;
 use base::format::kernels;
-use base::format::pack::LaneKernels;
+use base::format::pack::HostLaneKernels;
 use base::host::{Floats, Host, Ints, SimdLevel};
 use base::pixel::{AdvancedBlend, AdvancedBlendOp, BlendOverlap};
 
@@ -287,10 +287,10 @@ fn blended<F: Floats>(blend: &AdvancedBlend, s: [F; 4], d: [F; 4], near_one: f32
 }
 
 /// A writer that blends the texels of any format.
-struct AdvancedBlendWriter<'a> {
+struct AdvancedBlendWriter<'a, H> {
     plan: &'a ColorPlan,
-    kernels: &'a LaneKernels,
-    source: &'a Sources,
+    kernels: HostLaneKernels<H>,
+    source: &'a Sources<'a>,
     blend: &'a AdvancedBlend,
     /// Result of [`near_one`].
     near_one: f32,
@@ -308,15 +308,14 @@ fn near_one(plan: &ColorPlan) -> f32 {
     1.0 - 0.5 / steps as f32
 }
 
-impl<H: Host> PairWriter<H> for AdvancedBlendWriter<'_> {
+impl<H: Host> PairWriter<H> for AdvancedBlendWriter<'_, H> {
     /// The colours of a pair, clamped to the format's range.
     type Source = [H::Floats; 4];
     const READS_TARGET: bool = true;
     const HAS_WHOLE_PAIR_CODE: bool = false;
     #[inline(always)]
-    unsafe fn load_source(&self, pair: usize) -> [H::Floats; 4] {
-        // SAFETY: the batch has the pair, as `PairWriter::load_source` requires.
-        let [r, g, b, a] = unsafe { self.source.bits::<H::Ints>(pair) };
+    fn load_source(&self, _: H, pair: usize) -> [H::Floats; 4] {
+        let [r, g, b, a] = self.source.bits::<H::Ints>(pair);
         let [lo, hi] = match self.plan.clamp {
             Clamp::Unorm => [0.0, 1.0],
             Clamp::Snorm => [-1.0, 1.0],
@@ -325,23 +324,21 @@ impl<H: Host> PairWriter<H> for AdvancedBlendWriter<'_> {
         each!([r, g, b, a], v => v.as_floats().max(H::Floats::splat(lo)).min(H::Floats::splat(hi)))
     }
     #[inline(always)]
-    fn apply(&self, source: &[H::Floats; 4], old: [H::Ints; 4]) -> [H::Ints; 4] {
+    fn apply(&self, _: H, source: &[H::Floats; 4], old: [H::Ints; 4]) -> [H::Ints; 4] {
         let mut there = NOTHING;
-        // SAFETY: the kernels are those of the host's level.
-        unsafe { (self.kernels.unpack)(&lanes(old), &mut there) };
+        self.kernels.unpack(&lanes(old), &mut there);
         let [r, g, b, a] = words::<H::Ints>(&there);
         let [r, g, b, a] = blended(self.blend, *source, each!([r, g, b, a], v => v.as_floats()), self.near_one);
         let color = lanes(each!([r, g, b, a], v => v.bits()));
-        // SAFETY: the kernels are those of the host's level.
-        let new = unsafe { packed(self.plan, self.kernels, &color) };
+        let new = packed(self.plan, self.kernels, &color);
         merged(self.plan, new, old)
     }
 }
 
 base::multiversion! {
-    unsafe fn blend_advanced(plan: &ColorPlan, batch: &ShadedQuads<'_>, source: &Sources, blend: &AdvancedBlend) {
-        let kernels = &kernels(plan.surface.format).lanes[<H as Host>::LEVEL as usize];
-        plan.write_pairs::<H, 0, _>(batch, AdvancedBlendWriter { plan, kernels, source, blend, near_one: near_one(plan) });
+    unsafe fn blend_advanced(plan: &ColorPlan, batch: &ShadedQuads<'_>, source: &Sources<'_>, blend: &AdvancedBlend) {
+        let kernels = kernels(plan.surface.format).at_level(HOST);
+        plan.write_pairs::<H, 0, _>(HOST, batch, AdvancedBlendWriter { plan, kernels, source, blend, near_one: near_one(plan) });
     }
 }
 
@@ -354,7 +351,7 @@ impl ColorPlan {
         &self,
         level: SimdLevel,
         batch: &ShadedQuads<'_>,
-        source: &Sources,
+        source: &Sources<'_>,
         blend: &AdvancedBlend,
     ) {
         // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the host

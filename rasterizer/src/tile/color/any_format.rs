@@ -18,7 +18,7 @@ use crate::tile::shaded::ShadedQuads;
 use base::abi::MAX_LANES;
 use base::format::kernels;
 use base::format::lanes::Lanes;
-use base::format::pack::LaneKernels;
+use base::format::pack::HostLaneKernels;
 use base::host::{Host, Ints, SimdLevel};
 use base::pixel::BlendEquations;
 
@@ -26,99 +26,89 @@ use base::pixel::BlendEquations;
 pub const NOTHING: Lanes = [[0; MAX_LANES]; 4];
 
 /// A writer that stores halves as texels of `N` bytes.
-struct StoreHalf<'a, const N: usize>(&'a Sources);
+struct StoreHalf<'a, const N: usize>(&'a Sources<'a>);
 
 impl<H: Host, const N: usize> PairWriter<H> for StoreHalf<'_, N> {
     type Source = [H::Ints; 4];
     const READS_TARGET: bool = false;
     const HAS_WHOLE_PAIR_CODE: bool = true;
     #[inline(always)]
-    unsafe fn load_source(&self, pair: usize) -> [H::Ints; 4] {
-        // SAFETY: the batch has the pair, as `PairWriter::load_source` requires.
-        half_float::pack(unsafe { self.0.bits(pair) }, N / 2)
+    fn load_source(&self, _: H, pair: usize) -> [H::Ints; 4] {
+        half_float::pack(self.0.bits(pair), N / 2)
     }
     #[inline(always)]
-    fn apply(&self, words: &[H::Ints; 4], _: [H::Ints; 4]) -> [H::Ints; 4] {
+    fn apply(&self, _: H, words: &[H::Ints; 4], _: [H::Ints; 4]) -> [H::Ints; 4] {
         *words
     }
 }
 
 /// A writer that stores words unchanged.
-struct StoreWords<'a>(&'a Sources);
+struct StoreWords<'a>(&'a Sources<'a>);
 
 impl<H: Host> PairWriter<H> for StoreWords<'_> {
     type Source = [H::Ints; 4];
     const READS_TARGET: bool = false;
     const HAS_WHOLE_PAIR_CODE: bool = true;
     #[inline(always)]
-    unsafe fn load_source(&self, pair: usize) -> [H::Ints; 4] {
-        // SAFETY: the batch has the pair, as `PairWriter::load_source` requires.
-        unsafe { self.0.bits(pair) }
+    fn load_source(&self, _: H, pair: usize) -> [H::Ints; 4] {
+        self.0.bits(pair)
     }
     #[inline(always)]
-    fn apply(&self, words: &[H::Ints; 4], _: [H::Ints; 4]) -> [H::Ints; 4] {
+    fn apply(&self, _: H, words: &[H::Ints; 4], _: [H::Ints; 4]) -> [H::Ints; 4] {
         *words
     }
 }
 
 /// A writer that blends, packs and merges texels of any format. `READS_TARGET` means that it
 /// blends, or that some bits of the old texels stay.
-struct AnyFormatWriter<'a, const READS_TARGET: bool> {
+struct AnyFormatWriter<'a, H, const READS_TARGET: bool> {
     plan: &'a ColorPlan,
-    kernels: &'a LaneKernels,
-    sources: &'a [Sources; 2],
+    kernels: HostLaneKernels<H>,
+    sources: &'a [Sources<'a>; 2],
     blend: Option<&'a BlendEquations>,
 }
 
 /// Both sources of a pair of quads, clamped to the format's range if they are blended.
 type Colors = [ColorLanes<MAX_LANES>; 2];
 
-impl<H: Host, const READS_TARGET: bool> PairWriter<H> for AnyFormatWriter<'_, READS_TARGET> {
+impl<H: Host, const READS_TARGET: bool> PairWriter<H> for AnyFormatWriter<'_, H, READS_TARGET> {
     type Source = Colors;
     const READS_TARGET: bool = READS_TARGET;
     const HAS_WHOLE_PAIR_CODE: bool = false;
     #[inline(always)]
-    unsafe fn load_source(&self, pair: usize) -> Colors {
+    fn load_source(&self, _: H, pair: usize) -> Colors {
         let clamp = self.plan.clamp;
-        // SAFETY: the batch has the pair, as `PairWriter::load_source` requires.
-        let first = unsafe { self.sources[0].floats(pair) };
+        let first = self.sources[0].floats(pair);
         if self.blend.is_none() {
             return [first; 2];
         }
         if self.plan.slots1 == [NO_SLOT; 4] {
             return [clamped(clamp, first), [[0.0; MAX_LANES]; 4]];
         }
-        // SAFETY: the batch has the pair, as `PairWriter::load_source` requires.
-        [clamped(clamp, first), clamped(clamp, unsafe { self.sources[1].floats(pair) })]
+        [clamped(clamp, first), clamped(clamp, self.sources[1].floats(pair))]
     }
     #[inline(always)]
-    fn apply(&self, [s, s1]: &Colors, old: [H::Ints; 4]) -> [H::Ints; 4] {
+    fn apply(&self, _: H, [s, s1]: &Colors, old: [H::Ints; 4]) -> [H::Ints; 4] {
         let (plan, mut blended) = (self.plan, *s);
         if let Some(blend) = self.blend {
             let mut there = NOTHING;
-            // SAFETY: the kernels are those of the host's level.
-            unsafe { (self.kernels.unpack)(&lanes(old), &mut there) };
+            self.kernels.unpack(&lanes(old), &mut there);
             blended = BlendOperands { s, s1, d: &floats(&there), constants: plan.constants }.blend(blend);
         }
-        // SAFETY: the kernels are those of the host's level.
-        let new = unsafe { packed(plan, self.kernels, &bits(&blended)) };
+        let new = packed(plan, self.kernels, &bits(&blended));
         if READS_TARGET { merged(plan, new, old) } else { new }
     }
 }
 
 /// Returns the words of texels of a colour.
-///
-/// # Safety
-/// The host has the kernels' level.
 #[inline(always)]
-pub unsafe fn packed<I: Ints>(plan: &ColorPlan, kernels: &LaneKernels, color: &Lanes) -> [I; 4] {
+pub fn packed<H: Host>(plan: &ColorPlan, kernels: HostLaneKernels<H>, color: &Lanes) -> [H::Ints; 4] {
     match plan.access {
         Access::Half { channels } => half_float::pack(words(color), channels),
         Access::Words => words(color),
         _ => {
             let mut new = NOTHING;
-            // SAFETY: the host has the kernels' level (`# Safety`).
-            unsafe { (kernels.pack)(color, &mut new) };
+            kernels.pack(color, &mut new);
             words(&new)
         }
     }
@@ -140,21 +130,21 @@ pub fn merged<I: Ints>(plan: &ColorPlan, mut new: [I; 4], old: [I; 4]) -> [I; 4]
 }
 
 base::multiversion! {
-    unsafe fn store_half [const N: usize] [N] (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
-        plan.write_pairs::<H, N, _>(batch, StoreHalf::<N>(&sources[0]));
+    unsafe fn store_half [const N: usize] [N] (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources<'_>; 2]) {
+        plan.write_pairs::<H, N, _>(HOST, batch, StoreHalf::<N>(&sources[0]));
     }
-    unsafe fn store_words [const N: usize] [N] (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
-        plan.write_pairs::<H, N, _>(batch, StoreWords(&sources[0]));
+    unsafe fn store_words [const N: usize] [N] (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources<'_>; 2]) {
+        plan.write_pairs::<H, N, _>(HOST, batch, StoreWords(&sources[0]));
     }
-    unsafe fn store_any [const READS_TARGET: bool] [READS_TARGET] (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
-        let kernels = &kernels(plan.surface.format).lanes[<H as Host>::LEVEL as usize];
-        plan.write_pairs::<H, 0, _>(batch, AnyFormatWriter::<READS_TARGET> { plan, kernels, sources, blend: None });
+    unsafe fn store_any [const READS_TARGET: bool] [READS_TARGET] (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources<'_>; 2]) {
+        let kernels = kernels(plan.surface.format).at_level(HOST);
+        plan.write_pairs::<H, 0, _>(HOST, batch, AnyFormatWriter::<H, READS_TARGET> { plan, kernels, sources, blend: None });
     }
     unsafe fn blend_any [const NUMBER: usize] [NUMBER]
-        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], blend: &BlendEquations) {
-        let kernels = &kernels(plan.surface.format).lanes[<H as Host>::LEVEL as usize];
+        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources<'_>; 2], blend: &BlendEquations) {
+        let kernels = kernels(plan.surface.format).at_level(HOST);
         let blend = Some(unorm8_blend::equations::<NUMBER>(blend));
-        plan.write_pairs::<H, 0, _>(batch, AnyFormatWriter::<true> { plan, kernels, sources, blend });
+        plan.write_pairs::<H, 0, _>(HOST, batch, AnyFormatWriter::<H, true> { plan, kernels, sources, blend });
     }
 }
 
@@ -186,7 +176,7 @@ impl ColorPlan {
     ///
     /// # Safety
     /// The requirements of [`ColorPlan::write_at`] hold, and the sources are the plan's.
-    pub(super) unsafe fn write_any(&self, level: SimdLevel, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
+    pub(super) unsafe fn write_any(&self, level: SimdLevel, batch: &ShadedQuads<'_>, sources: &[Sources<'_>; 2]) {
         // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the host
         // has the level (`# Safety`).
         unsafe {

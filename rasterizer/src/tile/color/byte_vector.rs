@@ -1,16 +1,16 @@
 //! Vectors of bytes as blending needs them: of 256 bits, which are eight texels, and of 512 bits.
-//!
-//! A vector's value exists only on hosts that have its instructions: AVX2, or the level
-//! [`Host::HAS_512`](base::host::Host::HAS_512). Unpacking, packing and shuffling work on parts of
-//! 128 bits in both.
+//! They have the token of the level that has their instructions. Unpacking, packing and shuffling
+//! work on parts of 128 bits in both.
 
+#![forbid(unsafe_code)]
+
+use base::host::{Avx2, Avx512};
 use core::arch::x86_64::*;
 
-/// A vector of bytes, or of words of 16 bits. Its methods are called only on hosts that have the
-/// vector's instructions.
+/// A vector of bytes, or of words of 16 bits.
 pub trait ByteVector: Copy {
-    /// Returns a vector with `word` in all lanes of 32 bits.
-    fn splat(word: u32) -> Self;
+    /// Returns a vector of the same kind with `word` in all lanes of 32 bits.
+    fn splat(self, word: u32) -> Self;
     /// Returns the exclusive or.
     fn xor(self, other: Self) -> Self;
     /// Returns the smaller of each two bytes.
@@ -23,8 +23,9 @@ pub trait ByteVector: Copy {
     fn low(self) -> Self;
     /// Returns the upper bytes of each 128 bits as words.
     fn high(self) -> Self;
-    /// Packs words that [`ByteVector::low`] and [`ByteVector::high`] returned into bytes.
-    fn bytes(low: Self, high: Self) -> Self;
+    /// Packs words that [`ByteVector::low`] returned, and those of [`ByteVector::high`], into
+    /// bytes.
+    fn bytes(self, high: Self) -> Self;
     /// Returns the products of words.
     fn mul(self, other: Self) -> Self;
     /// Returns the sums of words, saturated to 65535.
@@ -39,81 +40,73 @@ pub trait ByteVector: Copy {
     fn with_alpha(self, other: Self) -> Self;
 }
 
-/// Defines methods that are one expression of intrinsics each.
+/// A vector of 256 bits.
+#[derive(Clone, Copy)]
+pub struct Bytes256(pub Avx2, pub __m256i);
+
+/// A vector of 512 bits.
+#[derive(Clone, Copy)]
+pub struct Bytes512(pub Avx512, pub __m512i);
+
+/// Defines methods that are one expression of instructions each: of the token, of the vector, and
+/// of the other one.
 macro_rules! instructions {
-    ($($name:ident($($arg:ident),*) $value:expr;)*) => {$(
+    ($($name:ident($v:ident, $a:ident $(, $b:ident)?) $value:expr;)*) => {$(
         #[inline(always)]
-        fn $name($($arg: Self),*) -> Self {
-            // SAFETY: the host has the vector's instructions, which the trait requires for all its
-            // methods.
-            unsafe { $value }
-        }
-    )*};
-    (self: $($name:ident($self:ident $(, $arg:ident)*) $value:expr;)*) => {$(
-        #[inline(always)]
-        fn $name($self $(, $arg: Self)*) -> Self {
-            // SAFETY: the host has the vector's instructions, which the trait requires for all its
-            // methods.
-            unsafe { $value }
+        fn $name(self $(, $b: Self)?) -> Self {
+            let Self($v, $a) = self;
+            $(let $b = $b.1;)?
+            Self($v, $value)
         }
     )*};
 }
 
 /// Returns the byte shuffle of [`ByteVector::alpha`] for four texels.
 #[inline(always)]
-fn alphas() -> __m128i {
-    // SAFETY: SSE2 is part of x86-64.
-    unsafe { _mm_setr_epi8(3, 3, 3, 3, 7, 7, 7, 7, 11, 11, 11, 11, 15, 15, 15, 15) }
+fn alphas(v: Avx2) -> __m128i {
+    v._mm_setr_epi8(3, 3, 3, 3, 7, 7, 7, 7, 11, 11, 11, 11, 15, 15, 15, 15)
 }
 
-impl ByteVector for __m256i {
+impl ByteVector for Bytes256 {
     #[inline(always)]
-    fn splat(word: u32) -> Self {
-        // SAFETY: the host has the vector's instructions, which the trait requires for all its
-        // methods.
-        unsafe { _mm256_set1_epi32(word as i32) }
+    fn splat(self, word: u32) -> Self {
+        Bytes256(self.0, self.0._mm256_set1_epi32(word as i32))
     }
     instructions! {
-        bytes(low, high) _mm256_packus_epi16(low, high);
-    }
-    instructions! { self:
-        xor(self, other) _mm256_xor_si256(self, other);
-        min(self, other) _mm256_min_epu8(self, other);
-        max(self, other) _mm256_max_epu8(self, other);
-        add_bytes(self, other) _mm256_adds_epu8(self, other);
-        low(self) _mm256_unpacklo_epi8(self, _mm256_setzero_si256());
-        high(self) _mm256_unpackhi_epi8(self, _mm256_setzero_si256());
-        mul(self, other) _mm256_mullo_epi16(self, other);
-        add(self, other) _mm256_adds_epu16(self, other);
-        sub(self, other) _mm256_subs_epu16(self, other);
-        upper(self) _mm256_srli_epi16::<8>(self);
-        alpha(self) _mm256_shuffle_epi8(self, _mm256_broadcastsi128_si256(alphas()));
-        with_alpha(self, other) _mm256_blendv_epi8(self, other, _mm256_set1_epi32(255 << 24));
+        bytes(v, low, high) v._mm256_packus_epi16(low, high);
+        xor(v, a, b) v._mm256_xor_si256(a, b);
+        min(v, a, b) v._mm256_min_epu8(a, b);
+        max(v, a, b) v._mm256_max_epu8(a, b);
+        add_bytes(v, a, b) v._mm256_adds_epu8(a, b);
+        low(v, a) v._mm256_unpacklo_epi8(a, v._mm256_setzero_si256());
+        high(v, a) v._mm256_unpackhi_epi8(a, v._mm256_setzero_si256());
+        mul(v, a, b) v._mm256_mullo_epi16(a, b);
+        add(v, a, b) v._mm256_adds_epu16(a, b);
+        sub(v, a, b) v._mm256_subs_epu16(a, b);
+        upper(v, a) v._mm256_srli_epi16::<8>(a);
+        alpha(v, a) v._mm256_shuffle_epi8(a, v._mm256_broadcastsi128_si256(alphas(v)));
+        with_alpha(v, a, b) v._mm256_blendv_epi8(a, b, v._mm256_set1_epi32(255 << 24));
     }
 }
 
-impl ByteVector for __m512i {
+impl ByteVector for Bytes512 {
     #[inline(always)]
-    fn splat(word: u32) -> Self {
-        // SAFETY: the host has the vector's instructions, which the trait requires for all its
-        // methods.
-        unsafe { _mm512_set1_epi32(word as i32) }
+    fn splat(self, word: u32) -> Self {
+        Bytes512(self.0, self.0._mm512_set1_epi32(word as i32))
     }
     instructions! {
-        bytes(low, high) _mm512_packus_epi16(low, high);
-    }
-    instructions! { self:
-        xor(self, other) _mm512_xor_si512(self, other);
-        min(self, other) _mm512_min_epu8(self, other);
-        max(self, other) _mm512_max_epu8(self, other);
-        add_bytes(self, other) _mm512_adds_epu8(self, other);
-        low(self) _mm512_unpacklo_epi8(self, _mm512_setzero_si512());
-        high(self) _mm512_unpackhi_epi8(self, _mm512_setzero_si512());
-        mul(self, other) _mm512_mullo_epi16(self, other);
-        add(self, other) _mm512_adds_epu16(self, other);
-        sub(self, other) _mm512_subs_epu16(self, other);
-        upper(self) _mm512_srli_epi16::<8>(self);
-        alpha(self) _mm512_shuffle_epi8(self, _mm512_broadcast_i32x4(alphas()));
-        with_alpha(self, other) _mm512_mask_mov_epi8(self, 0x8888_8888_8888_8888, other);
+        bytes(v, low, high) v._mm512_packus_epi16(low, high);
+        xor(v, a, b) v._mm512_xor_si512(a, b);
+        min(v, a, b) v._mm512_min_epu8(a, b);
+        max(v, a, b) v._mm512_max_epu8(a, b);
+        add_bytes(v, a, b) v._mm512_adds_epu8(a, b);
+        low(v, a) v._mm512_unpacklo_epi8(a, v._mm512_setzero_si512());
+        high(v, a) v._mm512_unpackhi_epi8(a, v._mm512_setzero_si512());
+        mul(v, a, b) v._mm512_mullo_epi16(a, b);
+        add(v, a, b) v._mm512_adds_epu16(a, b);
+        sub(v, a, b) v._mm512_subs_epu16(a, b);
+        upper(v, a) v._mm512_srli_epi16::<8>(a);
+        alpha(v, a) v._mm512_shuffle_epi8(a, v._mm512_broadcast_i32x4(alphas(*v)));
+        with_alpha(v, a, b) v._mm512_mask_mov_epi8(a, 0x8888_8888_8888_8888, b);
     }
 }

@@ -130,9 +130,9 @@ impl ColorPlan {
     /// Writes the colour to the texels of `target` by the operation that the plan needs.
     ///
     /// # Safety
-    /// The requirements of `TexelTarget::write` hold for the target, and the host has level `H`.
+    /// The requirements of `TexelTarget::write` hold for the target.
     #[inline(always)]
-    unsafe fn write_to<H: Host>(&self, color: &FlatColor, target: &impl TexelTarget) {
+    unsafe fn write_to<H: Host>(&self, host: H, color: &FlatColor, target: &impl TexelTarget) {
         let size = self.surface.bytes;
         // SAFETY: the target's texels belong to a surface, no other thread accesses them, and the
         // host has level `H` (`# Safety`).
@@ -146,7 +146,7 @@ impl ColorPlan {
                     let from = BlendTexels { s: color.texels, s1: color.texels1, constants };
                     let mask = self.masked.then_some(&color.mask);
                     unorm8_blend::with_equation!(blend, NUMBER => {
-                        target.write(4, &FlatBlended::<H, NUMBER> { blend, from, mask, level: PhantomData });
+                        target.write(4, &FlatBlended::<H, NUMBER> { blend, from, mask, host });
                     });
                 }
                 (FlatWrite::Merge | FlatWrite::Blend, _) => {
@@ -192,26 +192,26 @@ struct FlatBlended<'a, H, const NUMBER: usize> {
     blend: &'a BlendEquations,
     from: BlendTexels,
     mask: Option<&'a EightTexels>,
-    level: PhantomData<H>,
+    host: H,
 }
 
 impl<H: Host, const NUMBER: usize> TexelOperation for FlatBlended<'_, H, NUMBER> {
     #[inline(always)]
     fn apply(&self, old: EightTexels) -> EightTexels {
-        let texels = unorm8_blend::blend::<H>(unorm8_blend::equations::<NUMBER>(self.blend), &self.from, &old);
+        let texels = unorm8_blend::blend(self.host, unorm8_blend::equations::<NUMBER>(self.blend), &self.from, &old);
         self.mask.map_or(texels, |mask| FlatMerge { texels, mask }.apply(old))
     }
 }
 
 base::multiversion! {
     unsafe fn rect_of(plan: &ColorPlan, color: &FlatColor, at: *mut u8, width: u32, height: u32) {
-        plan.write_to::<H>(color, &RectTarget { at, pitch: plan.surface.row_pitch, width, height });
+        plan.write_to(HOST, color, &RectTarget { at, pitch: plan.surface.row_pitch, width, height });
     }
     for Avx512 unsafe fn rows_of(plan: &ColorPlan, color: &FlatColor, at: *mut u8, rows: &SquareRows) {
-        plan.write_to::<H>(color, &RowsTarget::<H> { at, pitch: plan.surface.row_pitch, rows, level: PhantomData });
+        plan.write_to(HOST, color, &RowsTarget::<H> { at, pitch: plan.surface.row_pitch, rows, level: PhantomData });
     }
     unsafe fn block_of(plan: &ColorPlan, color: &FlatColor, at: *mut u8, mask: u32) {
-        plan.write_to::<H>(color, &BlockTarget { at, pitch: plan.surface.row_pitch, mask });
+        plan.write_to(HOST, color, &BlockTarget { at, pitch: plan.surface.row_pitch, mask });
     }
 }
 

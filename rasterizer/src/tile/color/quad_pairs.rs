@@ -16,7 +16,11 @@ use super::plan::ColorPlan;
 use super::quad_texels::{LANES, PairRows, PairTexels};
 use crate::tile::shaded::ShadedQuads;
 use base::abi::FragmentQuad;
+#[cfg(target_arch = "x86_64")]
+use base::host::Avx512;
 use base::host::{Host, Ints};
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::__m512i;
 
 /// An operation on a pair's texels. (The compiler may not inline closures that contain intrinsics.)
 pub trait PairWriter<H: Host> {
@@ -26,41 +30,21 @@ pub trait PairWriter<H: Host> {
     const READS_TARGET: bool;
     /// True if whole pairs get separate code. (Long code is compiled once.)
     const HAS_WHOLE_PAIR_CODE: bool;
-    /// Takes the colours of a pair.
-    ///
-    /// # Safety
-    /// The batch has the pair.
-    unsafe fn load_source(&self, pair: usize) -> Self::Source;
-    /// True if two whole pairs that do not overlap are written at once, by
-    /// [`PairWriter::write_two_pairs`].
+    /// Takes the colours of a pair of the batch.
+    fn load_source(&self, host: H, pair: usize) -> Self::Source;
+    /// True if two pairs of texels of four bytes are written at once on hosts with 512-bit vectors,
+    /// by [`PairWriter::apply_512`].
     #[cfg(target_arch = "x86_64")]
     const WRITES_TWO_PAIRS: bool = false;
-    /// Writes two pairs of texels of four bytes that begin at `at`.
-    ///
-    /// # Safety
-    /// The batch has both pairs; all their texels may be written.
+    /// Returns the texels of two pairs, quad by quad, given the old ones, which have no meaning
+    /// without [`PairWriter::READS_TARGET`].
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn write_two_pairs(&self, _pair: usize, _at: [*mut u8; 2], _pitch: usize) {}
-    /// Writes the covered pixels (as lanes) of two pairs whose quads begin at
-    /// `at` and do not overlap. Called only with [`PairWriter::WRITES_TWO_PAIRS`].
-    ///
-    /// # Safety
-    /// The batch has both pairs; all texels of their quads may be read and written.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn write_four_quads(&self, _pair: usize, _at: [*mut u8; 4], _pitch: usize, _covered: u16) {}
-    /// Writes the covered pixels of two pairs whose quads lie side by side from `at` on; `covered`
-    /// has eight bits of the upper row, then eight of the lower one. Called only with
-    /// [`PairWriter::WRITES_TWO_PAIRS`].
-    ///
-    /// # Safety
-    /// The batch has both pairs; the covered texels may be read and written.
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn write_row(&self, _pair: usize, _at: *mut u8, _pitch: usize, _covered: u16) {}
+    fn apply_512(&self, _: Avx512, _pair: usize, old: __m512i) -> __m512i {
+        old
+    }
     /// Returns the words of the texels, given the old ones.
-    fn apply(&self, source: &Self::Source, old: [H::Ints; 4]) -> [H::Ints; 4];
+    fn apply(&self, host: H, source: &Self::Source, old: [H::Ints; 4]) -> [H::Ints; 4];
 }
 
 /// Returns a mask of the lanes of the covered pixels: bits 0, 4, 8 and so on of a pair's coverage.
@@ -75,9 +59,14 @@ impl ColorPlan {
     /// `N` bytes, or of the surface's size if `N` is 0.
     ///
     /// # Safety
-    /// The requirements of `ColorPlan::write_batch` hold, and the host has the level.
+    /// The requirements of `ColorPlan::write_batch` hold.
     #[inline(always)]
-    pub unsafe fn write_pairs<H: Host, const N: usize, W: PairWriter<H>>(&self, batch: &ShadedQuads<'_>, write: W) {
+    pub unsafe fn write_pairs<H: Host, const N: usize, W: PairWriter<H>>(
+        &self,
+        host: H,
+        batch: &ShadedQuads<'_>,
+        write: W,
+    ) {
         let (bytes, pitch) = (if N == 0 { self.surface.bytes } else { N }, self.surface.row_pitch);
         let full = 0x1111_1111 * ((1 << batch.samples) - 1);
         let first = batch.first_sample as usize * self.surface.sample_stride;
@@ -91,6 +80,7 @@ impl ColorPlan {
         while !rest.is_empty() {
             #[cfg(target_arch = "x86_64")]
             if W::WRITES_TWO_PAIRS
+                && let Some(v) = host.avx512()
                 && let Some(four) = rest.first_chunk::<4>()
                 && batch.samples == 1
             {
@@ -98,6 +88,7 @@ impl ColorPlan {
                 // other thread accesses them (`# Safety`).
                 if unsafe {
                     two_pairs(
+                        v,
                         &write,
                         number,
                         four,
@@ -117,21 +108,23 @@ impl ColorPlan {
                 p[1] = at(second);
                 coverage |= u32::from(second.coverage) << 16;
             }
-            // SAFETY: the pair is in the batch.
-            let source = unsafe { write.load_source(number) };
+            let source = write.load_source(host, number);
             for sample in 0..batch.samples {
                 let rows = PairRows([[p[0], p[0].wrapping_add(pitch)], [p[1], p[1].wrapping_add(pitch)]]);
                 // SAFETY: the `# Safety` section of this function allows access to the covered
                 // pixels, and to whole quads if the batch is `whole`.
                 unsafe {
                     if W::HAS_WHOLE_PAIR_CODE && coverage == full && p[1] == p[0].wrapping_add(2 * bytes) {
-                        let old =
-                            if W::READS_TARGET { rows.read_beside::<H, N>(bytes) } else { [H::Ints::splat(0); 4] };
-                        rows.write_beside::<H, N>(bytes, write.apply(&source, old));
+                        let old = if W::READS_TARGET {
+                            rows.read_beside::<H, N>(host, bytes)
+                        } else {
+                            [H::Ints::splat(0); 4]
+                        };
+                        rows.write_beside::<H, N>(host, bytes, write.apply(host, &source, old));
                     } else {
                         let turns = turns(&p, coverage >> sample & 0x1111_1111);
                         for &coverage in turns.iter().filter(|&&coverage| coverage != 0) {
-                            write_some::<H, N, W>(bytes, rows, coverage, batch.whole, (&write, &source));
+                            write_some::<H, N, W>(host, bytes, rows, coverage, batch.whole, (&write, &source));
                         }
                     }
                 }
@@ -147,30 +140,35 @@ impl ColorPlan {
 /// area.
 ///
 /// # Safety
-/// The requirements of [`ColorPlan::write_pairs`] hold, and `W::WRITES_TWO_PAIRS` is true.
+/// The requirements of [`ColorPlan::write_pairs`] hold.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 unsafe fn two_pairs<H: Host, W: PairWriter<H>>(
+    v: Avx512,
     write: &W,
     number: usize,
     quads: &[FragmentQuad; 4],
     (at, pitch): ([*mut u8; 4], usize),
     whole: bool,
 ) -> bool {
-    // SAFETY: covered pixels lie inside the layer (`# Safety`); hosts that write two pairs at once
-    // have the 512-bit level.
+    let nothing = v._mm512_setzero_si512();
+    // SAFETY: covered pixels lie inside the layer (`# Safety`).
     unsafe {
-        if let Some(covered) = avx512::row_covered(quads) {
-            write.write_row(number, at[0], pitch, covered);
+        if let Some(covered) = avx512::row_covered(v, quads) {
+            let old = if W::READS_TARGET { avx512::load_row(v, at[0], pitch, covered) } else { nothing };
+            avx512::store_row(v, at[0], pitch, write.apply_512(v, number, old), covered);
             return true;
         }
         if let Some(at) = apart(quads, at) {
-            write.write_two_pairs(number, at, pitch);
+            let old = if W::READS_TARGET { avx512::load_pairs(v, at, pitch) } else { nothing };
+            avx512::store_pairs(v, at, pitch, write.apply_512(v, number, old));
             return true;
         }
         // This case covers small primitives, and the outlines of large ones.
-        if whole && let Some(covered) = avx512::covered(quads) {
-            write.write_four_quads(number, at, pitch, covered);
+        if whole && let Some(covered) = avx512::covered(v, quads) {
+            let old = avx512::load_quads(v, at, pitch);
+            let new = write.apply_512(v, number, old);
+            avx512::store_quads(v, at, pitch, v._mm512_mask_mov_epi32(old, covered, new));
             return true;
         }
     }
@@ -205,6 +203,7 @@ fn turns(p: &[*mut u8; 2], coverage: u32) -> [u32; 2] {
 /// The requirements of [`ColorPlan::write_pairs`] hold.
 #[inline(always)]
 unsafe fn write_some<H: Host, const N: usize, W: PairWriter<H>>(
+    host: H,
     bytes: usize,
     rows: PairRows,
     coverage: u32,
@@ -227,8 +226,8 @@ unsafe fn write_some<H: Host, const N: usize, W: PairWriter<H>>(
         } else {
             rows.exchange(bytes, coverage, &mut copy, false);
         }
-        let (old, covered) = (place.read::<H, N>(bytes), covered::<H::Ints>(coverage));
-        let new = write.apply(source, old);
+        let (old, covered) = (place.read::<H, N>(host, bytes), covered::<H::Ints>(coverage));
+        let new = write.apply(host, source, old);
         let mut words = old;
         for w in 0..4 {
             words[w] = covered.select(new[w], old[w]);

@@ -22,20 +22,6 @@ pub fn words<I: Ints>(texels: I) -> [I; 4] {
     [texels, zero, zero, zero]
 }
 
-/// Loads a component of two pairs.
-///
-/// # Safety
-/// Both rows are readable; the host has the 512-bit level.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-pub unsafe fn two_rows([first, second]: [*const [f32; LANES]; 2]) -> __m512 {
-    // SAFETY: both rows are readable and the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let first = _mm512_castps256_ps512(_mm256_loadu_ps(first.cast()));
-        _mm512_insertf32x8::<1>(first, _mm256_loadu_ps(second.cast()))
-    }
-}
-
 /// Addresses of the rows of a pair's quads: for each quad the upper and the lower one.
 #[derive(Clone, Copy)]
 pub struct PairRows(pub [[*mut u8; 2]; 2]);
@@ -70,12 +56,12 @@ impl PairRows {
     /// Both texels of all rows are readable.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub unsafe fn read<H: Host, const N: usize>(&self, bytes: usize) -> [H::Ints; 4] {
+    pub unsafe fn read<H: Host, const N: usize>(&self, host: H, bytes: usize) -> [H::Ints; 4] {
         let [first, second] = self.0;
         // SAFETY: all rows are readable (`# Safety`), and the host has level `H`.
         unsafe {
             let [a, b] = with_bytes!(N, bytes, SIZE => [read_quad::<SIZE>(first), read_quad::<SIZE>(second)]);
-            [H::join(a[0], b[0]), H::join(a[1], b[1]), H::join(a[2], b[2]), H::join(a[3], b[3])]
+            [host.join(a[0], b[0]), host.join(a[1], b[1]), host.join(a[2], b[2]), host.join(a[3], b[3])]
         }
     }
 
@@ -104,19 +90,19 @@ impl PairRows {
     /// Both texels of all rows are readable, and the second quad lies to the right of the first
     /// one.
     #[inline(always)]
-    pub unsafe fn read_beside<H: Host, const N: usize>(&self, bytes: usize) -> [H::Ints; 4] {
+    pub unsafe fn read_beside<H: Host, const N: usize>(&self, host: H, bytes: usize) -> [H::Ints; 4] {
         #[cfg(target_arch = "x86_64")]
         if N == 4 {
             let [top, bottom] = self.0[0];
             // SAFETY: the rows have 16 readable bytes (`# Safety`), and the host has level `H`.
             unsafe {
                 let (top, bottom) = (_mm_loadu_si128(top.cast()), _mm_loadu_si128(bottom.cast()));
-                let words = H::join(_mm_unpacklo_epi64(top, bottom), _mm_unpackhi_epi64(top, bottom));
+                let words = host.join(_mm_unpacklo_epi64(top, bottom), _mm_unpackhi_epi64(top, bottom));
                 return [words, H::Ints::splat(0), H::Ints::splat(0), H::Ints::splat(0)];
             }
         }
         // SAFETY: all rows are readable, as the `# Safety` section of this function requires.
-        unsafe { self.read::<H, N>(bytes) }
+        unsafe { self.read::<H, N>(host, bytes) }
     }
 
     /// Writes the words of texels of quads side by side.
@@ -125,7 +111,7 @@ impl PairRows {
     /// Both texels of all rows are writable, and the second quad lies to the right of the first
     /// one.
     #[inline(always)]
-    pub unsafe fn write_beside<H: Host, const N: usize>(&self, bytes: usize, words: [H::Ints; 4]) {
+    pub unsafe fn write_beside<H: Host, const N: usize>(&self, host: H, bytes: usize, words: [H::Ints; 4]) {
         #[cfg(target_arch = "x86_64")]
         if N == 4 || N == 8 {
             let [top, bottom] = self.0[0];
@@ -137,14 +123,16 @@ impl PairRows {
                     _mm_storeu_si128(top.cast(), _mm_unpacklo_epi64(a0, a1));
                     _mm_storeu_si128(bottom.cast(), _mm_unpackhi_epi64(a0, a1));
                 } else {
-                    let upper = H::join(_mm_unpacklo_epi32(a0, b0), _mm_unpacklo_epi32(a1, b1));
-                    let lower = H::join(_mm_unpackhi_epi32(a0, b0), _mm_unpackhi_epi32(a1, b1));
+                    let upper = host.join(_mm_unpacklo_epi32(a0, b0), _mm_unpacklo_epi32(a1, b1));
+                    let lower = host.join(_mm_unpackhi_epi32(a0, b0), _mm_unpackhi_epi32(a1, b1));
                     top.cast::<[u32; 8]>().write_unaligned(upper.to_array());
                     bottom.cast::<[u32; 8]>().write_unaligned(lower.to_array());
                 }
             }
             return;
         }
+        #[cfg(not(target_arch = "x86_64"))]
+        let _ = host;
         // SAFETY: all rows are writable, as the `# Safety` section of this function requires.
         unsafe { self.write::<H, N>(bytes, words) }
     }
@@ -154,7 +142,7 @@ impl PairRows {
     /// # Safety
     /// Both texels of all rows are readable.
     #[cfg(not(target_arch = "x86_64"))]
-    pub unsafe fn read<H: Host, const N: usize>(&self, bytes: usize) -> [H::Ints; 4] {
+    pub unsafe fn read<H: Host, const N: usize>(&self, _: H, bytes: usize) -> [H::Ints; 4] {
         let (bytes, mut words) = (if N == 0 { bytes } else { N }, [[0; 8]; 4]);
         for i in 0..8 {
             let mut texel = [0; MAX_TEXEL_BYTES];

@@ -9,24 +9,33 @@ use crate::stages::NO_SLOT;
 use crate::tile::shaded::{OutputAlpha, ShadedOutputs, ShadedQuads};
 use base::abi::SlotLayout;
 use base::format::pack::ONE;
+#[cfg(target_arch = "x86_64")]
+use base::host::Avx512;
 use base::host::{Ints, SimdLevel};
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::__m512;
+use core::marker::PhantomData;
 
 /// The locations of the colours of all pairs: a row for each pair, or the same row for all of them.
-pub struct Sources {
+pub struct Sources<'a> {
     /// Rows of pair 0. The rows `row[c] + pair * step[c]` exist for all pairs of the batch.
     row: [*const [u32; LANES]; 4],
     step: [usize; 4],
+    /// Number of pairs of the batch, whose rows live as long as `'a`.
+    pairs: usize,
+    rows: PhantomData<&'a [[u32; LANES]]>,
 }
 
-impl Sources {
+impl<'a> Sources<'a> {
     /// Finds the colours of four slots; missing ones are 0. Returns `None` if chunks are not pairs.
     #[inline(always)]
-    pub fn new(batch: &ShadedQuads<'_>, slots: [u16; 4]) -> Option<Sources> {
+    pub fn new(batch: &ShadedQuads<'a>, slots: [u16; 4]) -> Option<Sources<'a>> {
         const ZEROS: &[u32; LANES] = &[0; LANES];
         const ONES: &[u32; LANES] = &[ONE; LANES];
         let (layout, rows) = (batch.outputs.layout, batch.outputs.rows()?);
-        let there = rows.len() >= batch.quads.len().div_ceil(2) * layout.slots();
-        let mut sources = Sources { row: [ZEROS; 4], step: [0; 4] };
+        let pairs = batch.quads.len().div_ceil(2);
+        let there = rows.len() >= pairs * layout.slots();
+        let mut sources = Sources { row: [ZEROS; 4], step: [0; 4], pairs, rows: PhantomData };
         for c in 0..4 {
             let slot = usize::from(slots[c]);
             if batch.alpha == OutputAlpha::One && c == 3 {
@@ -42,44 +51,49 @@ impl Sources {
         Some(sources)
     }
 
-    /// Reads the colours of a pair of the batch.
-    ///
-    /// # Safety
-    /// The batch is alive, and has the pair.
+    /// Returns the rows of a pair of the batch, by component.
     #[inline(always)]
-    pub unsafe fn floats(&self, pair: usize) -> ColorLanes<LANES> {
-        let at = |c: usize| self.row[c].wrapping_add(pair * self.step[c]).cast::<[f32; LANES]>();
-        // SAFETY: by the invariant of `row`, the rows of a pair of the batch (`# Safety`) are
-        // readable; any bits are a valid float.
-        unsafe { [at(0).read(), at(1).read(), at(2).read(), at(3).read()] }
+    fn of_pair(&self, pair: usize) -> [&'a [u32; LANES]; 4] {
+        assert!(pair < self.pairs, "the pair belongs to the batch");
+        let at = |c: usize| self.row[c].wrapping_add(pair * self.step[c]);
+        // SAFETY: by the invariant of `row`, the rows of a pair of the batch are readable.
+        unsafe { [&*at(0), &*at(1), &*at(2), &*at(3)] }
     }
 
-    /// Returns the addresses of the rows of two pairs of the batch, by component.
+    /// Reads the colours of a pair of the batch.
+    #[inline(always)]
+    pub fn floats(&self, pair: usize) -> ColorLanes<LANES> {
+        let [r, g, b, a] = self.of_pair(pair);
+        [floats(r), floats(g), floats(b), floats(a)]
+    }
+
+    /// Reads the colours of two pairs of the batch.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub fn rows(&self, pair: usize) -> [[*const [f32; LANES]; 2]; 4] {
-        let at = |c: usize, pair: usize| self.row[c].wrapping_add(pair * self.step[c]).cast::<[f32; LANES]>();
-        [0, 1, 2, 3].map(|c| [at(c, pair), at(c, pair + 1)])
+    pub fn two_pairs(&self, v: Avx512, pair: usize) -> [__m512; 4] {
+        let (first, second) = (self.of_pair(pair), self.of_pair(pair + 1));
+        let mut components = [v._mm512_setzero_ps(); 4];
+        for c in 0..4 {
+            let low = v._mm512_castsi256_si512(v.load_256(first[c]));
+            let both = v._mm512_inserti64x4::<1>(low, v.load_256(second[c]));
+            components[c] = v._mm512_castsi512_ps(both);
+        }
+        components
     }
 
     /// Reads the colours of a pair of the batch, as bits.
-    ///
-    /// # Safety
-    /// The batch is alive, and has the pair.
     #[inline(always)]
-    pub unsafe fn bits<I: Ints>(&self, pair: usize) -> [I; 4] {
-        let at = |c: usize| self.row[c].wrapping_add(pair * self.step[c]);
-        // SAFETY: by the invariant of `row`, the rows of a pair of the batch (`# Safety`) are
-        // readable.
-        unsafe {
-            [
-                I::from_array(at(0).read()),
-                I::from_array(at(1).read()),
-                I::from_array(at(2).read()),
-                I::from_array(at(3).read()),
-            ]
-        }
+    pub fn bits<I: Ints>(&self, pair: usize) -> [I; 4] {
+        let [r, g, b, a] = self.of_pair(pair);
+        [I::from_array(*r), I::from_array(*g), I::from_array(*b), I::from_array(*a)]
     }
+}
+
+/// Returns bits as floats.
+#[inline(always)]
+fn floats(bits: &[u32; LANES]) -> [f32; LANES] {
+    // SAFETY: both types have the same size, and any bits are a valid float.
+    unsafe { core::mem::transmute::<[u32; LANES], [f32; LANES]>(*bits) }
 }
 
 /// Number of pairs that are assembled at a time.

@@ -3,13 +3,9 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
-#[cfg(target_arch = "x86_64")]
-use super::avx512;
 use super::equation::{BlendOperands, Clamp, ColorLanes, clamped};
 use super::plan::{ColorPlan, byte_of};
 use super::quad_pairs::PairWriter;
-#[cfg(target_arch = "x86_64")]
-use super::quad_texels::two_rows;
 use super::quad_texels::{LANES, words};
 use super::source::Sources;
 use crate::stages::NO_SLOT;
@@ -17,6 +13,8 @@ use crate::tile::shaded::ShadedQuads;
 use base::format::srgb::{linear_lanes_to_srgb, srgb_lanes_to_linear};
 #[cfg(target_arch = "x86_64")]
 use base::format::srgb_vectors::{decode, encode};
+#[cfg(target_arch = "x86_64")]
+use base::host::Avx512;
 use base::host::{Floats as Lanes, Host, Ints, SimdLevel};
 use base::pixel::BlendEquations;
 #[cfg(target_arch = "x86_64")]
@@ -34,7 +32,7 @@ impl ColorPlan {
         &self,
         level: SimdLevel,
         batch: &ShadedQuads<'_>,
-        sources: &[Sources; 2],
+        sources: &[Sources<'_>; 2],
         swap: bool,
     ) {
         // SAFETY: covered pixels lie inside the layer, no other thread accesses them, and the host
@@ -51,23 +49,7 @@ impl ColorPlan {
 }
 
 /// A writer that stores sRGB texels.
-struct SrgbStore<'a, const SWAP: bool>(&'a Sources);
-
-#[cfg(target_arch = "x86_64")]
-impl<const SWAP: bool> SrgbStore<'_, SWAP> {
-    /// Returns the texels of two pairs, as quads.
-    ///
-    /// # Safety
-    /// The batch has both pairs; the host has the 512-bit level.
-    #[inline(always)]
-    unsafe fn texels(&self, pair: usize) -> __m512i {
-        // SAFETY: the batch has both pairs (`# Safety`), whose rows have eight floats.
-        unsafe {
-            let [r, g, b, a] = self.0.rows(pair);
-            encode(swapped::<SWAP>([two_rows(r), two_rows(g), two_rows(b), two_rows(a)]))
-        }
-    }
-}
+struct SrgbStore<'a, const SWAP: bool>(&'a Sources<'a>);
 
 /// Puts components in a texel's order, or back.
 #[cfg(target_arch = "x86_64")]
@@ -76,20 +58,29 @@ fn swapped<const SWAP: bool>([x, y, z, a]: [__m512; 4]) -> [__m512; 4] {
     if SWAP { [z, y, x, a] } else { [x, y, z, a] }
 }
 
-/// Returns the colours of two pairs, clamped to 0..=1.
-///
-/// # Safety
-/// The batch has both pairs; the host has the 512-bit level.
+/// Returns the components of colours, as arrays.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn colors(sources: &Sources, pair: usize) -> ColorLanes<16> {
-    // SAFETY: the batch has both pairs (`# Safety`), whose rows have eight floats; vectors and
-    // arrays have the same size, and any bits are valid.
-    unsafe {
-        let [r, g, b, a] = sources.rows(pair);
-        let rows = [two_rows(r), two_rows(g), two_rows(b), two_rows(a)];
-        clamped(Clamp::Unorm, core::mem::transmute::<[__m512; 4], ColorLanes<16>>(rows))
+fn arrays(v: Avx512, components: [__m512; 4]) -> ColorLanes<16> {
+    let mut arrays = [[0.0; 16]; 4];
+    for (array, component) in arrays.iter_mut().zip(components) {
+        v.store_ps(array, component);
     }
+    arrays
+}
+
+/// Returns the components of colours, as vectors.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn vectors(v: Avx512, [r, g, b, a]: &ColorLanes<16>) -> [__m512; 4] {
+    [v.load_ps(r), v.load_ps(g), v.load_ps(b), v.load_ps(a)]
+}
+
+/// Returns the colours of two pairs, clamped to 0..=1.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+fn colors(v: Avx512, sources: &Sources<'_>, pair: usize) -> ColorLanes<16> {
+    clamped(Clamp::Unorm, arrays(v, sources.two_pairs(v, pair)))
 }
 
 impl<H: Host, const SWAP: bool> PairWriter<H> for SrgbStore<'_, SWAP> {
@@ -97,43 +88,26 @@ impl<H: Host, const SWAP: bool> PairWriter<H> for SrgbStore<'_, SWAP> {
     const READS_TARGET: bool = false;
     const HAS_WHOLE_PAIR_CODE: bool = true;
     #[inline(always)]
-    unsafe fn load_source(&self, pair: usize) -> H::Ints {
-        // SAFETY: the batch has the pair, as `PairWriter::load_source` requires.
-        pack::<H, SWAP>(&unsafe { self.0.floats(pair) })
+    fn load_source(&self, _: H, pair: usize) -> H::Ints {
+        pack::<H, SWAP>(&self.0.floats(pair))
     }
     #[inline(always)]
-    fn apply(&self, texels: &H::Ints, _: [H::Ints; 4]) -> [H::Ints; 4] {
+    fn apply(&self, _: H, texels: &H::Ints, _: [H::Ints; 4]) -> [H::Ints; 4] {
         words(*texels)
     }
     #[cfg(target_arch = "x86_64")]
-    const WRITES_TWO_PAIRS: bool = H::HAS_512;
+    const WRITES_TWO_PAIRS: bool = true;
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn write_two_pairs(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
-        // SAFETY: `PairWriter::write_two_pairs` requires pairs of the batch and writable texels;
-        // `WRITES_TWO_PAIRS` implies the 512-bit level.
-        unsafe { avx512::store(at, pitch, self.texels(pair)) };
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn write_four_quads(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
-        // SAFETY: `PairWriter::write_four_quads` requires pairs of the batch and accessible texels;
-        // `WRITES_TWO_PAIRS` implies the 512-bit level.
-        unsafe { avx512::store_covered(at, pitch, self.texels(pair), covered) };
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn write_row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
-        // SAFETY: `PairWriter::write_row` requires pairs of the batch and accessible covered
-        // texels; `WRITES_TWO_PAIRS` implies the 512-bit level.
-        unsafe { avx512::store_row(at, pitch, self.texels(pair), covered) };
+    fn apply_512(&self, v: Avx512, pair: usize, _: __m512i) -> __m512i {
+        encode(v, swapped::<SWAP>(self.0.two_pairs(v, pair)))
     }
 }
 
 /// A writer that blends sRGB texels in linear light.
 struct SrgbBlend<'a, const SWAP: bool> {
     blend: &'a BlendEquations,
-    sources: &'a [Sources; 2],
+    sources: &'a [Sources<'a>; 2],
     second: bool,
     constants: [f32; 4],
     #[cfg(target_arch = "x86_64")]
@@ -167,32 +141,23 @@ impl IdentityCases {
 }
 
 #[cfg(target_arch = "x86_64")]
-impl<const SWAP: bool> SrgbBlend<'_, SWAP> {
+base::avx512_fn! {
     /// Returns the blended texels of two pairs, as quads. It is not inlined, because it is large
     /// and has three callers.
-    ///
-    /// # Safety
-    /// The batch has both pairs; the host has the 512-bit level.
-    #[inline(never)]
-    #[target_feature(enable = "avx2,fma,f16c,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")]
-    unsafe fn blended(&self, pair: usize, old: __m512i) -> __m512i {
-        // SAFETY: the batch has both pairs (`# Safety`), whose rows have eight floats; vectors and
-        // arrays have the same size, and any bits are valid.
-        unsafe {
-            let (first, second) = (&self.sources[0], &self.sources[1]);
-            let s = colors(first, pair);
-            let alpha = core::mem::transmute::<[f32; 16], __m512>(s[3]);
-            if self.identity.source && _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(alpha, _mm512_set1_ps(1.0)) == u16::MAX {
-                return encode(swapped::<SWAP>(core::mem::transmute::<ColorLanes<16>, [__m512; 4]>(s)));
-            }
-            if self.identity.target && _mm512_cmp_ps_mask::<_CMP_EQ_OQ>(alpha, _mm512_setzero_ps()) == u16::MAX {
-                return old;
-            }
-            let s1 = if self.second { colors(second, pair) } else { [[0.0; 16]; 4] };
-            let d = core::mem::transmute::<[__m512; 4], ColorLanes<16>>(swapped::<SWAP>(decode(old)));
-            let new = BlendOperands { s: &s, s1: &s1, d: &d, constants: self.constants }.blend(self.blend);
-            encode(swapped::<SWAP>(core::mem::transmute::<ColorLanes<16>, [__m512; 4]>(new)))
+    fn blended [const SWAP: bool] [SWAP] (v: Avx512, of: &SrgbBlend<'_, SWAP>, pair: usize, old: __m512i) -> __m512i {
+        let (first, second) = (&of.sources[0], &of.sources[1]);
+        let s = colors(v, first, pair);
+        let alpha = v.load_ps(&s[3]);
+        if of.identity.source && v._mm512_cmp_ps_mask::<_CMP_EQ_OQ>(alpha, v._mm512_set1_ps(1.0)) == u16::MAX {
+            return encode(v, swapped::<SWAP>(vectors(v, &s)));
         }
+        if of.identity.target && v._mm512_cmp_ps_mask::<_CMP_EQ_OQ>(alpha, v._mm512_setzero_ps()) == u16::MAX {
+            return old;
+        }
+        let s1 = if of.second { colors(v, second, pair) } else { [[0.0; 16]; 4] };
+        let d = arrays(v, swapped::<SWAP>(decode(v, old)));
+        let new = BlendOperands { s: &s, s1: &s1, d: &d, constants: of.constants }.blend(of.blend);
+        encode(v, swapped::<SWAP>(vectors(v, &new)))
     }
 }
 
@@ -202,51 +167,32 @@ impl<H: Host, const SWAP: bool> PairWriter<H> for SrgbBlend<'_, SWAP> {
     const READS_TARGET: bool = true;
     const HAS_WHOLE_PAIR_CODE: bool = false;
     #[inline(always)]
-    unsafe fn load_source(&self, pair: usize) -> [ColorLanes<LANES>; 2] {
-        // SAFETY: the batch has the pair, as `PairWriter::load_source` requires.
-        unsafe {
-            let second = if self.second { self.sources[1].floats(pair) } else { [[0.0; LANES]; 4] };
-            [clamped(Clamp::Unorm, self.sources[0].floats(pair)), clamped(Clamp::Unorm, second)]
-        }
+    fn load_source(&self, _: H, pair: usize) -> [ColorLanes<LANES>; 2] {
+        let second = if self.second { self.sources[1].floats(pair) } else { [[0.0; LANES]; 4] };
+        [clamped(Clamp::Unorm, self.sources[0].floats(pair)), clamped(Clamp::Unorm, second)]
     }
     #[inline(always)]
-    fn apply(&self, [s, s1]: &[ColorLanes<LANES>; 2], old: [H::Ints; 4]) -> [H::Ints; 4] {
+    fn apply(&self, _: H, [s, s1]: &[ColorLanes<LANES>; 2], old: [H::Ints; 4]) -> [H::Ints; 4] {
         let d = unpack::<H, SWAP>(old[0]);
         words(pack::<H, SWAP>(&BlendOperands { s, s1, d: &d, constants: self.constants }.blend(self.blend)))
     }
     #[cfg(target_arch = "x86_64")]
-    const WRITES_TWO_PAIRS: bool = H::HAS_512;
+    const WRITES_TWO_PAIRS: bool = true;
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn write_two_pairs(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
-        // SAFETY: `PairWriter::write_two_pairs` requires pairs of the batch and writable texels;
-        // `WRITES_TWO_PAIRS` implies the 512-bit level.
-        unsafe { avx512::store(at, pitch, self.blended(pair, avx512::load(at, pitch))) };
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn write_four_quads(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
-        // SAFETY: `PairWriter::write_four_quads` requires pairs of the batch and accessible texels;
-        // `WRITES_TWO_PAIRS` implies the 512-bit level.
-        unsafe { avx512::store_covered(at, pitch, self.blended(pair, avx512::quads(at, pitch)), covered) };
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn write_row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
-        // SAFETY: `PairWriter::write_row` requires pairs of the batch and accessible covered
-        // texels; `WRITES_TWO_PAIRS` implies the 512-bit level.
-        unsafe { avx512::store_row(at, pitch, self.blended(pair, avx512::load_row(at, pitch, covered)), covered) };
+    fn apply_512(&self, v: Avx512, pair: usize, old: __m512i) -> __m512i {
+        blended::<SWAP>(v, self, pair, old)
     }
 }
 
 base::multiversion! {
     for Avx512 unsafe fn store_srgb [const SWAP: bool] [SWAP]
-        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2]) {
-        plan.write_pairs::<H, 4, _>(batch, SrgbStore::<SWAP>(&sources[0]));
+        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources<'_>; 2]) {
+        plan.write_pairs::<H, 4, _>(HOST, batch, SrgbStore::<SWAP>(&sources[0]));
     }
     for Avx512 unsafe fn blend_srgb [const SWAP: bool] [SWAP]
-        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], blend: &BlendEquations) {
-        plan.write_pairs::<H, 4, _>(batch, SrgbBlend::<SWAP> {
+        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources<'_>; 2], blend: &BlendEquations) {
+        plan.write_pairs::<H, 4, _>(HOST, batch, SrgbBlend::<SWAP> {
             blend,
             sources,
             second: plan.slots1 != [NO_SLOT; 4],

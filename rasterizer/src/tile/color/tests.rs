@@ -53,10 +53,10 @@ fn any_advanced(rng: &mut Rng) -> AdvancedBlend {
 
 base::multiversion! {
     unsafe fn pack_here(color: &[[f32; 8]; 4], swap: bool, texels: &mut EightTexels) {
-        *texels = unorm8_blend::pack::<H>(color, swap);
+        *texels = unorm8_blend::pack(HOST, color, swap);
     }
     unsafe fn blend_here(equations: &BlendEquations, from: &BlendTexels, d: &EightTexels, texels: &mut EightTexels) {
-        *texels = unorm8_blend::blend::<H>(equations, from, d);
+        *texels = unorm8_blend::blend(HOST, equations, from, d);
     }
 }
 

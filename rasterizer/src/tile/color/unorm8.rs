@@ -1,7 +1,7 @@
 //! Targets of four unsigned normalised 8-bit components, written a pair of quads at a time.
 
 #[cfg(target_arch = "x86_64")]
-use super::avx512;
+use super::byte_vector::Bytes512;
 use super::plan::{ColorPlan, byte_of};
 use super::quad_pairs::PairWriter;
 use super::quad_texels::{LANES, words};
@@ -9,8 +9,12 @@ use super::source::Sources;
 use super::unorm8_blend::{self, BlendTexels, EightTexels};
 use crate::stages::NO_SLOT;
 use crate::tile::shaded::ShadedQuads;
+#[cfg(target_arch = "x86_64")]
+use base::host::Avx512;
 use base::host::{Host, Ints, SimdLevel};
 use base::pixel::{BlendEquations, BlendFactor, BlendOp};
+#[cfg(target_arch = "x86_64")]
+use core::arch::x86_64::__m512i;
 
 /// Equations that store the source, used where only a write mask requires the old texels.
 const REPLACE: BlendEquations = BlendEquations {
@@ -28,7 +32,7 @@ impl ColorPlan {
         &self,
         level: SimdLevel,
         batch: &ShadedQuads<'_>,
-        sources: &[Sources; 2],
+        sources: &[Sources<'_>; 2],
         swap: bool,
     ) {
         let blend = match &self.blend {
@@ -56,7 +60,7 @@ impl ColorPlan {
 
 /// A writer that stores unsigned normalised texels.
 struct Unorm8Store<'a> {
-    source: &'a Sources,
+    source: &'a Sources<'a>,
     swap: bool,
 }
 
@@ -65,43 +69,26 @@ impl<H: Host> PairWriter<H> for Unorm8Store<'_> {
     const READS_TARGET: bool = false;
     const HAS_WHOLE_PAIR_CODE: bool = true;
     #[inline(always)]
-    unsafe fn load_source(&self, pair: usize) -> H::Ints {
-        // SAFETY: the batch has the pair, as `PairWriter::load_source` requires.
-        H::Ints::from_array(unorm8_blend::pack::<H>(&unsafe { self.source.floats(pair) }, self.swap))
+    fn load_source(&self, host: H, pair: usize) -> H::Ints {
+        H::Ints::from_array(unorm8_blend::pack(host, &self.source.floats(pair), self.swap))
     }
     #[inline(always)]
-    fn apply(&self, texels: &H::Ints, _: [H::Ints; 4]) -> [H::Ints; 4] {
+    fn apply(&self, _: H, texels: &H::Ints, _: [H::Ints; 4]) -> [H::Ints; 4] {
         words(*texels)
     }
     #[cfg(target_arch = "x86_64")]
-    const WRITES_TWO_PAIRS: bool = H::HAS_512;
+    const WRITES_TWO_PAIRS: bool = true;
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn write_two_pairs(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
-        // SAFETY: `PairWriter::write_two_pairs` requires pairs of the batch and writable texels;
-        // `WRITES_TWO_PAIRS` implies the 512-bit level.
-        unsafe { avx512::store(at, pitch, unorm8_blend::pack_512(self.source.rows(pair), self.swap)) };
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn write_four_quads(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
-        // SAFETY: `PairWriter::write_four_quads` requires pairs of the batch and accessible texels;
-        // `WRITES_TWO_PAIRS` implies the 512-bit level.
-        unsafe { avx512::store_covered(at, pitch, unorm8_blend::pack_512(self.source.rows(pair), self.swap), covered) };
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn write_row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
-        // SAFETY: `PairWriter::write_row` requires pairs of the batch and accessible covered
-        // texels; `WRITES_TWO_PAIRS` implies the 512-bit level.
-        unsafe { avx512::store_row(at, pitch, unorm8_blend::pack_512(self.source.rows(pair), self.swap), covered) };
+    fn apply_512(&self, v: Avx512, pair: usize, _: __m512i) -> __m512i {
+        unorm8_blend::pack_512(v, self.source.two_pairs(v, pair), self.swap)
     }
 }
 
 /// A writer that blends unsigned normalised texels in integers.
 struct Unorm8Blend<'a, const NUMBER: usize> {
     blend: &'a BlendEquations,
-    sources: &'a [Sources; 2],
+    sources: &'a [Sources<'a>; 2],
     second: bool,
     constants: EightTexels,
     swap: bool,
@@ -115,68 +102,45 @@ impl<H: Host, const NUMBER: usize> PairWriter<H> for Unorm8Blend<'_, NUMBER> {
     const READS_TARGET: bool = true;
     const HAS_WHOLE_PAIR_CODE: bool = NUMBER < unorm8_blend::COMMON.len();
     #[inline(always)]
-    unsafe fn load_source(&self, pair: usize) -> [H::Ints; 2] {
-        // SAFETY: the batch has the pair, as `PairWriter::load_source` requires.
-        unsafe {
-            let first = H::Ints::from_array(unorm8_blend::pack::<H>(&self.sources[0].floats(pair), self.swap));
-            // No common equation uses a second source.
-            let second = if NUMBER == unorm8_blend::COMMON.len() && self.second {
-                H::Ints::from_array(unorm8_blend::pack::<H>(&self.sources[1].floats(pair), self.swap))
-            } else {
-                H::Ints::splat(0)
-            };
-            [first, second]
-        }
+    fn load_source(&self, host: H, pair: usize) -> [H::Ints; 2] {
+        let first = H::Ints::from_array(unorm8_blend::pack(host, &self.sources[0].floats(pair), self.swap));
+        // No common equation uses a second source.
+        let second = if NUMBER == unorm8_blend::COMMON.len() && self.second {
+            H::Ints::from_array(unorm8_blend::pack(host, &self.sources[1].floats(pair), self.swap))
+        } else {
+            H::Ints::splat(0)
+        };
+        [first, second]
     }
     #[inline(always)]
-    fn apply(&self, [s, s1]: &[H::Ints; 2], old: [H::Ints; 4]) -> [H::Ints; 4] {
+    fn apply(&self, host: H, [s, s1]: &[H::Ints; 2], old: [H::Ints; 4]) -> [H::Ints; 4] {
         let from = BlendTexels { s: s.to_array(), s1: s1.to_array(), constants: self.constants };
-        let new = unorm8_blend::blend::<H>(unorm8_blend::equations::<NUMBER>(self.blend), &from, &old[0].to_array());
+        let new = unorm8_blend::blend(host, unorm8_blend::equations::<NUMBER>(self.blend), &from, &old[0].to_array());
         let merged = old[0] ^ (old[0] ^ H::Ints::from_array(new)) & H::Ints::splat(self.mask);
         words(merged)
     }
     // No common equation uses a second source or constants.
     #[cfg(target_arch = "x86_64")]
-    const WRITES_TWO_PAIRS: bool = H::HAS_512 && NUMBER < unorm8_blend::COMMON.len();
+    const WRITES_TWO_PAIRS: bool = NUMBER < unorm8_blend::COMMON.len();
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn write_two_pairs(&self, pair: usize, at: [*mut u8; 2], pitch: usize) {
-        // SAFETY: `PairWriter::write_two_pairs` requires pairs of the batch and writable texels;
-        // `WRITES_TWO_PAIRS` implies the 512-bit level.
-        unsafe {
-            let source = unorm8_blend::pack_512(self.sources[0].rows(pair), self.swap);
-            avx512::blend(at, pitch, unorm8_blend::equations::<NUMBER>(self.blend), source, self.mask);
-        }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn write_four_quads(&self, pair: usize, at: [*mut u8; 4], pitch: usize, covered: u16) {
-        // SAFETY: `PairWriter::write_four_quads` requires pairs of the batch and accessible texels;
-        // `WRITES_TWO_PAIRS` implies the 512-bit level.
-        unsafe {
-            let source = (unorm8_blend::pack_512(self.sources[0].rows(pair), self.swap), covered);
-            avx512::blend_covered(at, pitch, unorm8_blend::equations::<NUMBER>(self.blend), source, self.mask);
-        }
-    }
-    #[cfg(target_arch = "x86_64")]
-    #[inline(always)]
-    unsafe fn write_row(&self, pair: usize, at: *mut u8, pitch: usize, covered: u16) {
-        // SAFETY: `PairWriter::write_row` requires pairs of the batch and accessible covered
-        // texels; `WRITES_TWO_PAIRS` implies the 512-bit level.
-        unsafe {
-            let source = (unorm8_blend::pack_512(self.sources[0].rows(pair), self.swap), covered);
-            avx512::blend_row(at, pitch, unorm8_blend::equations::<NUMBER>(self.blend), source, self.mask);
-        }
+    fn apply_512(&self, v: Avx512, pair: usize, old: __m512i) -> __m512i {
+        let source = unorm8_blend::pack_512(v, self.sources[0].two_pairs(v, pair), self.swap);
+        let none = Bytes512(v, v._mm512_setzero_si512());
+        let operands = [Bytes512(v, source), Bytes512(v, old), none, none];
+        let Bytes512(_, new) = unorm8_blend::blended(unorm8_blend::equations::<NUMBER>(self.blend), operands);
+        // The mask's bits choose between old and new bits.
+        v._mm512_ternarylogic_epi32::<0xd8>(old, new, v._mm512_set1_epi32(self.mask as i32))
     }
 }
 
 base::multiversion! {
-    for Avx512 unsafe fn store_unorm(plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool) {
-        plan.write_pairs::<H, 4, _>(batch, Unorm8Store { source: &sources[0], swap });
+    for Avx512 unsafe fn store_unorm(plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources<'_>; 2], swap: bool) {
+        plan.write_pairs::<H, 4, _>(HOST, batch, Unorm8Store { source: &sources[0], swap });
     }
     for Avx512 unsafe fn blend_unorm [const NUMBER: usize] [NUMBER]
-        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources; 2], swap: bool, blend: &BlendEquations) {
-        plan.write_pairs::<H, 4, _>(batch, Unorm8Blend::<NUMBER> {
+        (plan: &ColorPlan, batch: &ShadedQuads<'_>, sources: &[Sources<'_>; 2], swap: bool, blend: &BlendEquations) {
+        plan.write_pairs::<H, 4, _>(HOST, batch, Unorm8Blend::<NUMBER> {
             blend,
             sources,
             second: plan.slots1 != [NO_SLOT; 4],

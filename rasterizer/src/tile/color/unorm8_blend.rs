@@ -9,15 +9,13 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 #[cfg(target_arch = "x86_64")]
-use super::byte_vector::ByteVector;
+use super::byte_vector::{ByteVector, Bytes256};
 use super::equation::{Clamp, ColorLanes};
 use super::plan::byte_of;
 use super::quad_texels::LANES;
-#[cfg(target_arch = "x86_64")]
-use super::quad_texels::two_rows;
 use base::host::Host;
 #[cfg(target_arch = "x86_64")]
-use base::host::SimdLevel;
+use base::host::{Avx2, Avx512};
 use base::pixel::{BlendEquations, BlendFactor, BlendOp};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
@@ -97,12 +95,13 @@ pub fn equations<const NUMBER: usize>(given: &BlendEquations) -> &BlendEquations
 /// Packs colours into texels, rounding to nearest with ties to even.
 /// `swap` exchanges red and blue (see `plan::Access`).
 #[inline(always)]
-pub fn pack<H: Host>(color: &ColorLanes<LANES>, swap: bool) -> EightTexels {
+pub fn pack<H: Host>(host: H, color: &ColorLanes<LANES>, swap: bool) -> EightTexels {
     #[cfg(target_arch = "x86_64")]
-    if H::LEVEL != SimdLevel::Portable {
-        // SAFETY: the host has AVX2, because it has level `H`.
-        return unsafe { pack_avx2(color, swap) };
+    if let Some(v) = host.avx2() {
+        return pack_avx2(v, color, swap);
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = host;
     pack_portable(color, swap)
 }
 
@@ -120,12 +119,13 @@ fn pack_portable(color: &ColorLanes<LANES>, swap: bool) -> EightTexels {
 
 /// Returns the blended texels.
 #[inline(always)]
-pub fn blend<H: Host>(blend: &BlendEquations, from: &BlendTexels, d: &EightTexels) -> EightTexels {
+pub fn blend<H: Host>(host: H, blend: &BlendEquations, from: &BlendTexels, d: &EightTexels) -> EightTexels {
     #[cfg(target_arch = "x86_64")]
-    if H::LEVEL != SimdLevel::Portable {
-        // SAFETY: the host has AVX2, because it has level `H`.
-        return unsafe { blend_avx2(blend, from, d) };
+    if let Some(v) = host.avx2() {
+        return blend_avx2(v, blend, from, d);
     }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = host;
     blend_portable(blend, from, d)
 }
 
@@ -206,90 +206,65 @@ fn chosen(color: &Array, alpha: &Array) -> Array {
     out
 }
 
-/// # Safety
-/// The host has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn pack_avx2(color: &ColorLanes<LANES>, swap: bool) -> EightTexels {
-    // SAFETY: the host has AVX2 (`# Safety`); the vectors and arrays have the same size, and any
-    // bits are valid.
-    unsafe {
-        let [r, g, b, a] = color;
-        let (red_green, blue_alpha) = (_mm256_packs_epi32(codes(r), codes(g)), _mm256_packs_epi32(codes(b), codes(a)));
-        let components = _mm256_packus_epi16(red_green, blue_alpha);
-        core::mem::transmute(_mm256_shuffle_epi8(components, _mm256_broadcastsi128_si256(order(swap))))
-    }
+fn pack_avx2(v: Avx2, color: &ColorLanes<LANES>, swap: bool) -> EightTexels {
+    let [r, g, b, a] = color;
+    let red_green = v._mm256_packs_epi32(codes(v, r), codes(v, g));
+    let blue_alpha = v._mm256_packs_epi32(codes(v, b), codes(v, a));
+    let components = v._mm256_packus_epi16(red_green, blue_alpha);
+    let mut texels = [0; LANES];
+    v.store_256(&mut texels, v._mm256_shuffle_epi8(components, v._mm256_broadcastsi128_si256(v.load_128(order(swap)))));
+    texels
 }
 
 /// Returns the shuffle that puts the bytes of four texels in order, given their components one
 /// after the other.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-fn order(swap: bool) -> __m128i {
+fn order(swap: bool) -> &'static [u8; 16] {
     const STRAIGHT: [u8; 16] = [0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15];
     const SWAPPED: [u8; 16] = [8, 4, 0, 12, 9, 5, 1, 13, 10, 6, 2, 14, 11, 7, 3, 15];
-    // SAFETY: SSE2 is part of x86-64, and both constants have 16 bytes.
-    unsafe { _mm_loadu_si128(if swap { &SWAPPED } else { &STRAIGHT }.as_ptr().cast()) }
+    if swap { &SWAPPED } else { &STRAIGHT }
 }
 
 /// Returns the texels of the colours of two pairs, quad by quad.
-///
-/// # Safety
-/// The host has the 512-bit level; each of the rows has the floats of a component of two pairs.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub unsafe fn pack_512(rows: [[*const [f32; LANES]; 2]; 4], swap: bool) -> __m512i {
-    // SAFETY: the host has the 512-bit level and the rows are readable (`# Safety`).
-    unsafe {
-        let [r, g, b, a] = rows;
-        let red_green = _mm512_packs_epi32(codes_512(r), codes_512(g));
-        let blue_alpha = _mm512_packs_epi32(codes_512(b), codes_512(a));
-        let components = _mm512_packus_epi16(red_green, blue_alpha);
-        _mm512_shuffle_epi8(components, _mm512_broadcast_i32x4(order(swap)))
-    }
+pub fn pack_512(v: Avx512, [r, g, b, a]: [__m512; 4], swap: bool) -> __m512i {
+    let red_green = v._mm512_packs_epi32(codes_512(v, r), codes_512(v, g));
+    let blue_alpha = v._mm512_packs_epi32(codes_512(v, b), codes_512(v, a));
+    let components = v._mm512_packus_epi16(red_green, blue_alpha);
+    v._mm512_shuffle_epi8(components, v._mm512_broadcast_i32x4(v.load_128(order(swap))))
 }
 
 /// Returns [`codes`] of two pairs.
-///
-/// # Safety
-/// The host has the 512-bit level, and the rows are readable.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn codes_512(rows: [*const [f32; LANES]; 2]) -> __m512i {
-    // SAFETY: the host has the 512-bit level and the rows are readable (`# Safety`).
-    unsafe {
-        let v = _mm512_min_ps(_mm512_set1_ps(1.0), two_rows(rows));
-        _mm512_cvtps_epi32(_mm512_mul_ps(v, _mm512_set1_ps(255.0)))
-    }
+fn codes_512(v: Avx512, component: __m512) -> __m512i {
+    let component = v._mm512_min_ps(v._mm512_set1_ps(1.0), component);
+    v._mm512_cvtps_epi32(v._mm512_mul_ps(component, v._mm512_set1_ps(255.0)))
 }
 
 /// Returns codes of at most 255; they are negative for negative components and for not-a-number.
-///
-/// # Safety
-/// The host has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn codes(component: &[f32; LANES]) -> __m256i {
-    // SAFETY: the host has AVX2 (`# Safety`), and the component has eight floats.
-    unsafe {
-        // The minimum of 1 and a NaN is the second operand, which the conversion turns into the
-        // least integer.
-        let v = _mm256_min_ps(_mm256_set1_ps(1.0), _mm256_loadu_ps(component.as_ptr()));
-        _mm256_cvtps_epi32(_mm256_mul_ps(v, _mm256_set1_ps(255.0)))
-    }
+fn codes(v: Avx2, component: &[f32; LANES]) -> __m256i {
+    // The minimum of 1 and a NaN is the second operand, which the conversion turns into the least
+    // integer.
+    let component = v._mm256_min_ps(v._mm256_set1_ps(1.0), v._mm256_castsi256_ps(v.load_256(component)));
+    v._mm256_cvtps_epi32(v._mm256_mul_ps(component, v._mm256_set1_ps(255.0)))
 }
 
-/// # Safety
-/// The host has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn blend_avx2(blend: &BlendEquations, from: &BlendTexels, d: &EightTexels) -> EightTexels {
-    // SAFETY: the host has AVX2 (`# Safety`); the vectors and arrays have the same size, and any
-    // bits are valid.
-    unsafe {
-        let v = core::mem::transmute::<[EightTexels; 4], [__m256i; 4]>([from.s, *d, from.s1, from.constants]);
-        core::mem::transmute::<__m256i, EightTexels>(blended(blend, v))
-    }
+fn blend_avx2(v: Avx2, blend: &BlendEquations, from: &BlendTexels, d: &EightTexels) -> EightTexels {
+    let [s, d] = [Bytes256(v, v.load_256(&from.s)), Bytes256(v, v.load_256(d))];
+    let [s1, constants] = [Bytes256(v, v.load_256(&from.s1)), Bytes256(v, v.load_256(&from.constants))];
+    let Bytes256(_, new) = blended(blend, [s, d, s1, constants]);
+    let mut texels = [0; LANES];
+    v.store_256(&mut texels, new);
+    texels
 }
 
 /// Blends texels; `v` is source, target, second source and constants.
@@ -310,9 +285,9 @@ pub fn blended<V: ByteVector>(blend: &BlendEquations, v: [V; 4]) -> V {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn factor<V: ByteVector>(&[s, d, s1, constants]: &[V; 4], factor: BlendFactor) -> V {
-    let ones = V::splat(u32::MAX);
+    let ones = s.splat(u32::MAX);
     match factor {
-        BlendFactor::Zero => V::splat(0),
+        BlendFactor::Zero => s.splat(0),
         BlendFactor::One => ones,
         BlendFactor::SrcColor => s,
         BlendFactor::OneMinusSrcColor => s.xor(ones),
@@ -351,7 +326,7 @@ fn result<V: ByteVector>(op: BlendOp, [s, fs]: [V; 2], [d, fd]: [V; 2]) -> V {
         BlendOp::Max => s.max(d),
         _ => {
             let low = weighted(op, [s.low(), fs.low()], [d.low(), fd.low()]);
-            V::bytes(low, weighted(op, [s.high(), fs.high()], [d.high(), fd.high()]))
+            low.bytes(weighted(op, [s.high(), fs.high()], [d.high(), fd.high()]))
         }
     }
 }
@@ -367,6 +342,6 @@ fn weighted<V: ByteVector>(op: BlendOp, [s, fs]: [V; 2], [d, fd]: [V; 2]) -> V {
         BlendOp::ReverseSubtract => target.sub(source),
         _ => source.add(target),
     };
-    let x = x.add(V::splat(128 << 16 | 128));
+    let x = x.add(x.splat(128 << 16 | 128));
     x.add(x.upper()).upper()
 }

@@ -73,13 +73,10 @@ unsafe fn test_as<T: DepthTexel, const W: usize>(plan: &DepthPlan, block: &Depth
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 fn bits(b: [bool; 16]) -> u32 {
-    use core::arch::x86_64::*;
-    // SAFETY: the array has sixteen bytes of 0 or 1, and SSE2 is part of x86-64.
-    unsafe {
-        let bytes = _mm_loadu_si128(b.as_ptr().cast());
-        // The shift moves bit 0 of every byte to its sign.
-        _mm_movemask_epi8(_mm_slli_epi16::<7>(bytes)) as u32
-    }
+    use base::host::Sse2;
+    let bytes = Sse2.load_128(&b.map(u8::from));
+    // The shift moves bit 0 of every byte to its sign.
+    Sse2._mm_movemask_epi8(Sse2._mm_slli_epi16::<7>(bytes)) as u32
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -12,10 +12,10 @@ use super::anisotropic_probes::{self, LevelFrame, MAX_PROBES, ProbeAccess, Probe
 use super::level::{SampleKind, TexelSource};
 use super::nearest_texels::NeighbourPrediction;
 use super::quad_windows::pair;
-use super::sample_2d::{blended, counting, give_to, levels, next_detailed, spread};
+use super::sample_2d::{blended, counting, give_to, levels, next_detailed, quads_of, spread};
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
 use base::format::lanes::FilterTexel;
-use base::host::{Host, Ints, SimdLevel};
+use base::host::{Avx512, Host, Ints, SimdLevel};
 use base::limits::MAX_LEVELS;
 use core::arch::x86_64::*;
 use core::mem::MaybeUninit;
@@ -26,51 +26,76 @@ use smallvec::SmallVec;
 pub struct ProbeKernels {
     /// Size in bytes of texels whose probes are planned; 0 if they are not planned.
     bytes: u32,
-    sums: unsafe fn(view: &ImageView, items: &mut [ProbeJob]),
+    sums: unsafe fn(v: Avx512, view: &ImageView, items: &mut [ProbeJob]),
 }
 
 /// Returns the functions of a kind.
 #[inline(always)]
-pub fn probes_of<K: SampleKind>(level: SimdLevel) -> ProbeKernels {
+pub fn probes_of<K: SampleKind>() -> ProbeKernels {
     let planned = K::TexelSource::PLANNED && !matches!(K::FOUR, FilterTexel::Narrow(_));
     match planned {
-        true => ProbeKernels { bytes: 4 * K::FOUR.words() as u32, sums: sums::<K>(level) },
-        false => ProbeKernels { bytes: 0, sums: sums_one_by_one::<K>(level) },
+        true => ProbeKernels { bytes: 4 * K::FOUR.words() as u32, sums: sums::<K> },
+        false => ProbeKernels { bytes: 0, sums: sums_one_by_one::<K> },
     }
 }
 
-base::multiversion! {
+base::avx512_fn! {
     /// Computes the sums of all probes, which are planned.
-    for Avx512 unsafe fn sums [K: SampleKind] [K] (_view: &ImageView, items: &mut [ProbeJob]) {
-        if H::HAS_512 {
-            for item in items {
-                if item.how != ProbeAccess::OutOfRange {
-                    anisotropic_probes::sum::<K>(item);
-                }
+    ///
+    /// # Safety
+    /// The requirements of [`anisotropic_probes::sum`] hold for all items, unless they are out of
+    /// range.
+    unsafe fn sums [K: SampleKind] [K]
+        (v: Avx512, _view: &ImageView, items: &mut [ProbeJob]) {
+        for item in items {
+            if item.how != ProbeAccess::OutOfRange {
+                // SAFETY: the requirements hold (`# Safety`).
+                unsafe { anisotropic_probes::sum::<K>(v, item) };
             }
         }
+
     }
+}
+
+base::avx512_fn! {
     /// Computes the sums of probes that are not planned.
-    for Avx512 unsafe fn sums_one_by_one [K: SampleKind] [K] (view: &ImageView, items: &mut [ProbeJob]) {
-        if H::HAS_512 {
-            for item in items {
-                anisotropic_probes::sum_one_by_one::<K>(view, item);
-            }
+    ///
+    /// # Safety
+    /// The requirements of [`anisotropic_probes::sum_one_by_one`] hold for all items.
+    unsafe fn sums_one_by_one [K: SampleKind] [K]
+        (v: Avx512, view: &ImageView, items: &mut [ProbeJob]) {
+        for item in items {
+            // SAFETY: the requirements hold (`# Safety`).
+            unsafe { anisotropic_probes::sum_one_by_one::<K>(v, view, item) };
         }
+
     }
-    /// Samples one chunk; if `done` is not set, no sample was written.
-    pub for Avx512 unsafe fn sample(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, probes: ProbeKernels, done: &mut bool) {
-        if H::HAS_512 {
-            *done = one::<H>(view, sampler, args, probes).is_some();
-        }
+}
+
+base::avx512_fn! {
+    /// Samples one chunk. Returns false if no sample was written.
+    ///
+    /// # Safety
+    /// The requirements of `planar::sample` hold.
+    pub unsafe fn sample
+        (v: Avx512, view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, probes: ProbeKernels) -> bool {
+        // SAFETY: the requirements of `planar::sample` hold (`# Safety`).
+        unsafe { one(v, view, sampler, args, probes).is_some() }
+
     }
+}
+
+base::avx512_fn! {
     /// Samples all chunks of a batch. The first kernel of `others` samples uncommon ones; the
     /// second one samples single chunks whose levels differ or that are far outside.
-    pub for Avx512 unsafe fn sample_chunks
-        (view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, rows: &mut ChunkRows, probes: ProbeKernels, others: [ImageKernel; 2]) {
-        if H::HAS_512 {
-            all((view, sampler), args, rows, probes, others);
-        }
+    ///
+    /// # Safety
+    /// The requirements of `whole::sample_chunks` hold, except that the sampler is anisotropic.
+    pub unsafe fn sample_chunks
+        (v: Avx512, view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, rows: &mut ChunkRows, probes: ProbeKernels, others: [ImageKernel; 2]) {
+        // SAFETY: the requirements of `whole::sample_chunks` hold (`# Safety`).
+        unsafe { all(v, (view, sampler), args, rows, probes, others) }
+
     }
 }
 
@@ -103,44 +128,38 @@ struct CommonFootprint {
 }
 
 impl Footprint {
-    /// # Safety
-    /// The host has the 512-bit level.
     #[inline(always)]
-    unsafe fn new(
+    fn new(
+        v: Avx512,
         lanes: &FootprintLanes,
         CommonFootprint { max_probes, x_major, levels, two_levels }: CommonFootprint,
         wanted: u32,
     ) -> Footprint {
-        // SAFETY: the host has the 512-bit level (`# Safety`).
-        unsafe {
-            // If footprints are longer in y than in x, the lanes lie side by side in rows of
-            // pixels: the upper row of both quads comes first, then the lower one. (Applying the
-            // order twice restores the lanes.)
-            let order = match max_probes > 1 && !x_major {
-                true => _mm512_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15),
-                false => _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
-            };
-            let wanted = _mm512_movm_epi32((wanted | wanted << MAX_LANES) as u16);
-            let line = ProbeLine {
-                coord: _mm512_permutexvar_ps(order, lanes.coord),
-                major: _mm512_permutexvar_ps(order, lanes.major),
-                count: _mm512_permutexvar_epi32(order, lanes.count),
-                max_probes: (max_probes as usize).clamp(1, MAX_PROBES),
-                wanted: _mm512_movepi32_mask(_mm512_permutexvar_epi32(order, wanted)),
-            };
-            Footprint { line, order, levels, two_levels, weight: _mm512_permutexvar_ps(order, lanes.weight) }
-        }
+        // If footprints are longer in y than in x, the lanes lie side by side in rows of
+        // pixels: the upper row of both quads comes first, then the lower one. (Applying the
+        // order twice restores the lanes.)
+        let order = match max_probes > 1 && !x_major {
+            true => v._mm512_setr_epi32(0, 1, 4, 5, 2, 3, 6, 7, 8, 9, 12, 13, 10, 11, 14, 15),
+            false => v._mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15),
+        };
+        let wanted = v._mm512_movm_epi32((wanted | wanted << MAX_LANES) as u16);
+        let line = ProbeLine {
+            coord: v._mm512_permutexvar_ps(order, lanes.coord),
+            major: v._mm512_permutexvar_ps(order, lanes.major),
+            count: v._mm512_permutexvar_epi32(order, lanes.count),
+            max_probes: (max_probes as usize).clamp(1, MAX_PROBES),
+            wanted: v._mm512_movepi32_mask(v._mm512_permutexvar_epi32(order, wanted)),
+        };
+        Footprint { line, order, levels, two_levels, weight: v._mm512_permutexvar_ps(order, lanes.weight) }
     }
 
     /// Returns the footprint of two quads, whose representatives are lanes `a` and `b`; `None` if
     /// their levels differ.
-    ///
-    /// # Safety
-    /// The host has the 512-bit level.
     #[inline(always)]
-    unsafe fn of_quads(
+    fn of_quads(
+        v: Avx512,
         detail: &Detail,
-        quads: usize,
+        chunk: usize,
         [a, b]: [usize; 2],
         coord: __m512,
         wanted: u32,
@@ -151,77 +170,77 @@ impl Footprint {
         if first[a] != first[b] || two_levels && second[a] != second[b] {
             return None;
         }
-        // SAFETY: the host has the 512-bit level (`# Safety`).
-        unsafe {
-            // A closure would not be inlined here.
-            let x = _mm_loadl_epi64(detail.major[0].as_ptr().add(quads).cast());
-            let y = _mm_loadl_epi64(detail.major[1].as_ptr().add(quads).cast());
-            let count = _mm_loadl_epi64(detail.probes.as_ptr().add(quads).cast());
-            let weight = _mm_loadl_epi64(detail.weight.as_ptr().add(quads).cast());
-            let lanes = FootprintLanes {
-                coord,
-                major: _mm512_mask_mov_ps(spread(_mm_castsi128_ps(x)), 0xff00, spread(_mm_castsi128_ps(y))),
-                count: _mm512_castps_si512(spread(_mm_castsi128_ps(count))),
-                weight: spread(_mm_castsi128_ps(weight)),
-            };
-            let common = CommonFootprint {
-                max_probes: detail.probes[a].max(detail.probes[b]),
-                x_major: detail.x_major >> a & 1 != 0,
-                levels: [first[a], second[a]],
-                two_levels,
-            };
-            Some(Footprint::new(&lanes, common, wanted))
-        }
+        let x = spread(v, quads_of(&detail.major[0], chunk));
+        let y = spread(v, quads_of(&detail.major[1], chunk));
+        let count = spread(v, quads_of(&detail.probes, chunk));
+        let weight = spread(v, quads_of(&detail.weight, chunk));
+        let lanes = FootprintLanes {
+            coord,
+            major: v._mm512_mask_mov_ps(x, 0xff00, y),
+            count: v._mm512_castps_si512(count),
+            weight,
+        };
+        let common = CommonFootprint {
+            max_probes: detail.probes[a].max(detail.probes[b]),
+            x_major: detail.x_major >> a & 1 != 0,
+            levels: [first[a], second[a]],
+            two_levels,
+        };
+        Some(Footprint::new(v, &lanes, common, wanted))
     }
 
     /// Combines the sums of the probes by their number and by the second level's weight; the result
     /// has the lanes in their own order.
-    ///
-    /// # Safety
-    /// The host has the 512-bit level.
     #[inline(always)]
-    unsafe fn found(&self, items: &[ProbeJob]) -> Option<[__m512; 2]> {
+    fn found(&self, v: Avx512, items: &[ProbeJob]) -> Option<[__m512; 2]> {
         let (first, last) = (items.first()?, items.get(usize::from(self.two_levels))?);
         if first.how == ProbeAccess::OutOfRange || last.how == ProbeAccess::OutOfRange {
             return None;
         }
-        // SAFETY: the host has the 512-bit level (`# Safety`).
-        unsafe {
-            let count = _mm512_cvtepi32_ps(self.line.count);
-            let mut found = mean(first.sum, count);
-            if self.two_levels {
-                found = blended(found, mean(last.sum, count), self.weight);
-            }
-            Some([_mm512_permutexvar_ps(self.order, found[0]), _mm512_permutexvar_ps(self.order, found[1])])
+        let count = v._mm512_cvtepi32_ps(self.line.count);
+        let mut found = mean(v, first.sum, count);
+        if self.two_levels {
+            found = blended(v, found, mean(v, last.sum, count), self.weight);
         }
+        Some([v._mm512_permutexvar_ps(self.order, found[0]), v._mm512_permutexvar_ps(self.order, found[1])])
     }
 }
 
 /// # Safety
-/// The requirements of `planar::sample` hold. The host is `H`, which has the 512-bit level.
+/// The requirements of `planar::sample` hold.
 #[inline(always)]
-unsafe fn one<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, probes: ProbeKernels) -> Option<()> {
+unsafe fn one(
+    v: Avx512,
+    view: &ImageView,
+    sampler: &Sampler,
+    args: &mut ImageArgs,
+    probes: ProbeKernels,
+) -> Option<()> {
     if !is_common(view, sampler, args) {
         return None;
     }
     // SAFETY: the requirements of `planar::sample` hold (`# Safety`), and the levels exist.
     unsafe {
         let mut detail = Detail::BASE;
-        detail_of::<true>(H::LEVEL)(view, sampler, args, &mut detail);
-        let levels = levels::<H>(&detail, args)?;
-        let of_lanes = |lanes: &[u32; MAX_LANES]| H::Ints::from_array(*lanes);
+        detail_of::<true>(SimdLevel::Avx512)(view, sampler, args, &mut detail);
+        let levels = levels(&detail, args)?;
+        let of_lanes = |lanes: &[u32; MAX_LANES]| <Avx512 as Host>::Ints::from_array(*lanes);
         let wanted = args.mask & ((1 << MAX_LANES) - 1);
         let lanes = FootprintLanes {
-            coord: _mm512_castsi512_ps(pair::<H>(row::<H, _>(&args.coord[0]), row::<H, _>(&args.coord[1]))),
-            major: _mm512_castsi512_ps(pair::<H>(of_lanes(&detail.major[0]), of_lanes(&detail.major[1]))),
-            count: pair::<H>(of_lanes(&detail.probes), of_lanes(&detail.probes)),
-            weight: _mm512_castsi512_ps(pair::<H>(of_lanes(&detail.weight), of_lanes(&detail.weight))),
+            coord: v._mm512_castsi512_ps(pair::<Avx512>(
+                v,
+                row::<Avx512, _>(&args.coord[0]),
+                row::<Avx512, _>(&args.coord[1]),
+            )),
+            major: v._mm512_castsi512_ps(pair::<Avx512>(v, of_lanes(&detail.major[0]), of_lanes(&detail.major[1]))),
+            count: pair::<Avx512>(v, of_lanes(&detail.probes), of_lanes(&detail.probes)),
+            weight: v._mm512_castsi512_ps(pair::<Avx512>(v, of_lanes(&detail.weight), of_lanes(&detail.weight))),
         };
         let x_major = detail.x_major & wanted != 0;
         let common = CommonFootprint { max_probes: detail.max_probes, x_major, levels, two_levels: detail.levels > 1 };
-        let footprint = Footprint::new(&lanes, common, wanted);
-        let [found, ..] = LevelFrames::new(view, sampler, probes).sample(&[Some(footprint), None, None, None]);
-        give_to(&raw mut args.result, found?);
+        let footprint = Footprint::new(v, &lanes, common, wanted);
+        let [found, ..] = LevelFrames::new(view, sampler, probes).sample(v, &[Some(footprint), None, None, None]);
+        give_to(v, &mut args.result, found?);
     }
     Some(())
 }
@@ -230,6 +249,7 @@ unsafe fn one<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs
 /// The requirements of `whole::sample_chunks` hold, except that the sampler is anisotropic.
 #[inline(always)]
 unsafe fn all(
+    v: Avx512,
     (view, sampler): (&ImageView, &Sampler),
     args: &mut ImageArgs,
     rows: &mut ChunkRows,
@@ -245,16 +265,17 @@ unsafe fn all(
         let counting = counting(wanted);
         let mut levels = LevelFrames::new(view, sampler, probes);
         let mut detail = Detail::BASE;
-        while let Some((two_levels, count, coords)) = next_detailed::<true>((view, sampler), rows, all, &mut detail) {
+        while let Some((two_levels, count, coords)) = next_detailed::<true>(v, (view, sampler), rows, all, &mut detail)
+        {
             let mut footprints = [const { None }; SEVERAL];
             for (i, footprint) in footprints.iter_mut().enumerate().take(count) {
                 let counting = counting.map(|quad| 2 * i + quad);
-                *footprint = Footprint::of_quads(&detail, 2 * i, counting, coords[i], wanted);
+                *footprint = Footprint::of_quads(v, &detail, i, counting, coords[i], wanted);
             }
-            let found = levels.sample(&footprints);
+            let found = levels.sample(v, &footprints);
             for (chunk, found) in two_levels.into_iter().zip(found).take(count) {
                 match found {
-                    Some(found) => chunk.give(found),
+                    Some(found) => chunk.give(v, found),
                     None => chunk.sample(view, sampler, args, others),
                 }
             }
@@ -292,20 +313,24 @@ impl<'a> LevelFrames<'a> {
     /// Returns the components of chunks that have footprints, two at a time.
     ///
     /// # Safety
-    /// The levels exist. The host has the 512-bit level.
+    /// The levels exist.
     #[inline(always)]
-    unsafe fn sample(&mut self, footprints: &[Option<Footprint>; SEVERAL]) -> [Option<[__m512; 2]>; SEVERAL] {
+    unsafe fn sample(
+        &mut self,
+        v: Avx512,
+        footprints: &[Option<Footprint>; SEVERAL],
+    ) -> [Option<[__m512; 2]>; SEVERAL] {
         let mut room = [const { MaybeUninit::<ProbeStep>::uninit() }; STEPS];
         let mut items = SmallVec::<[ProbeJob; 2 * SEVERAL]>::new();
         let mut all = [None; SEVERAL];
         // Number of items that have their sums, and number of steps that are in use.
         let (mut done, mut taken) = (0, 0);
-        // SAFETY: the levels exist and the host has the 512-bit level (`# Safety`). Each item
+        // SAFETY: the levels exist (`# Safety`). Each item
         // without a sum has its own steps.
         unsafe {
             for footprint in footprints.iter().flatten() {
                 for number in footprint.levels.into_iter().take(1 + usize::from(footprint.two_levels)) {
-                    if !self.know(number) {
+                    if !self.know(v, number) {
                         return all;
                     }
                 }
@@ -315,25 +340,25 @@ impl<'a> LevelFrames<'a> {
                 let line = &footprint.line;
                 for number in footprint.levels.into_iter().take(1 + usize::from(footprint.two_levels)) {
                     if taken + line.max_probes > STEPS {
-                        (self.probes.sums)(self.view, &mut items[done..]);
+                        (self.probes.sums)(v, self.view, &mut items[done..]);
                         (done, taken) = (items.len(), 0);
                     }
                     let frame = frames[foretold(number) as usize].assume_init_ref();
                     let steps = room.as_mut_ptr().cast::<ProbeStep>().add(taken);
                     let mut item =
-                        ProbeJob { frame, line, steps, how: ProbeAccess::OneByOne, sum: [_mm512_setzero_ps(); 2] };
+                        ProbeJob { frame, line, steps, how: ProbeAccess::OneByOne, sum: [v._mm512_setzero_ps(); 2] };
                     if self.probes.bytes != 0 {
-                        plan(SimdLevel::Avx512)(&mut item, self.probes.bytes, &self.near);
+                        plan(v, &mut item, self.probes.bytes, &self.near);
                     }
                     items.push(item);
                     taken += line.max_probes;
                 }
             }
-            (self.probes.sums)(self.view, &mut items[done..]);
+            (self.probes.sums)(v, self.view, &mut items[done..]);
             let mut rest = &items[..];
             for (all, footprint) in all.iter_mut().zip(footprints) {
                 if let Some(footprint) = footprint {
-                    *all = footprint.found(rest);
+                    *all = footprint.found(v, rest);
                     rest = &rest[1 + usize::from(footprint.two_levels)..];
                 }
             }
@@ -344,24 +369,21 @@ impl<'a> LevelFrames<'a> {
     /// Makes the frame of a level. Returns false if these functions cannot sample the level.
     ///
     /// # Safety
-    /// The level exists. The host has the 512-bit level.
+    /// The level exists.
     #[inline(always)]
-    unsafe fn know(&mut self, number: u32) -> bool {
+    unsafe fn know(&mut self, v: Avx512, number: u32) -> bool {
         if self.known >> number & 1 != 0 {
             return true;
         }
-        // SAFETY: the level exists, and the host has the 512-bit level (`# Safety`).
-        let Some(frame) = (unsafe { LevelFrame::new(self.view, self.address_mode, number) }) else { return false };
+        // SAFETY: the level exists (`# Safety`).
+        let Some(frame) = (unsafe { LevelFrame::new(v, self.view, self.address_mode, number) }) else { return false };
         self.frames[number as usize].write(frame);
         self.known |= 1 << number;
         true
     }
 }
 
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-unsafe fn mean([first, second]: [__m512; 2], count: __m512) -> [__m512; 2] {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe { [_mm512_div_ps(first, count), _mm512_div_ps(second, count)] }
+fn mean(v: Avx512, [first, second]: [__m512; 2], count: __m512) -> [__m512; 2] {
+    [v._mm512_div_ps(first, count), v._mm512_div_ps(second, count)]
 }

@@ -10,12 +10,12 @@
 
 use super::super::slice::Slice;
 use super::bilinear::{SixteenTexels, floats, texels_at, weighted};
-use super::level::{LevelSampler, SampleKind};
+use super::level::{LevelSampler, SampleKind, slice_of};
 use super::nearest_texels::NeighbourPrediction;
 use super::quad_windows::{WindowShape, is_wanted, min_of_quads, window};
 use super::wrap::{Wrap, floor};
 use base::abi::{ImageView, MAX_LANES};
-use base::host::Host;
+use base::host::Avx512;
 use base::limits::MAX_SAMPLER_ANISOTROPY;
 use core::arch::x86_64::*;
 
@@ -58,20 +58,17 @@ impl LevelFrame {
     /// do not support.
     ///
     /// # Safety
-    /// The level exists. The host has the 512-bit level.
+    /// The view is valid as long as the frame lives, and has the level.
     #[inline(always)]
-    pub(crate) unsafe fn new(view: &ImageView, address_mode: u32, number: u32) -> Option<LevelFrame> {
+    pub(crate) unsafe fn new(v: Avx512, view: &ImageView, address_mode: u32, number: u32) -> Option<LevelFrame> {
         let level = &view.level[number as usize];
         let (width, height) = (level.width, level.height);
         let wrap = Wrap::of(address_mode, width & (width - 1) | height & (height - 1) == 0)?;
-        // SAFETY: the level exists; the host has the 512-bit level (`# Safety`).
-        unsafe {
-            let base = view.base.add(level.offset as usize);
-            let size = _mm512_mask_set1_epi32(_mm512_set1_epi32(width as i32), 0xff00, height as i32);
-            let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
-            let slice = Slice { base, pitch: level.row_pitch as u32, size: [width, height], mask: 0xff };
-            Some(LevelFrame { address_mode, number, wrap, size, last, scale: _mm512_cvtepi32_ps(size), slice })
-        }
+        let size = v._mm512_mask_set1_epi32(v._mm512_set1_epi32(width as i32), 0xff00, height as i32);
+        let last = v._mm512_sub_epi32(size, v._mm512_set1_epi32(1));
+        // SAFETY: the level is the view's (`# Safety`).
+        let slice = unsafe { slice_of(view, level, 0xff) };
+        Some(LevelFrame { address_mode, number, wrap, size, last, scale: v._mm512_cvtepi32_ps(size), slice })
     }
 }
 
@@ -91,31 +88,19 @@ pub(crate) struct ProbeLine {
 
 impl ProbeLine {
     /// Returns the coordinates of a probe, counted from 0; lanes with one probe keep theirs.
-    ///
-    /// # Safety
-    /// The host has the 512-bit level.
     #[inline(always)]
-    pub(crate) unsafe fn probe(&self, probe: usize) -> __m512 {
-        // SAFETY: the host has the 512-bit level (`# Safety`).
-        unsafe {
-            let one = _mm512_set1_epi32(1);
-            let (several, column) = (_mm512_cmpgt_epi32_mask(self.count, one), _mm512_sub_epi32(self.count, one));
-            let at = _mm512_permutexvar_ps(column, _mm512_loadu_ps(PROBES[probe % MAX_PROBES].as_ptr()));
-            _mm512_mask_add_ps(self.coord, several, self.coord, _mm512_mul_ps(self.major, at))
-        }
+    pub(crate) fn probe(&self, v: Avx512, probe: usize) -> __m512 {
+        let one = v._mm512_set1_epi32(1);
+        let (several, column) = (v._mm512_cmpgt_epi32_mask(self.count, one), v._mm512_sub_epi32(self.count, one));
+        let at = v._mm512_permutexvar_ps(column, v.load_ps(&PROBES[probe % MAX_PROBES]));
+        v._mm512_mask_add_ps(self.coord, several, self.coord, v._mm512_mul_ps(self.major, at))
     }
 
     /// Adds the texels of a probe to `sum`, in the lanes that have the probe.
-    ///
-    /// # Safety
-    /// The host has the 512-bit level.
     #[inline(always)]
-    unsafe fn add(&self, sum: [__m512; 2], probe: usize, more: [__m512; 2]) -> [__m512; 2] {
-        // SAFETY: the host has the 512-bit level (`# Safety`).
-        unsafe {
-            let has = _mm512_cmpgt_epi32_mask(self.count, _mm512_set1_epi32(probe as i32));
-            [_mm512_mask_add_ps(sum[0], has, sum[0], more[0]), _mm512_mask_add_ps(sum[1], has, sum[1], more[1])]
-        }
+    fn add(&self, v: Avx512, sum: [__m512; 2], probe: usize, more: [__m512; 2]) -> [__m512; 2] {
+        let has = v._mm512_cmpgt_epi32_mask(self.count, v._mm512_set1_epi32(probe as i32));
+        [v._mm512_mask_add_ps(sum[0], has, sum[0], more[0]), v._mm512_mask_add_ps(sum[1], has, sum[1], more[1])]
     }
 }
 
@@ -126,23 +111,23 @@ const NOTHING: f32 = -0.0;
 /// [`ProbeAccess::OutOfRange`] if `LevelSampler::sample` cannot sample it.
 ///
 /// # Safety
-/// The level's texels are of kind `K`. The host has the 512-bit level.
+/// The level's texels are of kind `K`.
 #[inline(always)]
-pub(crate) unsafe fn sum_one_by_one<K: SampleKind>(view: &ImageView, item: &mut ProbeJob) {
-    // SAFETY: the level's texels are of kind `K`, and the host has the 512-bit level (`# Safety`).
+pub(crate) unsafe fn sum_one_by_one<K: SampleKind>(v: Avx512, view: &ImageView, item: &mut ProbeJob) {
+    // SAFETY: the level's texels are of kind `K` (`# Safety`).
     unsafe {
         let (line, frame) = (item.line, item.frame);
         let wanted = u32::from(line.wanted) & ((1 << MAX_LANES) - 1);
         item.how = ProbeAccess::OutOfRange;
-        let Some(axes) = LevelSampler::<K>::new::<false>([view; 2], frame.address_mode, frame.number, wanted) else {
+        let Some(axes) = LevelSampler::<K>::new::<false>(v, [view; 2], frame.address_mode, frame.number, wanted) else {
             return;
         };
         // The groups of a long footprint are far from each other.
         axes.common.set(false);
-        let mut sum = [_mm512_set1_ps(NOTHING); 2];
+        let mut sum = [v._mm512_set1_ps(NOTHING); 2];
         for probe in 0..line.max_probes {
-            let Some(texels) = axes.sample::<true, false>(line.probe(probe)) else { return };
-            sum = line.add(sum, probe, texels);
+            let Some(texels) = axes.sample::<true, false>(v, line.probe(v, probe)) else { return };
+            sum = line.add(v, sum, probe, texels);
         }
         (item.sum, item.how) = (sum, ProbeAccess::OneByOne);
     }
@@ -154,7 +139,7 @@ pub(crate) struct ProbeStep {
     weight: __m512,
     /// Numbers of the texels in the memory that is read, according to [`ProbeAccess`].
     numbers: [__m512i; 2],
-    at: __m512i,
+    at: [u32; 16],
 }
 
 /// The way in which texels are read.
@@ -186,30 +171,35 @@ pub(crate) struct ProbeJob<'a> {
     pub(crate) sum: [__m512; 2],
 }
 
-base::multiversion! {
+base::avx512_fn! {
     /// Plans the reads of texels of `bytes` bytes, 4 or 8.
-    pub(crate) for Avx512 unsafe fn plan(item: &mut ProbeJob, bytes: u32, near: &NeighbourPrediction) {
-        if H::HAS_512 {
-            item.how = planned(item.frame, item.line, item.steps, bytes, near);
-        }
+    ///
+    /// # Safety
+    /// There is memory for the item's steps.
+    pub(crate) unsafe fn plan
+        (v: Avx512, item: &mut ProbeJob, bytes: u32, near: &NeighbourPrediction) {
+        // SAFETY: there is memory for the steps (`# Safety`).
+        item.how = unsafe { planned(v, item.frame, item.line, item.steps, bytes, near) };
+
     }
 }
 
 /// # Safety
-/// There is memory for the steps, and the host has the 512-bit level.
+/// There is memory for the steps.
 #[inline(always)]
 unsafe fn planned(
+    v: Avx512,
     frame: &LevelFrame,
     line: &ProbeLine,
     steps: *mut ProbeStep,
     bytes: u32,
     near: &NeighbourPrediction,
 ) -> ProbeAccess {
-    // SAFETY: there is memory for the steps, and the host has the 512-bit level (`# Safety`).
+    // SAFETY: there is memory for the steps (`# Safety`).
     unsafe {
         let [width, height] = frame.slice.size;
         if bytes == 4 && width >= SIDES[0] as u32 && height >= SIDES[1] as u32 && near.expected() {
-            let [far, outside] = each::<{ ProbeAccess::Windows as u8 }>(frame, line, steps, bytes);
+            let [far, outside] = each::<{ ProbeAccess::Windows as u8 }>(v, frame, line, steps, bytes);
             if is_wanted(far, line.wanted.into()) {
                 return ProbeAccess::OutOfRange;
             }
@@ -220,7 +210,7 @@ unsafe fn planned(
             near.failed();
         }
         if bytes == 4 && width >= 2 {
-            let [far, opposite] = each::<{ ProbeAccess::Pairs as u8 }>(frame, line, steps, bytes);
+            let [far, opposite] = each::<{ ProbeAccess::Pairs as u8 }>(v, frame, line, steps, bytes);
             if is_wanted(far, line.wanted.into()) {
                 return ProbeAccess::OutOfRange;
             }
@@ -234,7 +224,7 @@ unsafe fn planned(
         if (u64::from(frame.slice.pitch) * u64::from(height)) >> 31 != 0 {
             return ProbeAccess::OutOfRange;
         }
-        let [far, _] = each::<{ ProbeAccess::Gather as u8 }>(frame, line, steps, bytes);
+        let [far, _] = each::<{ ProbeAccess::Gather as u8 }>(v, frame, line, steps, bytes);
         if is_wanted(far, line.wanted.into()) { ProbeAccess::OutOfRange } else { ProbeAccess::Gather }
     }
 }
@@ -245,28 +235,33 @@ unsafe fn planned(
 /// # Safety
 /// The requirements of [`planned`] hold.
 #[inline(always)]
-unsafe fn each<const ACCESS: u8>(frame: &LevelFrame, line: &ProbeLine, steps: *mut ProbeStep, bytes: u32) -> [u16; 2] {
-    // SAFETY: there is memory for the steps, and the host has the 512-bit level, as `planned`
-    // requires.
+unsafe fn each<const ACCESS: u8>(
+    v: Avx512,
+    frame: &LevelFrame,
+    line: &ProbeLine,
+    steps: *mut ProbeStep,
+    bytes: u32,
+) -> [u16; 2] {
+    // SAFETY: there is memory for the steps, as `planned` requires.
     unsafe {
         let (mut far, mut other) = (0, 0);
         for probe in 0..line.max_probes {
-            let u = _mm512_sub_ps(_mm512_mul_ps(line.probe(probe), frame.scale), _mm512_set1_ps(0.5));
+            let u = v._mm512_sub_ps(v._mm512_mul_ps(line.probe(v, probe), frame.scale), v._mm512_set1_ps(0.5));
             if probe == 0 || probe == line.max_probes - 1 {
                 // Probes between the first and the last one are nearer.
-                let max = _mm512_set1_ps(frame.wrap.farthest());
-                far |= _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), max);
+                let max = v._mm512_set1_ps(frame.wrap.farthest());
+                far |= v._mm512_cmp_ps_mask::<_CMP_NLE_UQ>(v._mm512_abs_ps(u), max);
             }
-            let (first, step) = (floor(u), &mut *steps.add(probe));
-            step.weight = _mm512_sub_ps(u, _mm512_cvtepi32_ps(first));
-            let second = _mm512_sub_epi32(first, _mm512_set1_epi32(-1));
-            let texels = frame.wrap.inside([first, second], frame.size, frame.last);
+            let (first, step) = (floor(v, u), &mut *steps.add(probe));
+            step.weight = v._mm512_sub_ps(u, v._mm512_cvtepi32_ps(first));
+            let second = v._mm512_sub_epi32(first, v._mm512_set1_epi32(-1));
+            let texels = frame.wrap.inside(v, [first, second], frame.size, frame.last);
             if ACCESS == ProbeAccess::Windows as u8 {
-                other |= in_windows(frame, texels, step);
+                other |= in_windows(v, frame, texels, step);
             } else if ACCESS == ProbeAccess::Pairs as u8 {
-                other |= in_pairs(frame, texels, step);
+                other |= in_pairs(v, frame, texels, step);
             } else {
-                apart(frame, texels, step, bytes);
+                apart(v, frame, texels, step, bytes);
             }
         }
         [far, other]
@@ -275,133 +270,104 @@ unsafe fn each<const ACCESS: u8>(frame: &LevelFrame, line: &ProbeLine, steps: *m
 
 /// Plans a probe as [`ProbeAccess::Windows`]. Returns the lanes that need texels outside of the
 /// window.
-///
-/// # Safety
-/// The level is at least as large as a window; the host has the 512-bit level.
 #[inline(always)]
-unsafe fn in_windows(frame: &LevelFrame, [first, second]: [__m512i; 2], step: &mut ProbeStep) -> u16 {
-    // SAFETY: the level is at least as large as a window; the host has the 512-bit level
-    // (`# Safety`).
-    unsafe {
-        let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(SIDES[0]), 0xff00, SIDES[1]);
-        let min = _mm512_min_epi32(min_of_quads(first), _mm512_sub_epi32(frame.size, sides));
-        let (first, second) = (_mm512_sub_epi32(first, min), _mm512_sub_epi32(second, min));
-        let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides);
-        let (x, y) = (_mm512_castsi512_si256(min), _mm512_extracti64x4_epi64::<1>(min));
-        let rows = _mm256_mul_epu32(y, _mm256_set1_epi32(frame.slice.pitch as i32));
-        let offsets = _mm256_add_epi32(rows, _mm256_slli_epi32::<2>(x));
-        let at = (&raw mut step.at).cast::<u32>();
-        *at = _mm_cvtsi128_si32(_mm256_castsi256_si128(offsets)) as u32;
-        *at.add(1) = _mm_cvtsi128_si32(_mm256_extracti128_si256::<1>(offsets)) as u32;
-        // Rows of the window have eight texels.
-        let first = _mm512_mask_slli_epi32::<3>(first, 0xff00, first);
-        let second = _mm512_mask_slli_epi32::<3>(second, 0xff00, second);
-        let columns = _mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 0, 1, 2, 3, 16, 17, 18, 19);
-        let of_second = _mm512_add_epi32(columns, _mm512_set1_epi32(4));
-        let a = _mm512_permutex2var_epi32(first, columns, second);
-        let b = _mm512_permutex2var_epi32(first, of_second, second);
-        step.numbers = [
-            _mm512_or_si512(a, _mm512_shuffle_i32x4::<0b10_10_10_10>(first, second)),
-            _mm512_or_si512(b, _mm512_shuffle_i32x4::<0b11_11_11_11>(first, second)),
-        ];
-        outside
-    }
+fn in_windows(v: Avx512, frame: &LevelFrame, [first, second]: [__m512i; 2], step: &mut ProbeStep) -> u16 {
+    let sides = v._mm512_mask_set1_epi32(v._mm512_set1_epi32(SIDES[0]), 0xff00, SIDES[1]);
+    let min = v._mm512_min_epi32(min_of_quads(v, first), v._mm512_sub_epi32(frame.size, sides));
+    let (first, second) = (v._mm512_sub_epi32(first, min), v._mm512_sub_epi32(second, min));
+    let outside = v._mm512_cmpge_epu32_mask(v._mm512_or_si512(first, second), sides);
+    let (x, y) = (v._mm512_castsi512_si256(min), v._mm512_extracti64x4_epi64::<1>(min));
+    let rows = v._mm256_mul_epu32(y, v._mm256_set1_epi32(frame.slice.pitch as i32));
+    let offsets = v._mm256_add_epi32(rows, v._mm256_slli_epi32::<2>(x));
+    step.at[0] = v._mm_cvtsi128_si32(v._mm256_castsi256_si128(offsets)) as u32;
+    step.at[1] = v._mm_cvtsi128_si32(v._mm256_extracti128_si256::<1>(offsets)) as u32;
+    // Rows of the window have eight texels.
+    let first = v._mm512_mask_slli_epi32::<3>(first, 0xff00, first);
+    let second = v._mm512_mask_slli_epi32::<3>(second, 0xff00, second);
+    let columns = v._mm512_setr_epi32(0, 1, 2, 3, 16, 17, 18, 19, 0, 1, 2, 3, 16, 17, 18, 19);
+    let of_second = v._mm512_add_epi32(columns, v._mm512_set1_epi32(4));
+    let a = v._mm512_permutex2var_epi32(first, columns, second);
+    let b = v._mm512_permutex2var_epi32(first, of_second, second);
+    step.numbers = [
+        v._mm512_or_si512(a, v._mm512_shuffle_i32x4::<0b10_10_10_10>(first, second)),
+        v._mm512_or_si512(b, v._mm512_shuffle_i32x4::<0b11_11_11_11>(first, second)),
+    ];
+    outside
 }
 
 /// Plans a probe as [`ProbeAccess::Pairs`]. Returns the positions whose neighbours lie at opposite
 /// edges of the level.
-///
-/// # Safety
-/// Offsets are below 2^31, because there are at most 2^14 rows of 2^14 texels of four bytes. The
-/// host has the 512-bit level.
 #[inline(always)]
-unsafe fn in_pairs(frame: &LevelFrame, [first, second]: [__m512i; 2], step: &mut ProbeStep) -> u16 {
-    // SAFETY: offsets are below 2^31, and the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        let rows = _mm512_mullo_epi32(rows(first, second), _mm512_set1_epi32(frame.slice.pitch as i32));
-        let left = _mm512_shuffle_i32x4::<0b01_01_00_00>(first, first);
-        let right = _mm512_shuffle_i32x4::<0b01_01_00_00>(second, second);
-        // The vector has the first of two neighbours, which end inside of the level.
-        let last = _mm512_sub_epi32(_mm512_shuffle_i64x2::<0x44>(frame.last, frame.last), _mm512_set1_epi32(1));
-        let x = _mm512_min_epi32(left, last);
-        step.at = _mm512_add_epi32(rows, _mm512_slli_epi32::<2>(x));
-        let (left, right) = (_mm512_sub_epi32(left, x), _mm512_sub_epi32(right, x));
-        step.numbers = [_mm512_add_epi32(even, left), _mm512_add_epi32(even, right)];
-        _mm512_cmpgt_epu32_mask(right, _mm512_set1_epi32(1))
-    }
+fn in_pairs(v: Avx512, frame: &LevelFrame, [first, second]: [__m512i; 2], step: &mut ProbeStep) -> u16 {
+    let even = v._mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    let rows = v._mm512_mullo_epi32(rows(v, first, second), v._mm512_set1_epi32(frame.slice.pitch as i32));
+    let left = v._mm512_shuffle_i32x4::<0b01_01_00_00>(first, first);
+    let right = v._mm512_shuffle_i32x4::<0b01_01_00_00>(second, second);
+    // The vector has the first of two neighbours, which end inside of the level.
+    let last = v._mm512_sub_epi32(v._mm512_shuffle_i64x2::<0x44>(frame.last, frame.last), v._mm512_set1_epi32(1));
+    let x = v._mm512_min_epi32(left, last);
+    v.store(&mut step.at, v._mm512_add_epi32(rows, v._mm512_slli_epi32::<2>(x)));
+    let (left, right) = (v._mm512_sub_epi32(left, x), v._mm512_sub_epi32(right, x));
+    step.numbers = [v._mm512_add_epi32(even, left), v._mm512_add_epi32(even, right)];
+    v._mm512_cmpgt_epu32_mask(right, v._mm512_set1_epi32(1))
 }
 
 /// Plans a probe as [`ProbeAccess::Gather`].
-///
-/// # Safety
-/// Offsets are below 2^31. The host has the 512-bit level.
 #[inline(always)]
-unsafe fn apart(frame: &LevelFrame, [first, second]: [__m512i; 2], step: &mut ProbeStep, bytes: u32) {
-    // SAFETY: offsets are below 2^31; the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let rows = _mm512_mullo_epi32(rows(first, second), _mm512_set1_epi32(frame.slice.pitch as i32));
-        let shift = _mm_cvtsi32_si128(bytes.trailing_zeros() as i32);
-        let left = _mm512_sll_epi32(_mm512_shuffle_i32x4::<0b01_01_00_00>(first, first), shift);
-        let right = _mm512_sll_epi32(_mm512_shuffle_i32x4::<0b01_01_00_00>(second, second), shift);
-        step.numbers = [_mm512_add_epi32(rows, left), _mm512_add_epi32(rows, right)];
-    }
+fn apart(v: Avx512, frame: &LevelFrame, [first, second]: [__m512i; 2], step: &mut ProbeStep, bytes: u32) {
+    let rows = v._mm512_mullo_epi32(rows(v, first, second), v._mm512_set1_epi32(frame.slice.pitch as i32));
+    let shift = v._mm_cvtsi32_si128(bytes.trailing_zeros() as i32);
+    let left = v._mm512_sll_epi32(v._mm512_shuffle_i32x4::<0b01_01_00_00>(first, first), shift);
+    let right = v._mm512_sll_epi32(v._mm512_shuffle_i32x4::<0b01_01_00_00>(second, second), shift);
+    step.numbers = [v._mm512_add_epi32(rows, left), v._mm512_add_epi32(rows, right)];
 }
 
 /// Returns the rows of the first group, above and below, then those of the second group.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-unsafe fn rows(first: __m512i, second: __m512i) -> __m512i {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let of_groups = _mm512_setr_epi32(8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
-        _mm512_permutex2var_epi32(first, of_groups, second)
-    }
+fn rows(v: Avx512, first: __m512i, second: __m512i) -> __m512i {
+    let of_groups = v._mm512_setr_epi32(8, 9, 10, 11, 24, 25, 26, 27, 12, 13, 14, 15, 28, 29, 30, 31);
+    v._mm512_permutex2var_epi32(first, of_groups, second)
 }
 
 /// Computes the sum of all probes' texels, which were planned.
 ///
 /// # Safety
-/// The level's texels are of kind `K`, and lie in the image without compression. The host has the
-/// 512-bit level.
+/// The level's texels are of kind `K`, and lie in the image without compression.
 #[inline(always)]
-pub(crate) unsafe fn sum<K: SampleKind>(item: &mut ProbeJob) {
+pub(crate) unsafe fn sum<K: SampleKind>(v: Avx512, item: &mut ProbeJob) {
     let four = K::FOUR;
-    // SAFETY: planned texels lie inside of the level, and so do windows; the host has the 512-bit
-    // level (`# Safety`).
+    // SAFETY: planned texels lie inside of the level (`# Safety`), and so do windows.
     unsafe {
         let (line, slice, how) = (item.line, &item.frame.slice, item.how);
         let base = slice.base.cast_const();
-        let mut sum = [_mm512_set1_ps(NOTHING); 2];
+        let mut sum = [v._mm512_set1_ps(NOTHING); 2];
         for probe in 0..line.max_probes {
             let step = &*item.steps.add(probe);
             let [first, second] = step.numbers;
             let texels: [SixteenTexels; 2] = match how {
                 ProbeAccess::Windows => {
-                    let at = (&raw const step.at).cast::<u32>();
-                    let (a, b) = (*at, *at.add(1));
+                    let [a, b, ..] = step.at;
                     let below = 2 * slice.pitch;
-                    let upper = window(WindowShape::Rows, slice, a);
-                    let a = _mm512_permutex2var_epi32(upper, first, window(WindowShape::Rows, slice, a + below));
-                    let upper = window(WindowShape::Rows, slice, b);
-                    let b = _mm512_permutex2var_epi32(upper, second, window(WindowShape::Rows, slice, b + below));
-                    [[_mm512_shuffle_i32x4::<0x88>(a, b); 2], [_mm512_shuffle_i32x4::<0xdd>(a, b); 2]]
+                    let upper = window(v, WindowShape::Rows, slice, a);
+                    let a = v._mm512_permutex2var_epi32(upper, first, window(v, WindowShape::Rows, slice, a + below));
+                    let upper = window(v, WindowShape::Rows, slice, b);
+                    let b = v._mm512_permutex2var_epi32(upper, second, window(v, WindowShape::Rows, slice, b + below));
+                    [[v._mm512_shuffle_i32x4::<0x88>(a, b); 2], [v._mm512_shuffle_i32x4::<0xdd>(a, b); 2]]
                 }
                 ProbeAccess::Pairs => {
-                    let a = _mm512_i32gather_epi64::<1>(_mm512_castsi512_si256(step.at), base.cast());
-                    let b = _mm512_i32gather_epi64::<1>(_mm512_extracti64x4_epi64::<1>(step.at), base.cast());
-                    [[_mm512_permutex2var_epi32(a, first, b); 2], [_mm512_permutex2var_epi32(a, second, b); 2]]
+                    let at = v.load(&step.at);
+                    let a = _mm512_i32gather_epi64::<1>(v._mm512_castsi512_si256(at), base.cast());
+                    let b = _mm512_i32gather_epi64::<1>(v._mm512_extracti64x4_epi64::<1>(at), base.cast());
+                    [[v._mm512_permutex2var_epi32(a, first, b); 2], [v._mm512_permutex2var_epi32(a, second, b); 2]]
                 }
-                _ => [texels_at::<1>(four, base, first), texels_at::<1>(four, base, second)],
+                _ => [texels_at::<1>(v, four, base, first), texels_at::<1>(v, four, base, second)],
             };
-            let (at, of) = floats(four, texels);
-            let across = _mm512_shuffle_f32x4::<0b01_01_00_00>(step.weight, step.weight);
-            let down = _mm512_shuffle_f32x4::<0xee>(step.weight, step.weight);
+            let (at, of) = floats(v, four, texels);
+            let across = v._mm512_shuffle_f32x4::<0b01_01_00_00>(step.weight, step.weight);
+            let down = v._mm512_shuffle_f32x4::<0xee>(step.weight, step.weight);
             // The texels are those of the first group above and below, then those of the second
             // one.
-            sum = line.add(sum, probe, weighted::<0x88, 0xdd>(at, of, [across, down]));
+            sum = line.add(v, sum, probe, weighted::<0x88, 0xdd>(v, at, of, [across, down]));
         }
         item.sum = sum;
     }

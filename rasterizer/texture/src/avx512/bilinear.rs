@@ -18,7 +18,7 @@ use super::quad_windows::{WindowShape, both, lanes, lerp, pair, row_at, second_w
 use base::format::UNORM8;
 use base::format::lanes::{FilterTexel, NarrowTexel};
 use base::format::srgb_vectors::decode;
-use base::host::{Host, Ints};
+use base::host::{Avx512, Host, Ints};
 use core::arch::x86_64::*;
 
 /// Factor by which the number of each byte of a texel exceeds its value ([`integers`]).
@@ -43,6 +43,7 @@ pub(crate) type SixteenTexels = [__m512i; 2];
 /// is [`Host::HAS_512`].
 #[inline(always)]
 pub unsafe fn bilinear<H: Host>(
+    v: Avx512,
     four: FilterTexel,
     slice: &Slice,
     x: [H::Ints; 2],
@@ -58,12 +59,13 @@ pub unsafe fn bilinear<H: Host>(
     // SAFETY: the coordinates lie inside of the slice, and the host is `H` (`# Safety`); windows
     // lie inside of the slice too.
     unsafe {
-        let rows = _mm512_or_si512(pair::<H>(near.y[0].shl(2), near.y[1].shl(2)), second_window());
+        let rows = v._mm512_or_si512(pair::<H>(v, near.y[0].shl(2), near.y[1].shl(2)), second_window(v));
         let ([left, right], [across, down]) = (near.x, weights);
-        let at = [_mm512_or_si512(rows, pair::<H>(left, left)), _mm512_or_si512(rows, pair::<H>(right, right))];
-        let weights = [both::<H>(across), both::<H>(down)];
-        let windows = windows_of(four, WindowShape::Square, slices, near.first);
-        Some(words_of::<H>(four, filter(four, &windows, at, weights)))
+        let at =
+            [v._mm512_or_si512(rows, pair::<H>(v, left, left)), v._mm512_or_si512(rows, pair::<H>(v, right, right))];
+        let weights = [both::<H>(v, across), both::<H>(v, down)];
+        let windows = windows_of(v, four, WindowShape::Square, slices, near.first);
+        Some(words_of::<H>(v, four, filter(v, four, &windows, at, weights)))
     }
 }
 
@@ -74,6 +76,7 @@ pub unsafe fn bilinear<H: Host>(
 /// The texels are readable. The host is `H`, which is [`Host::HAS_512`].
 #[inline(always)]
 pub unsafe fn bilinear_at<H: Host>(
+    v: Avx512,
     four: FilterTexel,
     base: *const u8,
     [above, above_right, below, below_right]: [H::Ints; 4],
@@ -81,24 +84,29 @@ pub unsafe fn bilinear_at<H: Host>(
 ) -> Words<H> {
     // SAFETY: the texels are readable; the host is `H`, which is `Host::HAS_512` (`# Safety`).
     unsafe {
-        let (left, right) = (pair::<H>(above, below), pair::<H>(above_right, below_right));
-        let texels = [texels_at::<1>(four, base, left), texels_at::<1>(four, base, right)];
-        words_of::<H>(four, filter_of(four, texels, [both::<H>(across), both::<H>(down)]))
+        let (left, right) = (pair::<H>(v, above, below), pair::<H>(v, above_right, below_right));
+        let texels = [texels_at::<1>(v, four, base, left), texels_at::<1>(v, four, base, right)];
+        words_of::<H>(v, four, filter_of(v, four, texels, [both::<H>(v, across), both::<H>(v, down)]))
     }
 }
 
 /// Returns the texels at offsets in units of `SCALE` bytes.
 ///
 /// # Safety
-/// The texels are readable. The host has the 512-bit level.
+/// The texels are readable.
 #[inline(always)]
-pub(crate) unsafe fn texels_at<const SCALE: i32>(four: FilterTexel, base: *const u8, at: __m512i) -> SixteenTexels {
-    // SAFETY: the texels are readable; the host has the 512-bit level (`# Safety`).
+pub(crate) unsafe fn texels_at<const SCALE: i32>(
+    v: Avx512,
+    four: FilterTexel,
+    base: *const u8,
+    at: __m512i,
+) -> SixteenTexels {
+    // SAFETY: the texels are readable (`# Safety`).
     unsafe {
         if four.words() == 1 {
             return [_mm512_i32gather_epi32::<SCALE>(at, base.cast()); 2];
         }
-        let (first, last) = (_mm512_castsi512_si256(at), _mm512_extracti64x4_epi64::<1>(at));
+        let (first, last) = (v._mm512_castsi512_si256(at), v._mm512_extracti64x4_epi64::<1>(at));
         [_mm512_i32gather_epi64::<SCALE>(first, base.cast()), _mm512_i32gather_epi64::<SCALE>(last, base.cast())]
     }
 }
@@ -106,15 +114,20 @@ pub(crate) unsafe fn texels_at<const SCALE: i32>(four: FilterTexel, base: *const
 /// Returns the texels at the first eight offsets, repeated.
 ///
 /// # Safety
-/// The texels are readable. The host has the 512-bit level.
+/// The texels are readable.
 #[inline(always)]
-pub(crate) unsafe fn eight_at<const SCALE: i32>(four: FilterTexel, base: *const u8, at: __m512i) -> SixteenTexels {
-    // SAFETY: the texels are readable; the host has the 512-bit level (`# Safety`).
+pub(crate) unsafe fn eight_at<const SCALE: i32>(
+    v: Avx512,
+    four: FilterTexel,
+    base: *const u8,
+    at: __m512i,
+) -> SixteenTexels {
+    // SAFETY: the texels are readable (`# Safety`).
     unsafe {
-        let at = _mm512_castsi512_si256(at);
+        let at = v._mm512_castsi512_si256(at);
         if four.words() == 1 {
-            let texels = _mm512_castsi256_si512(_mm256_i32gather_epi32::<SCALE>(base.cast(), at));
-            return [_mm512_shuffle_i64x2::<0x44>(texels, texels); 2];
+            let texels = v._mm512_castsi256_si512(_mm256_i32gather_epi32::<SCALE>(base.cast(), at));
+            return [v._mm512_shuffle_i64x2::<0x44>(texels, texels); 2];
         }
         [_mm512_i32gather_epi64::<SCALE>(at, base.cast()); 2]
     }
@@ -122,60 +135,46 @@ pub(crate) unsafe fn eight_at<const SCALE: i32>(four: FilterTexel, base: *const 
 
 /// Returns components, two per vector, as words; integers lose their scales.
 #[inline(always)]
-unsafe fn words_of<H: Host>(four: FilterTexel, mut components: [__m512; 2]) -> Words<H> {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        if let FilterTexel::Integers(at) = four {
-            components[0] = _mm512_div_ps(components[0], scales(at, 0));
-            components[1] = _mm512_div_ps(components[1], scales(at, 2));
-        }
-        let (first, second) = (_mm512_castps_si512(components[0]), _mm512_castps_si512(components[1]));
-        [
-            lanes::<H>(_mm512_castsi512_si256(first)),
-            lanes::<H>(_mm512_extracti64x4_epi64::<1>(first)),
-            lanes::<H>(_mm512_castsi512_si256(second)),
-            lanes::<H>(_mm512_extracti64x4_epi64::<1>(second)),
-        ]
+fn words_of<H: Host>(v: Avx512, four: FilterTexel, mut components: [__m512; 2]) -> Words<H> {
+    if let FilterTexel::Integers(at) = four {
+        components[0] = v._mm512_div_ps(components[0], scales(v, at, 0));
+        components[1] = v._mm512_div_ps(components[1], scales(v, at, 2));
     }
+    let (first, second) = (v._mm512_castps_si512(components[0]), v._mm512_castps_si512(components[1]));
+    [
+        lanes::<H>(v, v._mm512_castsi512_si256(first)),
+        lanes::<H>(v, v._mm512_extracti64x4_epi64::<1>(first)),
+        lanes::<H>(v, v._mm512_castsi512_si256(second)),
+        lanes::<H>(v, v._mm512_extracti64x4_epi64::<1>(second)),
+    ]
 }
 
 /// Returns the components of the texels at these numbers in their windows ([`second_window`]), two
 /// per vector; both halves of `numbers` are the same.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn chosen(four: FilterTexel, windows: &LoadedWindows, numbers: __m512i) -> [__m512; 2] {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let (at, of) = components(four, windows, [numbers; 2]);
-        [_mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), _mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
-    }
+pub(crate) fn chosen(v: Avx512, four: FilterTexel, windows: &LoadedWindows, numbers: __m512i) -> [__m512; 2] {
+    let (at, of) = components(v, four, windows, [numbers; 2]);
+    [v._mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), v._mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
 }
 
 /// Returns the places of the four components, and the components of the texels at these numbers in
 /// their windows.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-unsafe fn components(
+fn components(
+    v: Avx512,
     four: FilterTexel,
     windows: &LoadedWindows,
     [left, right]: [__m512i; 2],
 ) -> ([usize; 4], [[__m512; 4]; 2]) {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        match four {
-            FilterTexel::Half => {
-                let (left, right) = (side_of_halves(windows, left), side_of_halves(windows, right));
-                ([0, 1, 2, 3], [floats_of_halves(left), floats_of_halves(right)])
-            }
-            _ => {
-                let [[first, _], [second, _]] = *windows;
-                let (left, right) = (texels([first, second], left), texels([first, second], right));
-                floats(four, [[left; 2], [right; 2]])
-            }
+    match four {
+        FilterTexel::Half => {
+            let (left, right) = (side_of_halves(v, windows, left), side_of_halves(v, windows, right));
+            ([0, 1, 2, 3], [floats_of_halves(v, left), floats_of_halves(v, right)])
+        }
+        _ => {
+            let [[first, _], [second, _]] = *windows;
+            let (left, right) = (texels(v, [first, second], left), texels(v, [first, second], right));
+            floats(v, four, [[left; 2], [right; 2]])
         }
     }
 }
@@ -183,274 +182,220 @@ unsafe fn components(
 /// Loads windows of a shape, which begin at these offsets.
 ///
 /// # Safety
-/// The windows lie inside of the slices, one in each, whose texels are of that kind; the host has
-/// the 512-bit level.
+/// The windows lie inside of the slices, one in each, whose texels are of that kind.
 #[inline(always)]
 pub(crate) unsafe fn windows_of(
+    v: Avx512,
     four: FilterTexel,
     shape: WindowShape,
     [first, second]: [&Slice; 2],
     [a, b]: [u32; 2],
 ) -> LoadedWindows {
-    // SAFETY: the windows lie inside of the slices, one in each, whose texels are of that kind; the
-    // host has the 512-bit level (`# Safety`).
+    // SAFETY: the windows lie inside of the slices, one in each, whose texels are of that kind
+    // (`# Safety`).
     unsafe {
         match four {
-            FilterTexel::Half => [window_of_halves(shape, first, a), window_of_halves(shape, second, b)],
-            _ => [[window(shape, first, a); 2], [window(shape, second, b); 2]],
+            FilterTexel::Half => [window_of_halves(v, shape, first, a), window_of_halves(v, shape, second, b)],
+            _ => [[window(v, shape, first, a); 2], [window(v, shape, second, b); 2]],
         }
     }
 }
 
 /// Returns the places of the four components, and the components of texels.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn floats(four: FilterTexel, [left, right]: [SixteenTexels; 2]) -> ([usize; 4], [[__m512; 4]; 2]) {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        match four {
-            FilterTexel::Srgb(at) => (at, [decode(left[0]), decode(right[0])]),
-            FilterTexel::Integers(at) => (at, [integers(left[0]), integers(right[0])]),
-            FilterTexel::Unorm(at) => (at, [unorms(left[0]), unorms(right[0])]),
-            FilterTexel::Half => ([0, 1, 2, 3], [floats_of_halves(apart(left)), floats_of_halves(apart(right))]),
-            FilterTexel::Packed => ([0, 1, 2, 3], [packed(left[0]), packed(right[0])]),
-            FilterTexel::Narrow(few) => ([0, 1, 2, 3], [few_components(few, left[0]), few_components(few, right[0])]),
+pub(crate) fn floats(
+    v: Avx512,
+    four: FilterTexel,
+    [left, right]: [SixteenTexels; 2],
+) -> ([usize; 4], [[__m512; 4]; 2]) {
+    match four {
+        FilterTexel::Srgb(at) => (at, [decode(v, left[0]), decode(v, right[0])]),
+        FilterTexel::Integers(at) => (at, [integers(v, left[0]), integers(v, right[0])]),
+        FilterTexel::Unorm(at) => (at, [unorms(v, left[0]), unorms(v, right[0])]),
+        FilterTexel::Half => {
+            ([0, 1, 2, 3], [floats_of_halves(v, apart(v, left)), floats_of_halves(v, apart(v, right))])
         }
+        FilterTexel::Packed => ([0, 1, 2, 3], [packed(v, left[0]), packed(v, right[0])]),
+        FilterTexel::Narrow(few) => ([0, 1, 2, 3], [few_components(v, few, left[0]), few_components(v, few, right[0])]),
     }
 }
 
 /// Returns the components of one-word texels, in the form of a sample's result.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn decoded(four: FilterTexel, words: __m512i) -> [__m512; 4] {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let (at, [of, _]) = floats(four, [[words; 2]; 2]);
-        let mut components = [of[at[0]], of[at[1]], of[at[2]], of[at[3]]];
-        if let FilterTexel::Integers(at) = four {
-            for (component, at) in components.iter_mut().zip(at) {
-                *component = scaled_over_255(*component, _mm512_set1_ps(SCALES[at]));
-            }
+pub(crate) fn decoded(v: Avx512, four: FilterTexel, words: __m512i) -> [__m512; 4] {
+    let (at, [of, _]) = floats(v, four, [[words; 2]; 2]);
+    let mut components = [of[at[0]], of[at[1]], of[at[2]], of[at[3]]];
+    if let FilterTexel::Integers(at) = four {
+        for (component, at) in components.iter_mut().zip(at) {
+            *component = scaled_over_255(v, *component, v._mm512_set1_ps(SCALES[at]));
         }
-        components
     }
+    components
 }
 
 /// Returns the components of texels, two per vector; both halves of the texels are the same.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn chosen_of(four: FilterTexel, texels: SixteenTexels) -> [__m512; 2] {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        if matches!(four, FilterTexel::Half) {
-            // The order is the eight lanes' first components, then their second ones.
-            let halves = _mm512_permutexvar_epi16(_mm512_loadu_si512(EIGHT.as_ptr().cast()), texels[0]);
-            let (first, last) = (_mm512_castsi512_si256(halves), _mm512_extracti64x4_epi64::<1>(halves));
-            return [_mm512_cvtph_ps(first), _mm512_cvtph_ps(last)];
-        }
-        let (at, of) = floats(four, [texels; 2]);
-        [_mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), _mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
+pub(crate) fn chosen_of(v: Avx512, four: FilterTexel, texels: SixteenTexels) -> [__m512; 2] {
+    if matches!(four, FilterTexel::Half) {
+        // The order is the eight lanes' first components, then their second ones.
+        let halves = v._mm512_permutexvar_epi16(v.load(&EIGHT), texels[0]);
+        let (first, last) = (v._mm512_castsi512_si256(halves), v._mm512_extracti64x4_epi64::<1>(halves));
+        return [v._mm512_cvtph_ps(first), v._mm512_cvtph_ps(last)];
     }
+    let (at, of) = floats(v, four, [texels; 2]);
+    [v._mm512_mask_mov_ps(of[0][at[0]], 0xff00, of[0][at[1]]), v._mm512_mask_mov_ps(of[0][at[2]], 0xff00, of[0][at[3]])]
 }
 
 /// Filters left and right texels, each above and then below, in the way of [`filter`].
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn filter_of(four: FilterTexel, texels: [SixteenTexels; 2], weights: [__m512; 2]) -> [__m512; 2] {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let (at, of) = floats(four, texels);
-        weighted::<0x44, 0xee>(at, of, weights)
-    }
+pub(crate) fn filter_of(v: Avx512, four: FilterTexel, texels: [SixteenTexels; 2], weights: [__m512; 2]) -> [__m512; 2] {
+    let (at, of) = floats(v, four, texels);
+    weighted::<0x44, 0xee>(v, at, of, weights)
 }
 
 /// Returns the filtered components of the texels at these numbers in their windows, two per vector:
 /// the first component of all lanes, then the second one.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn filter(
+pub(crate) fn filter(
+    v: Avx512,
     four: FilterTexel,
     windows: &LoadedWindows,
     numbers: [__m512i; 2],
     weights: [__m512; 2],
 ) -> [__m512; 2] {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let (at, of) = components(four, windows, numbers);
-        weighted::<0x44, 0xee>(at, of, weights)
-    }
+    let (at, of) = components(v, four, windows, numbers);
+    weighted::<0x44, 0xee>(v, at, of, weights)
 }
 
 /// Returns the filtered components of left and right texels, two per vector. Of two vectors, the
 /// quarters `ABOVE` have the upper texels, and `BELOW` the lower ones.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn weighted<const ABOVE: i32, const BELOW: i32>(
+pub(crate) fn weighted<const ABOVE: i32, const BELOW: i32>(
+    v: Avx512,
     at: [usize; 4],
     [left, right]: [[__m512; 4]; 2],
     [across, down]: [__m512; 2],
 ) -> [__m512; 2] {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let mut filtered = [_mm512_setzero_ps(); 2];
-        for c in 0..2 {
-            let (a, b) = (at[2 * c], at[2 * c + 1]);
-            let (first, second) = (lerp(left[a], right[a], across), lerp(left[b], right[b], across));
-            let above = _mm512_shuffle_f32x4::<ABOVE>(first, second);
-            let below = _mm512_shuffle_f32x4::<BELOW>(first, second);
-            filtered[c] = lerp(above, below, down);
-        }
-        filtered
+    let mut filtered = [v._mm512_setzero_ps(); 2];
+    for c in 0..2 {
+        let (a, b) = (at[2 * c], at[2 * c + 1]);
+        let (first, second) = (lerp(v, left[a], right[a], across), lerp(v, left[b], right[b], across));
+        let above = v._mm512_shuffle_f32x4::<ABOVE>(first, second);
+        let below = v._mm512_shuffle_f32x4::<BELOW>(first, second);
+        filtered[c] = lerp(v, above, below, down);
     }
+    filtered
 }
 
 /// Returns the scales of components `c` and `c + 1`, for all lanes.
 #[inline(always)]
-unsafe fn scales(at: [usize; 4], c: usize) -> __m512 {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe { _mm512_mask_mov_ps(_mm512_set1_ps(SCALES[at[c]]), 0xff00, _mm512_set1_ps(SCALES[at[c + 1]])) }
+fn scales(v: Avx512, at: [usize; 4], c: usize) -> __m512 {
+    v._mm512_mask_mov_ps(v._mm512_set1_ps(SCALES[at[c]]), 0xff00, v._mm512_set1_ps(SCALES[at[c + 1]]))
 }
 
 /// Applies [`Floats::over_255`](base::host::Floats::over_255) to components, two per vector, if
 /// they are integers: numbers up to 255 times their scales.
 #[inline(always)]
-pub(crate) unsafe fn over_255(four: FilterTexel, [first, second]: [__m512; 2]) -> [__m512; 2] {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        match four {
-            FilterTexel::Integers(at) => {
-                [scaled_over_255(first, scales(at, 0)), scaled_over_255(second, scales(at, 2))]
-            }
-            // The other two components are constants.
-            FilterTexel::Narrow(few) if few.raw => [scaled_over_255(first, _mm512_set1_ps(1.0)), second],
-            _ => [first, second],
+pub(crate) fn over_255(v: Avx512, four: FilterTexel, [first, second]: [__m512; 2]) -> [__m512; 2] {
+    match four {
+        FilterTexel::Integers(at) => {
+            [scaled_over_255(v, first, scales(v, at, 0)), scaled_over_255(v, second, scales(v, at, 2))]
         }
+        // The other two components are constants.
+        FilterTexel::Narrow(few) if few.raw => [scaled_over_255(v, first, v._mm512_set1_ps(1.0)), second],
+        _ => [first, second],
     }
 }
 
 #[inline(always)]
-unsafe fn scaled_over_255(of: __m512, scale: __m512) -> __m512 {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        // Scales are powers of two, so these operations are exact.
-        let by = _mm512_mul_ps(scale, _mm512_set1_ps(255.0));
-        let reciprocal = _mm512_div_ps(_mm512_set1_ps(1.0 / 255.0), scale);
-        let near = _mm512_mul_ps(of, reciprocal);
-        _mm512_fmadd_ps(_mm512_fnmadd_ps(near, by, of), reciprocal, near)
-    }
+fn scaled_over_255(v: Avx512, of: __m512, scale: __m512) -> __m512 {
+    // Scales are powers of two, so these operations are exact.
+    let by = v._mm512_mul_ps(scale, v._mm512_set1_ps(255.0));
+    let reciprocal = v._mm512_div_ps(v._mm512_set1_ps(1.0 / 255.0), scale);
+    let near = v._mm512_mul_ps(of, reciprocal);
+    v._mm512_fmadd_ps(v._mm512_fnmadd_ps(near, by, of), reciprocal, near)
 }
 
 /// Returns a side of texels of 4 bytes by their numbers in the windows.
 #[inline(always)]
-unsafe fn texels([first, second]: [__m512i; 2], at: __m512i) -> __m512i {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe { _mm512_permutex2var_epi32(first, at, second) }
+fn texels(v: Avx512, [first, second]: [__m512i; 2], at: __m512i) -> __m512i {
+    v._mm512_permutex2var_epi32(first, at, second)
 }
 
 /// Returns the bytes of texels as floats, times their [`SCALES`].
 #[inline(always)]
-unsafe fn integers(texels: __m512i) -> [__m512; 4] {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        // A closure would not be inlined here.
-        let (a, b, c) = (_mm512_set1_epi32(0xff), _mm512_set1_epi32(0xff00), _mm512_set1_epi32(0xff_0000));
-        // The last byte is shifted, because in place it would be negative as a signed number.
-        [
-            _mm512_cvtepi32_ps(_mm512_and_si512(texels, a)),
-            _mm512_cvtepi32_ps(_mm512_and_si512(texels, b)),
-            _mm512_cvtepi32_ps(_mm512_and_si512(texels, c)),
-            _mm512_cvtepi32_ps(_mm512_srli_epi32::<24>(texels)),
-        ]
-    }
+fn integers(v: Avx512, texels: __m512i) -> [__m512; 4] {
+    // A closure would not be inlined here.
+    let (a, b, c) = (v._mm512_set1_epi32(0xff), v._mm512_set1_epi32(0xff00), v._mm512_set1_epi32(0xff_0000));
+    // The last byte is shifted, because in place it would be negative as a signed number.
+    [
+        v._mm512_cvtepi32_ps(v._mm512_and_si512(texels, a)),
+        v._mm512_cvtepi32_ps(v._mm512_and_si512(texels, b)),
+        v._mm512_cvtepi32_ps(v._mm512_and_si512(texels, c)),
+        v._mm512_cvtepi32_ps(v._mm512_srli_epi32::<24>(texels)),
+    ]
 }
 
 /// Returns the number of an unsigned normalised byte, times a scale, exactly rounded as by
 /// `base::format`.
 #[inline(always)]
-unsafe fn unorm(raw: __m512, scale: f32) -> __m512 {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        let (max, rest) = (_mm512_set1_ps(UNORM8[0] / scale), _mm512_set1_ps(UNORM8[1] / scale));
-        // The first product is exact.
-        _mm512_fmadd_ps(raw, max, _mm512_mul_ps(raw, rest))
-    }
+fn unorm(v: Avx512, raw: __m512, scale: f32) -> __m512 {
+    let (max, rest) = (v._mm512_set1_ps(UNORM8[0] / scale), v._mm512_set1_ps(UNORM8[1] / scale));
+    // The first product is exact.
+    v._mm512_fmadd_ps(raw, max, v._mm512_mul_ps(raw, rest))
 }
 
 /// Returns the bytes of texels as unsigned normalised numbers.
 #[inline(always)]
-unsafe fn unorms(texels: __m512i) -> [__m512; 4] {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        let ([a, b, c, d], [r, s, t, u]) = (integers(texels), SCALES);
-        [unorm(a, r), unorm(b, s), unorm(c, t), unorm(d, u)]
-    }
+fn unorms(v: Avx512, texels: __m512i) -> [__m512; 4] {
+    let ([a, b, c, d], [r, s, t, u]) = (integers(v, texels), SCALES);
+    [unorm(v, a, r), unorm(v, b, s), unorm(v, c, t), unorm(v, d, u)]
 }
 
 /// Returns the components of texels; bits outside of their own bytes are ignored.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn few_components(few: NarrowTexel, texels: __m512i) -> [__m512; 4] {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let green = if few.components == 1 { _mm512_setzero_ps() } else { component(few, texels, 1) };
-        [component(few, texels, 0), green, _mm512_setzero_ps(), _mm512_set1_ps(1.0)]
-    }
+pub(crate) fn few_components(v: Avx512, few: NarrowTexel, texels: __m512i) -> [__m512; 4] {
+    let green = if few.components == 1 { v._mm512_setzero_ps() } else { component(v, few, texels, 1) };
+    [component(v, few, texels, 0), green, v._mm512_setzero_ps(), v._mm512_set1_ps(1.0)]
 }
 
 #[inline(always)]
-unsafe fn component(few: NarrowTexel, texels: __m512i, c: u32) -> __m512 {
+fn component(v: Avx512, few: NarrowTexel, texels: __m512i, c: u32) -> __m512 {
     let max = (1u32 << few.bits) - 1;
     let shift = 8 * few.component_bytes() as u32 * (c + 1) - u32::from(few.bits);
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        let raw = _mm512_srl_epi32(texels, _mm_cvtsi32_si128(shift as i32));
-        let raw = _mm512_cvtepi32_ps(_mm512_and_si512(raw, _mm512_set1_epi32(max as i32)));
-        match few.bits {
-            _ if few.raw => raw,
-            8 => unorm(raw, 1.0),
-            _ => _mm512_div_ps(raw, _mm512_set1_ps(max as f32)),
-        }
+    let raw = v._mm512_srl_epi32(texels, v._mm_cvtsi32_si128(shift as i32));
+    let raw = v._mm512_cvtepi32_ps(v._mm512_and_si512(raw, v._mm512_set1_epi32(max as i32)));
+    match few.bits {
+        _ if few.raw => raw,
+        8 => unorm(v, raw, 1.0),
+        _ => v._mm512_div_ps(raw, v._mm512_set1_ps(max as f32)),
     }
 }
 
 /// Loads two rows of a window of texels of 8 bytes.
 ///
 /// # Safety
-/// The rows lie inside of the slice, and the host has the 512-bit level.
+/// The rows lie inside of the slice.
 #[inline(always)]
-unsafe fn rows(slice: &Slice, at: u32, y: usize) -> __m512i {
+unsafe fn rows(v: Avx512, slice: &Slice, at: u32, y: usize) -> __m512i {
     // SAFETY: both rows of four texels lie inside of the slice (`# Safety`).
     unsafe {
         let (first, second) = (_mm256_loadu_si256(row_at(slice, at, y)), _mm256_loadu_si256(row_at(slice, at, y + 1)));
-        _mm512_inserti64x4::<1>(_mm512_castsi256_si512(first), second)
+        v._mm512_inserti64x4::<1>(v._mm512_castsi256_si512(first), second)
     }
 }
 
 /// Loads a window of texels of 8 bytes.
 ///
 /// # Safety
-/// The window lies inside of the slice, and the host has the 512-bit level.
+/// The window lies inside of the slice.
 #[inline(always)]
-unsafe fn window_of_halves(shape: WindowShape, slice: &Slice, at: u32) -> [__m512i; 2] {
+unsafe fn window_of_halves(v: Avx512, shape: WindowShape, slice: &Slice, at: u32) -> [__m512i; 2] {
     // SAFETY: the window lies inside of the slice (`# Safety`); it has four rows of four texels, or
     // two of eight.
     unsafe {
         match shape {
-            WindowShape::Square => [rows(slice, at, 0), rows(slice, at, 2)],
+            WindowShape::Square => [rows(v, slice, at, 0), rows(v, slice, at, 2)],
             WindowShape::Rows | WindowShape::FormatRow => {
                 [_mm512_loadu_si512(row_at(slice, at, 0)), _mm512_loadu_si512(row_at(slice, at, 1))]
             }
@@ -462,21 +407,18 @@ unsafe fn window_of_halves(shape: WindowShape, slice: &Slice, at: u32) -> [__m51
 /// vector has words of the first two components of all lanes, above and below; the second one has
 /// those of the other two.
 #[inline(always)]
-unsafe fn side_of_halves(windows: &[[__m512i; 2]; 2], at: __m512i) -> FootprintSide {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        // The upper and lower texels of the first quad come first, then those of the second one.
-        let at = _mm512_shuffle_i64x2::<0b11_01_10_00>(at, at);
-        let first_at = _mm512_cvtepu32_epi64(_mm512_castsi512_si256(at));
-        let second_at = _mm512_cvtepu32_epi64(_mm512_extracti64x4_epi64::<1>(at));
-        let first = _mm512_permutex2var_epi64(windows[0][0], first_at, windows[0][1]);
-        let second = _mm512_permutex2var_epi64(windows[1][0], second_at, windows[1][1]);
-        // The order is: the first word of the four upper texels of the first quad, of the second
-        // quad, of the lower ones; then the next word.
-        let word = _mm512_loadu_si512(WORDS.as_ptr().cast());
-        let third = _mm512_add_epi16(word, _mm512_set1_epi16(2));
-        [_mm512_permutex2var_epi16(first, word, second), _mm512_permutex2var_epi16(first, third, second)]
-    }
+fn side_of_halves(v: Avx512, windows: &[[__m512i; 2]; 2], at: __m512i) -> FootprintSide {
+    // The upper and lower texels of the first quad come first, then those of the second one.
+    let at = v._mm512_shuffle_i64x2::<0b11_01_10_00>(at, at);
+    let first_at = v._mm512_cvtepu32_epi64(v._mm512_castsi512_si256(at));
+    let second_at = v._mm512_cvtepu32_epi64(v._mm512_extracti64x4_epi64::<1>(at));
+    let first = v._mm512_permutex2var_epi64(windows[0][0], first_at, windows[0][1]);
+    let second = v._mm512_permutex2var_epi64(windows[1][0], second_at, windows[1][1]);
+    // The order is: the first word of the four upper texels of the first quad, of the second
+    // quad, of the lower ones; then the next word.
+    let word = v.load(&WORDS);
+    let third = v._mm512_add_epi16(word, v._mm512_set1_epi16(2));
+    [v._mm512_permutex2var_epi16(first, word, second), v._mm512_permutex2var_epi16(first, third, second)]
 }
 
 /// Order of words for [`side_of_halves`]: texels of four words, where those of the second vector
@@ -494,28 +436,22 @@ static WORDS: [u16; 32] = {
 
 /// Returns the floats of words of halves.
 #[inline(always)]
-unsafe fn floats_of_halves(side: FootprintSide) -> [__m512; 4] {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        let [a, b] = side;
-        [
-            _mm512_cvtph_ps(_mm512_castsi512_si256(a)),
-            _mm512_cvtph_ps(_mm512_extracti64x4_epi64::<1>(a)),
-            _mm512_cvtph_ps(_mm512_castsi512_si256(b)),
-            _mm512_cvtph_ps(_mm512_extracti64x4_epi64::<1>(b)),
-        ]
-    }
+fn floats_of_halves(v: Avx512, side: FootprintSide) -> [__m512; 4] {
+    let [a, b] = side;
+    [
+        v._mm512_cvtph_ps(v._mm512_castsi512_si256(a)),
+        v._mm512_cvtph_ps(v._mm512_extracti64x4_epi64::<1>(a)),
+        v._mm512_cvtph_ps(v._mm512_castsi512_si256(b)),
+        v._mm512_cvtph_ps(v._mm512_extracti64x4_epi64::<1>(b)),
+    ]
 }
 
 /// Converts sixteen texels of halves to a side.
 #[inline(always)]
-unsafe fn apart([first, last]: SixteenTexels) -> FootprintSide {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        let order = _mm512_loadu_si512(SIXTEEN.as_ptr().cast());
-        let third = _mm512_add_epi16(order, _mm512_set1_epi16(2));
-        [_mm512_permutex2var_epi16(first, order, last), _mm512_permutex2var_epi16(first, third, last)]
-    }
+fn apart(v: Avx512, [first, last]: SixteenTexels) -> FootprintSide {
+    let order = v.load(&SIXTEEN);
+    let third = v._mm512_add_epi16(order, v._mm512_set1_epi16(2));
+    [v._mm512_permutex2var_epi16(first, order, last), v._mm512_permutex2var_epi16(first, third, last)]
 }
 
 /// Order of sixteen texels of four halves: the first halves, then the second ones.
@@ -537,30 +473,24 @@ const fn halves_of(texels: usize) -> [u16; 32] {
 
 /// Returns the unsigned floats of 11, 11 and 10 bits, and one.
 #[inline(always)]
-unsafe fn packed(texels: __m512i) -> [__m512; 4] {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        // The shifts move each component's exponent and mantissa to the place of those of a float.
-        let bits = _mm512_set1_epi32(0x7ff << 17);
-        let (red, green) = (_mm512_slli_epi32::<17>(texels), _mm512_slli_epi32::<6>(texels));
-        let blue = _mm512_and_si512(_mm512_srli_epi32::<4>(texels), _mm512_set1_epi32(0x3ff << 18));
-        let (red, green) = (_mm512_and_si512(red, bits), _mm512_and_si512(green, bits));
-        [of_half(red), of_half(green), of_half(blue), _mm512_set1_ps(1.0)]
-    }
+fn packed(v: Avx512, texels: __m512i) -> [__m512; 4] {
+    // The shifts move each component's exponent and mantissa to the place of those of a float.
+    let bits = v._mm512_set1_epi32(0x7ff << 17);
+    let (red, green) = (v._mm512_slli_epi32::<17>(texels), v._mm512_slli_epi32::<6>(texels));
+    let blue = v._mm512_and_si512(v._mm512_srli_epi32::<4>(texels), v._mm512_set1_epi32(0x3ff << 18));
+    let (red, green) = (v._mm512_and_si512(red, bits), v._mm512_and_si512(green, bits));
+    [of_half(v, red), of_half(v, green), of_half(v, blue), v._mm512_set1_ps(1.0)]
 }
 
 /// Converts halves without a sign, whose exponents end where those of floats do, to floats; it
 /// equals [`Ints::half`], also for NaNs.
 #[inline(always)]
-unsafe fn of_half(shifted: __m512i) -> __m512 {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        let (min, infinite) = (_mm512_set1_epi32(0x3880_0000), _mm512_set1_epi32(0x7f80_0000));
-        let bits = _mm512_add_epi32(shifted, _mm512_set1_epi32(112 << 23));
-        let special = _mm512_cmpge_epu32_mask(shifted, _mm512_set1_epi32(0x7c00 << 13));
-        let value = _mm512_castsi512_ps(_mm512_mask_or_epi32(bits, special, shifted, infinite));
-        let denormal = _mm512_cmplt_epu32_mask(shifted, _mm512_set1_epi32(0x400 << 13));
-        let small = _mm512_castsi512_ps(_mm512_or_si512(shifted, min));
-        _mm512_mask_sub_ps(value, denormal, small, _mm512_castsi512_ps(min))
-    }
+fn of_half(v: Avx512, shifted: __m512i) -> __m512 {
+    let (min, infinite) = (v._mm512_set1_epi32(0x3880_0000), v._mm512_set1_epi32(0x7f80_0000));
+    let bits = v._mm512_add_epi32(shifted, v._mm512_set1_epi32(112 << 23));
+    let special = v._mm512_cmpge_epu32_mask(shifted, v._mm512_set1_epi32(0x7c00 << 13));
+    let value = v._mm512_castsi512_ps(v._mm512_mask_or_epi32(bits, special, shifted, infinite));
+    let denormal = v._mm512_cmplt_epu32_mask(shifted, v._mm512_set1_epi32(0x400 << 13));
+    let small = v._mm512_castsi512_ps(v._mm512_or_si512(shifted, min));
+    v._mm512_mask_sub_ps(value, denormal, small, v._mm512_castsi512_ps(min))
 }

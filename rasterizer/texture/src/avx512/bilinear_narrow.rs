@@ -14,6 +14,7 @@ use super::quad_windows::{
     WindowShape, by_axis, lerp, min_of_quads, row_at, second_window, window, windows_at, within,
 };
 use base::format::lanes::NarrowTexel;
+use base::host::Avx512;
 use core::arch::x86_64::*;
 
 /// Returns the number of texels in a row of the window of all lanes.
@@ -39,11 +40,11 @@ impl NarrowWindows<'_> {
     /// Returns the filtered components of texels, two per vector, as `axes::Source::find` does.
     ///
     /// # Safety
-    /// The texels lie inside of the level, which has at least 4×4 texels; the host has the 512-bit
-    /// level.
+    /// The texels lie inside of the level, which has at least 4×4 texels.
     #[inline(always)]
     pub(crate) unsafe fn find<const LINEAR: bool>(
         &self,
+        v: Avx512,
         [first, second]: [__m512i; 2],
         weight: __m512,
         far: u16,
@@ -51,92 +52,80 @@ impl NarrowWindows<'_> {
         let mask = self.slice.mask;
         // SAFETY: the texels lie inside of the level (`# Safety`), and so do windows.
         unsafe {
-            let quads = min_of_quads(first);
+            let quads = min_of_quads(v, first);
             if self.fits_all_lanes {
-                let all = _mm512_min_epi32(quads, _mm512_shuffle_i64x2::<0b10_11_00_01>(quads, quads));
+                let all = v._mm512_min_epi32(quads, v._mm512_shuffle_i64x2::<0b10_11_00_01>(quads, quads));
                 let seen = [all, first, second, self.size];
-                if let Some([min, first, second]) = within([width(self.few), HEIGHT], seen, far, mask) {
+                if let Some([min, first, second]) = within(v, [width(self.few), HEIGHT], seen, far, mask) {
                     // The distance between the quads predicts where the next chunk lies.
-                    self.slice.prefetch_after::<4>(self.at(quads));
-                    let rows = self.of_all(self.at(min)[0]);
+                    self.slice.prefetch_after::<4>(self.at(v, quads));
+                    let rows = self.of_all(v, self.at(v, min)[0]);
                     let numbers = match width(self.few) {
-                        16 => self.numbers::<4, LINEAR>([first, second]),
-                        _ => self.numbers::<3, LINEAR>([first, second]),
+                        16 => self.numbers::<4, LINEAR>(v, [first, second]),
+                        _ => self.numbers::<3, LINEAR>(v, [first, second]),
                     };
-                    return Some(self.filter::<LINEAR>(rows, numbers, weight));
+                    return Some(self.filter::<LINEAR>(v, rows, numbers, weight));
                 }
             }
             let [min, first, second] =
-                within(WindowShape::Square.sides(), [quads, first, second, self.size], far, mask)?;
-            let at = self.at(min);
+                within(v, WindowShape::Square.sides(), [quads, first, second, self.size], far, mask)?;
+            let at = self.at(v, min);
             self.slice.prefetch_after::<4>(at);
-            let of_quad = second_window();
-            let [left, right] = self.numbers::<2, LINEAR>([first, second]);
-            let numbers = [_mm512_or_si512(left, of_quad), _mm512_or_si512(right, of_quad)];
-            Some(self.filter::<LINEAR>(self.of_quads(at), numbers, weight))
+            let of_quad = second_window(v);
+            let [left, right] = self.numbers::<2, LINEAR>(v, [first, second]);
+            let numbers = [v._mm512_or_si512(left, of_quad), v._mm512_or_si512(right, of_quad)];
+            Some(self.filter::<LINEAR>(v, self.of_quads(v, at), numbers, weight))
         }
     }
 
     /// Returns the offsets of the texels of both quads' first lanes.
-    ///
-    /// # Safety
-    /// The host has the 512-bit level.
     #[inline(always)]
-    unsafe fn at(&self, texels: __m512i) -> [u32; 2] {
+    fn at(&self, v: Avx512, texels: __m512i) -> [u32; 2] {
         let pitches = [self.slice.pitch; 2];
-        // SAFETY: the host has the 512-bit level (`# Safety`).
-        unsafe {
-            match self.few.bytes() {
-                1 => windows_at::<0>(texels, pitches),
-                2 => windows_at::<1>(texels, pitches),
-                _ => windows_at::<2>(texels, pitches),
-            }
+        match self.few.bytes() {
+            1 => windows_at::<0>(v, texels, pitches),
+            2 => windows_at::<1>(v, texels, pitches),
+            _ => windows_at::<2>(v, texels, pitches),
         }
     }
 
     /// Returns the numbers of the left and of the right texels in windows with rows of `1 << SHIFT`
     /// texels. Each vector has the upper texels of all lanes, then the lower ones (without `LINEAR`
     /// the first ones, twice).
-    ///
-    /// # Safety
-    /// The host has the 512-bit level.
     #[inline(always)]
-    unsafe fn numbers<const SHIFT: u32, const LINEAR: bool>(&self, [first, second]: [__m512i; 2]) -> [__m512i; 2] {
-        // SAFETY: the host has the 512-bit level (`# Safety`).
-        unsafe {
-            let rows = _mm512_slli_epi32::<SHIFT>(_mm512_shuffle_i64x2::<0xee>(first, second));
-            let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));
-            if !LINEAR {
-                return [left; 2];
-            }
-            [left, _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(second, second))]
+    fn numbers<const SHIFT: u32, const LINEAR: bool>(&self, v: Avx512, [first, second]: [__m512i; 2]) -> [__m512i; 2] {
+        let rows = v._mm512_slli_epi32::<SHIFT>(v._mm512_shuffle_i64x2::<0xee>(first, second));
+        let left = v._mm512_or_si512(rows, v._mm512_shuffle_i64x2::<0x44>(first, first));
+        if !LINEAR {
+            return [left; 2];
         }
+        [left, v._mm512_or_si512(rows, v._mm512_shuffle_i64x2::<0x44>(second, second))]
     }
 
     /// Loads the window of all lanes, as one vector or as two.
     ///
     /// # Safety
-    /// The window lies inside of the level, and the host has the 512-bit level.
+    /// The window lies inside of the level.
     #[inline(always)]
-    unsafe fn of_all(&self, at: u32) -> [__m512i; 2] {
+    unsafe fn of_all(&self, v: Avx512, at: u32) -> [__m512i; 2] {
         let slice = self.slice;
         // SAFETY: the window lies inside of the level (`# Safety`); it has four rows of 16 bytes,
         // or of 32.
         unsafe {
             if self.few.bytes() < 4 {
-                return [window(WindowShape::Square, slice, at); 2];
+                return [window(v, WindowShape::Square, slice, at); 2];
             }
             let below = at + 2 * slice.pitch;
-            [window(WindowShape::Rows, slice, at), window(WindowShape::Rows, slice, below)]
+            [window(v, WindowShape::Rows, slice, at), window(v, WindowShape::Rows, slice, below)]
         }
     }
 
     /// Loads the windows of both quads, as one vector or as two.
     ///
     /// # Safety
-    /// The windows lie inside of the level, and the host has the 512-bit level.
+    /// The windows lie inside of the level.
     #[inline(always)]
-    unsafe fn of_quads(&self, [first, second]: [u32; 2]) -> [__m512i; 2] {
+    unsafe fn of_quads(&self, v: Avx512, [first, second]: [u32; 2]) -> [__m512i; 2] {
         let slice = self.slice;
         // SAFETY: the windows lie inside of the level (`# Safety`); they have four rows of four
         // texels each.
@@ -145,66 +134,58 @@ impl NarrowWindows<'_> {
                 1 => {
                     let four = |at| {
                         let row = |y| row_at::<i32>(slice, at, y).read_unaligned();
-                        _mm_setr_epi32(row(0), row(1), row(2), row(3))
+                        v._mm_setr_epi32(row(0), row(1), row(2), row(3))
                     };
-                    [_mm512_castsi256_si512(_mm256_set_m128i(four(second), four(first))); 2]
+                    [v._mm512_castsi256_si512(v._mm256_set_m128i(four(second), four(first))); 2]
                 }
                 2 => {
                     let two = |at, y| {
                         let (above, below) = (row_at(slice, at, y), row_at(slice, at, y + 1));
-                        _mm_unpacklo_epi64(_mm_loadl_epi64(above), _mm_loadl_epi64(below))
+                        v._mm_unpacklo_epi64(_mm_loadl_epi64(above), _mm_loadl_epi64(below))
                     };
-                    let rows = _mm512_castsi128_si512(two(first, 0));
-                    let rows = _mm512_inserti32x4::<1>(rows, two(first, 2));
-                    let rows = _mm512_inserti32x4::<2>(rows, two(second, 0));
-                    [_mm512_inserti32x4::<3>(rows, two(second, 2)); 2]
+                    let rows = v._mm512_castsi128_si512(two(first, 0));
+                    let rows = v._mm512_inserti32x4::<1>(rows, two(first, 2));
+                    let rows = v._mm512_inserti32x4::<2>(rows, two(second, 0));
+                    [v._mm512_inserti32x4::<3>(rows, two(second, 2)); 2]
                 }
-                _ => [window(WindowShape::Square, slice, first), window(WindowShape::Square, slice, second)],
+                _ => [window(v, WindowShape::Square, slice, first), window(v, WindowShape::Square, slice, second)],
             }
         }
     }
 
     /// Returns the filtered texels with these numbers in the windows: the first component of all
     /// lanes, then the second one.
-    ///
-    /// # Safety
-    /// The host has the 512-bit level.
     #[inline(always)]
-    unsafe fn filter<const LINEAR: bool>(
+    fn filter<const LINEAR: bool>(
         &self,
+        v: Avx512,
         windows: [__m512i; 2],
         [left, right]: [__m512i; 2],
         weight: __m512,
     ) -> [__m512; 2] {
         let few = self.few;
-        // SAFETY: the host has the 512-bit level (`# Safety`).
-        unsafe {
-            let [r, g, b, a] = few_components(few, chosen(few, windows, left));
-            let rest = _mm512_mask_mov_ps(b, 0xff00, a);
-            if !LINEAR {
-                return [_mm512_mask_mov_ps(r, 0xff00, g), rest];
-            }
-            let [red, green, ..] = few_components(few, chosen(few, windows, right));
-            let [across, down] = by_axis(weight);
-            let first = lerp(r, red, across);
-            // With one component, the second one is constant.
-            let second = if few.components == 1 { g } else { lerp(g, green, across) };
-            let above = _mm512_shuffle_f32x4::<0x44>(first, second);
-            let below = _mm512_shuffle_f32x4::<0xee>(first, second);
-            [lerp(above, below, down), rest]
+        let [r, g, b, a] = few_components(v, few, chosen(v, few, windows, left));
+        let rest = v._mm512_mask_mov_ps(b, 0xff00, a);
+        if !LINEAR {
+            return [v._mm512_mask_mov_ps(r, 0xff00, g), rest];
         }
+        let [red, green, ..] = few_components(v, few, chosen(v, few, windows, right));
+        let [across, down] = by_axis(v, weight);
+        let first = lerp(v, r, red, across);
+        // With one component, the second one is constant.
+        let second = if few.components == 1 { g } else { lerp(v, g, green, across) };
+        let above = v._mm512_shuffle_f32x4::<0x44>(first, second);
+        let below = v._mm512_shuffle_f32x4::<0xee>(first, second);
+        [lerp(v, above, below, down), rest]
     }
 }
 
 /// Returns texels by their numbers in windows; bits above a texel's bytes have no meaning.
 #[inline(always)]
-unsafe fn chosen(few: NarrowTexel, [first, second]: [__m512i; 2], numbers: __m512i) -> __m512i {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        match few.bytes() {
-            1 => _mm512_permutexvar_epi8(numbers, first),
-            2 => _mm512_permutexvar_epi16(numbers, first),
-            _ => _mm512_permutex2var_epi32(first, numbers, second),
-        }
+fn chosen(v: Avx512, few: NarrowTexel, [first, second]: [__m512i; 2], numbers: __m512i) -> __m512i {
+    match few.bytes() {
+        1 => v._mm512_permutexvar_epi8(numbers, first),
+        2 => v._mm512_permutexvar_epi16(numbers, first),
+        _ => v._mm512_permutex2var_epi32(first, numbers, second),
     }
 }

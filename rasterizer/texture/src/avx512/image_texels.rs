@@ -9,6 +9,7 @@ use super::quad_windows::{COMMON, WindowShape, by_axis, min_of_both, min_of_quad
 use super::{bilinear_batch, bilinear_narrow, nearest_texels};
 use base::abi::ImageView;
 use base::format::lanes::FilterTexel;
+use base::host::Avx512;
 use core::arch::x86_64::*;
 
 /// The source of texels in the layout of the image.
@@ -19,17 +20,19 @@ impl TexelSource for ImageTexels {
 
     #[inline(always)]
     unsafe fn find_several<K: SampleKind<TexelSource = ImageTexels>>(
+        v: Avx512,
         axes: &LevelSampler<K>,
         seen: &[LocatedTexels; SEVERAL],
         found: &mut [FilteredTexels; SEVERAL],
         count: usize,
     ) {
         // SAFETY: the requirements of `TexelSource::find` hold for each chunk.
-        unsafe { bilinear_batch::in_windows(axes, seen, found, count) }
+        unsafe { bilinear_batch::in_windows(v, axes, seen, found, count) }
     }
 
     #[inline(always)]
     unsafe fn words<K: SampleKind<TexelSource = ImageTexels>>(
+        v: Avx512,
         axes: &LevelSampler<K>,
         texels: [__m512i; 2],
         size: [__m512i; 2],
@@ -38,12 +41,12 @@ impl TexelSource for ImageTexels {
         // SAFETY: the texels lie inside of the level, as `TexelSource::words` requires.
         unsafe {
             if axes.common.get()
-                && let Some(words) = nearest_texels::window(slice, texels, size)
+                && let Some(words) = nearest_texels::window(v, slice, texels, size)
             {
                 return Some(words);
             }
             axes.common.set(false);
-            Some(nearest_texels::apart(slice, texels))
+            Some(nearest_texels::apart(v, slice, texels))
         }
     }
 
@@ -54,6 +57,7 @@ impl TexelSource for ImageTexels {
 
     #[inline(always)]
     unsafe fn find<K: SampleKind<TexelSource = ImageTexels>, const LINEAR: bool, const TWO: bool>(
+        v: Avx512,
         axes: &LevelSampler<K>,
         [first, second]: [__m512i; 2],
         weight: __m512,
@@ -68,37 +72,36 @@ impl TexelSource for ImageTexels {
                 size: axes.grid.size,
                 fits_all_lanes: axes.rows,
             };
-            // SAFETY: the texels lie inside of the level, and the host has the 512-bit level, as
-            // `TexelSource::find` requires.
-            return if TWO { None } else { unsafe { windows.find::<LINEAR>([first, second], weight, far) } };
+            // SAFETY: the texels lie inside of the level, as `TexelSource::find` requires.
+            return if TWO { None } else { unsafe { windows.find::<LINEAR>(v, [first, second], weight, far) } };
         }
         // SAFETY: the texels lie inside of the level, as `TexelSource::find` requires, and so do
         // windows.
         unsafe {
             let (windows, numbers) = 'found: {
-                let min = min_of_quads(first);
-                let both = [min_of_both(min), first, second, axes.grid.size];
+                let min = min_of_quads(v, first);
+                let both = [min_of_both(v, min), first, second, axes.grid.size];
                 let words = !TWO && K::FOUR.words() == 1;
                 // The shape that succeeded last time is tried first.
                 if words && axes.in_row.get() {
-                    if let Some(seen) = within(ROW, both, far, mask) {
-                        break 'found axes.common_window(WindowShape::FormatRow, seen);
+                    if let Some(seen) = within(v, ROW, both, far, mask) {
+                        break 'found axes.common_window(v, WindowShape::FormatRow, seen);
                     }
                     axes.in_row.set(false);
                 }
                 let seen = [min, first, second, axes.grid.size];
-                if let Some(seen) = within(WindowShape::Square.sides(), seen, far, mask) {
-                    break 'found axes.windows::<TWO>(WindowShape::Square, seen);
+                if let Some(seen) = within(v, WindowShape::Square.sides(), seen, far, mask) {
+                    break 'found axes.windows::<TWO>(v, WindowShape::Square, seen);
                 }
                 if words && axes.common.get() {
-                    if let Some(seen) = within(COMMON, both, far, mask) {
-                        break 'found axes.common_window(WindowShape::Rows, seen);
+                    if let Some(seen) = within(v, COMMON, both, far, mask) {
+                        break 'found axes.common_window(v, WindowShape::Rows, seen);
                     }
                     if axes.long
-                        && let Some(seen) = within(ROW, both, far, mask)
+                        && let Some(seen) = within(v, ROW, both, far, mask)
                     {
                         axes.in_row.set(true);
-                        break 'found axes.common_window(WindowShape::FormatRow, seen);
+                        break 'found axes.common_window(v, WindowShape::FormatRow, seen);
                     }
                     // If some chunks lie in such windows and some do not, they cannot be predicted;
                     // a wrong prediction costs more than a right one saves.
@@ -106,18 +109,18 @@ impl TexelSource for ImageTexels {
                 }
                 if !words
                     && axes.rows
-                    && let Some(seen) = within(WindowShape::Rows.sides(), seen, far, mask)
+                    && let Some(seen) = within(v, WindowShape::Rows.sides(), seen, far, mask)
                 {
-                    break 'found axes.windows::<TWO>(WindowShape::Rows, seen);
+                    break 'found axes.windows::<TWO>(v, WindowShape::Rows, seen);
                 }
                 return match TWO {
-                    true => axes.apart_in_two::<LINEAR>([first, second], weight, far),
-                    false => axes.apart::<LINEAR>([first, second], weight, far),
+                    true => axes.apart_in_two::<LINEAR>(v, [first, second], weight, far),
+                    false => axes.apart::<LINEAR>(v, [first, second], weight, far),
                 };
             };
             Some(match LINEAR {
-                true => filter(K::FOUR, &windows, numbers, by_axis(weight)),
-                false => chosen(K::FOUR, &windows, numbers[0]),
+                true => filter(v, K::FOUR, &windows, numbers, by_axis(v, weight)),
+                false => chosen(v, K::FOUR, &windows, numbers[0]),
             })
         }
     }

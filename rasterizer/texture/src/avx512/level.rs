@@ -14,6 +14,7 @@ use super::quad_windows::{WindowShape, by_axis, is_wanted, second_window, window
 use super::wrap::{Wrap, floor};
 use base::abi::{ImageLevel, ImageView};
 use base::format::lanes::FilterTexel;
+use base::host::Avx512;
 use core::arch::x86_64::*;
 use core::cell::Cell;
 use core::mem::offset_of;
@@ -55,8 +56,9 @@ pub trait TexelSource: Sized {
     /// the second ones, and `far` has the lanes that are far outside.
     ///
     /// # Safety
-    /// The texels lie inside of the level, and the host has the 512-bit level.
+    /// The texels lie inside of the level.
     unsafe fn find<K: SampleKind<TexelSource = Self>, const LINEAR: bool, const TWO: bool>(
+        v: Avx512,
         axes: &LevelSampler<K>,
         texels: [__m512i; 2],
         weight: __m512,
@@ -73,13 +75,14 @@ pub trait TexelSource: Sized {
     /// The requirements of [`TexelSource::find`] hold for each chunk.
     #[inline(always)]
     unsafe fn find_several<K: SampleKind<TexelSource = Self>>(
+        v: Avx512,
         axes: &LevelSampler<K>,
         seen: &[LocatedTexels; SEVERAL],
         found: &mut [FilteredTexels; SEVERAL],
         count: usize,
     ) {
         // SAFETY: the requirements of `TexelSource::find` hold for each chunk (`# Safety`).
-        unsafe { one_by_one(axes, seen, found, count) }
+        unsafe { one_by_one(v, axes, seen, found, count) }
     }
 
     /// Returns the words of one-word texels of four components, at x and y of two chunks, in a
@@ -88,6 +91,7 @@ pub trait TexelSource: Sized {
     /// # Safety
     /// The requirements of [`TexelSource::find`] hold.
     unsafe fn words<K: SampleKind<TexelSource = Self>>(
+        v: Avx512,
         axes: &LevelSampler<K>,
         texels: [__m512i; 2],
         size: [__m512i; 2],
@@ -100,6 +104,7 @@ pub trait TexelSource: Sized {
 /// The requirements of [`TexelSource::find`] hold.
 #[inline(always)]
 pub(crate) unsafe fn one_by_one<K: SampleKind>(
+    v: Avx512,
     axes: &LevelSampler<K>,
     seen: &[LocatedTexels; SEVERAL],
     found: &mut [FilteredTexels; SEVERAL],
@@ -109,7 +114,7 @@ pub(crate) unsafe fn one_by_one<K: SampleKind>(
     for i in 0..count {
         let (texels, weight, far) = seen[i % SEVERAL];
         // SAFETY: the requirements of `TexelSource::find` hold (`# Safety`).
-        found[i % SEVERAL] = unsafe { K::TexelSource::find::<K, true, false>(axes, texels, weight, far) };
+        found[i % SEVERAL] = unsafe { K::TexelSource::find::<K, true, false>(v, axes, texels, weight, far) };
     }
 }
 
@@ -126,25 +131,19 @@ pub(crate) struct LevelGrid {
 
 impl LevelGrid {
     /// Returns the texels at coordinates.
-    ///
-    /// # Safety
-    /// The host has the 512-bit level.
     #[inline(always)]
-    pub(crate) unsafe fn seen<const LINEAR: bool>(&self, coord: __m512) -> LocatedTexels {
-        // SAFETY: the host has the 512-bit level (`# Safety`).
-        unsafe {
-            let u = _mm512_mul_ps(coord, self.scale);
-            let u = if LINEAR { _mm512_sub_ps(u, _mm512_set1_ps(0.5)) } else { u };
-            let first = floor(u);
-            let weight = _mm512_sub_ps(u, _mm512_cvtepi32_ps(first));
-            let far = _mm512_cmp_ps_mask::<_CMP_NLE_UQ>(_mm512_abs_ps(u), _mm512_set1_ps(self.wrap.farthest()));
-            if !LINEAR {
-                let [first] = self.wrap.inside([first], self.size, self.last);
-                return ([first; 2], weight, far);
-            }
-            let second = _mm512_sub_epi32(first, _mm512_set1_epi32(-1));
-            (self.wrap.inside([first, second], self.size, self.last), weight, far)
+    pub(crate) fn seen<const LINEAR: bool>(&self, v: Avx512, coord: __m512) -> LocatedTexels {
+        let u = v._mm512_mul_ps(coord, self.scale);
+        let u = if LINEAR { v._mm512_sub_ps(u, v._mm512_set1_ps(0.5)) } else { u };
+        let first = floor(v, u);
+        let weight = v._mm512_sub_ps(u, v._mm512_cvtepi32_ps(first));
+        let far = v._mm512_cmp_ps_mask::<_CMP_NLE_UQ>(v._mm512_abs_ps(u), v._mm512_set1_ps(self.wrap.farthest()));
+        if !LINEAR {
+            let [first] = self.wrap.inside(v, [first], self.size, self.last);
+            return ([first; 2], weight, far);
         }
+        let second = v._mm512_sub_epi32(first, v._mm512_set1_epi32(-1));
+        (self.wrap.inside(v, [first, second], self.size, self.last), weight, far)
     }
 }
 
@@ -177,18 +176,23 @@ pub(crate) const ROW: [i32; 2] = [16, 2];
 
 impl<K: SampleKind> LevelSampler<K> {
     /// Makes the state of a level of views; without `TWO` both views are the same. `None` means
-    /// that the axes wrap in another mode, or that the level is smaller than a window.
+    /// that the axes wrap in another mode, or that the level does not exist or is smaller than a
+    /// window.
     ///
     /// # Safety
-    /// The level exists, the host has the 512-bit level, and the requirements of
-    /// [`TexelSource::new`] hold.
+    /// The views are valid as long as the state lives, and their texels are of kind `K`. The
+    /// requirements of [`TexelSource::new`] hold.
     #[inline(always)]
     pub(crate) unsafe fn new<const TWO: bool>(
+        v: Avx512,
         views: [&ImageView; 2],
         address_mode: u32,
         number: u32,
         wanted: u32,
     ) -> Option<LevelSampler<K>> {
+        if number >= views[0].levels || TWO && number >= views[1].levels {
+            return None;
+        }
         let level = &views[0].level[number as usize];
         let other = if TWO { &views[1].level[number as usize] } else { level };
         let (width, height) = (level.width, level.height);
@@ -205,14 +209,14 @@ impl<K: SampleKind> LevelSampler<K> {
             rows &= other.width >= room;
         }
         let wrap = Wrap::of(address_mode, powers).filter(|_| !small)?;
-        // SAFETY: the level exists, and the requirements of `TexelSource::new` hold (`# Safety`).
+        // SAFETY: the levels exist, and the requirements of `TexelSource::new` hold (`# Safety`).
         unsafe {
-            let size = sizes::<TWO>(level, other);
+            let size = sizes::<TWO>(v, level, other);
             let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
-            let last = _mm512_sub_epi32(size, _mm512_set1_epi32(1));
+            let last = v._mm512_sub_epi32(size, v._mm512_set1_epi32(1));
             let source = K::TexelSource::new(views[0], &slices[0]);
             Some(LevelSampler {
-                grid: LevelGrid { wrap, size, last, scale: _mm512_cvtepi32_ps(size) },
+                grid: LevelGrid { wrap, size, last, scale: v._mm512_cvtepi32_ps(size) },
                 rows,
                 slices,
                 source,
@@ -226,17 +230,11 @@ impl<K: SampleKind> LevelSampler<K> {
 
     /// Returns the filtered components of the texels at coordinates, two per vector. `None` means
     /// that wanted lanes lie too far apart, or far outside.
-    ///
-    /// # Safety
-    /// The views' texels are of kind `K`. The host has the 512-bit level.
     #[inline(always)]
-    pub(crate) unsafe fn sample<const LINEAR: bool, const TWO: bool>(&self, coord: __m512) -> Option<[__m512; 2]> {
-        // SAFETY: the host has the 512-bit level (`# Safety`). Wrapped coordinates lie inside of
-        // the level, and so do windows.
-        unsafe {
-            let (texels, weight, far) = self.grid.seen::<LINEAR>(coord);
-            K::TexelSource::find::<K, LINEAR, TWO>(self, texels, weight, far)
-        }
+    pub(crate) fn sample<const LINEAR: bool, const TWO: bool>(&self, v: Avx512, coord: __m512) -> Option<[__m512; 2]> {
+        let (texels, weight, far) = self.grid.seen::<LINEAR>(v, coord);
+        // SAFETY: wrapped coordinates lie inside of the level.
+        unsafe { K::TexelSource::find::<K, LINEAR, TWO>(v, self, texels, weight, far) }
     }
 }
 
@@ -245,28 +243,28 @@ impl<K: SampleKind> LevelSampler<K> {
     /// all numbers are the same.)
     ///
     /// # Safety
-    /// The windows lie inside of the level, and the host has the 512-bit level.
+    /// The windows lie inside of the level.
     #[inline(always)]
     pub(crate) unsafe fn windows<const TWO: bool>(
         &self,
+        v: Avx512,
         shape: WindowShape,
         [min, first, second]: [__m512i; 3],
     ) -> Loading {
         let [slice, other] = self.slices.each_ref();
         let other = if TWO { other } else { slice };
-        // SAFETY: the windows lie inside of the level, and the host has the 512-bit level
-        // (`# Safety`).
+        // SAFETY: the windows lie inside of the level (`# Safety`).
         unsafe {
             let pitches = [slice.pitch, other.pitch];
             let windows = match K::FOUR.words() {
-                2 => windows_at::<3>(min, pitches),
-                _ => windows_at::<2>(min, pitches),
+                2 => windows_at::<3>(v, min, pitches),
+                _ => windows_at::<2>(v, min, pitches),
             };
             if !TWO {
                 slice.prefetch_after::<4>(windows);
             }
-            let loaded = windows_of(K::FOUR, shape, [slice, other], windows);
-            (loaded, numbers(shape, [first, second], second_window()))
+            let loaded = windows_of(v, K::FOUR, shape, [slice, other], windows);
+            (loaded, numbers(v, shape, [first, second], second_window(v)))
         }
     }
 
@@ -274,23 +272,27 @@ impl<K: SampleKind> LevelSampler<K> {
     /// the other.
     ///
     /// # Safety
-    /// The window lies inside of the level, and the host has the 512-bit level.
+    /// The window lies inside of the level.
     #[inline(always)]
-    pub(crate) unsafe fn common_window(&self, shape: WindowShape, [min, first, second]: [__m512i; 3]) -> Loading {
+    pub(crate) unsafe fn common_window(
+        &self,
+        v: Avx512,
+        shape: WindowShape,
+        [min, first, second]: [__m512i; 3],
+    ) -> Loading {
         let slice = &self.slices[0];
-        // SAFETY: the window lies inside of the level, and the host has the 512-bit level
-        // (`# Safety`).
+        // SAFETY: the window lies inside of the level (`# Safety`).
         unsafe {
-            let x = _mm_cvtsi128_si32(_mm512_castsi512_si128(min)) as u32;
-            let y = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<2>(min)) as u32;
+            let x = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(min)) as u32;
+            let y = v._mm_cvtsi128_si32(v._mm512_extracti32x4_epi32::<2>(min)) as u32;
             let at = y * slice.pitch + 4 * x;
             // The distance between the quads predicts where the next chunk lies.
-            let left = _mm_cvtsi128_si32(_mm512_castsi512_si128(first)) as u32;
-            let right = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<1>(first)) as u32;
+            let left = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(first)) as u32;
+            let right = v._mm_cvtsi128_si32(v._mm512_extracti32x4_epi32::<1>(first)) as u32;
             slice.prefetch_after::<4>([at, at.wrapping_add(right.wrapping_sub(left).wrapping_mul(4))]);
             let below = at + shape.sides()[1] as u32 * slice.pitch;
-            let loaded = windows_of(K::FOUR, shape, [slice; 2], [at, below]);
-            (loaded, numbers(shape, [first, second], _mm512_setzero_si512()))
+            let loaded = windows_of(v, K::FOUR, shape, [slice; 2], [at, below]);
+            (loaded, numbers(v, shape, [first, second], v._mm512_setzero_si512()))
         }
     }
 
@@ -299,10 +301,11 @@ impl<K: SampleKind> LevelSampler<K> {
     /// edges of the level.
     ///
     /// # Safety
-    /// The coordinates lie inside of the level, and the host has the 512-bit level.
+    /// The coordinates lie inside of the level.
     #[inline(always)]
     pub(crate) unsafe fn apart<const LINEAR: bool>(
         &self,
+        v: Avx512,
         [first, second]: [__m512i; 2],
         weight: __m512,
         far: u16,
@@ -316,37 +319,37 @@ impl<K: SampleKind> LevelSampler<K> {
         // SAFETY: the coordinates lie inside of the level (`# Safety`). Offsets are below 2^31,
         // because there are at most 2^14 rows of 2^14 texels of four bytes.
         unsafe {
-            let pitch = _mm512_set1_epi32(slice.pitch as i32);
+            let pitch = v._mm512_set1_epi32(slice.pitch as i32);
             if !LINEAR {
-                let y = _mm512_mullo_epi32(_mm512_shuffle_i64x2::<0xee>(first, first), pitch);
-                let x = _mm512_slli_epi32::<2>(_mm512_shuffle_i64x2::<0x44>(first, first));
-                return Some(chosen_of(four, eight_at::<1>(four, base, _mm512_add_epi32(y, x))));
+                let y = v._mm512_mullo_epi32(v._mm512_shuffle_i64x2::<0xee>(first, first), pitch);
+                let x = v._mm512_slli_epi32::<2>(v._mm512_shuffle_i64x2::<0x44>(first, first));
+                return Some(chosen_of(v, four, eight_at::<1>(v, four, base, v._mm512_add_epi32(y, x))));
             }
             // The vectors have both rows of all lanes, and the first of two neighbours, which end
             // inside of the level.
-            let y = _mm512_mullo_epi32(_mm512_shuffle_i64x2::<0xee>(first, second), pitch);
-            let left = _mm512_shuffle_i64x2::<0x44>(first, first);
-            let right = _mm512_shuffle_i64x2::<0x44>(second, second);
-            let last = _mm512_shuffle_i64x2::<0x44>(last, last);
-            let x = _mm512_min_epi32(left, _mm512_sub_epi32(last, _mm512_set1_epi32(1)));
-            let step = _mm512_sub_epi32(right, x);
-            if is_wanted(_mm512_cmpgt_epu32_mask(step, _mm512_set1_epi32(1)), slice.mask) {
+            let y = v._mm512_mullo_epi32(v._mm512_shuffle_i64x2::<0xee>(first, second), pitch);
+            let left = v._mm512_shuffle_i64x2::<0x44>(first, first);
+            let right = v._mm512_shuffle_i64x2::<0x44>(second, second);
+            let last = v._mm512_shuffle_i64x2::<0x44>(last, last);
+            let x = v._mm512_min_epi32(left, v._mm512_sub_epi32(last, v._mm512_set1_epi32(1)));
+            let step = v._mm512_sub_epi32(right, x);
+            if is_wanted(v._mm512_cmpgt_epu32_mask(step, v._mm512_set1_epi32(1)), slice.mask) {
                 return None;
             }
-            let offsets = _mm512_add_epi32(y, _mm512_slli_epi32::<2>(x));
-            let here = _mm_cvtsi128_si32(_mm512_castsi512_si128(offsets)) as u32;
-            let beside = _mm_cvtsi128_si32(_mm512_extracti32x4_epi32::<1>(offsets)) as u32;
+            let offsets = v._mm512_add_epi32(y, v._mm512_slli_epi32::<2>(x));
+            let here = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(offsets)) as u32;
+            let beside = v._mm_cvtsi128_si32(v._mm512_extracti32x4_epi32::<1>(offsets)) as u32;
             slice.prefetch_after::<5>([here, beside]);
-            let above = _mm512_i32gather_epi64::<1>(_mm512_castsi512_si256(offsets), base.cast());
-            let below = _mm512_i32gather_epi64::<1>(_mm512_extracti64x4_epi64::<1>(offsets), base.cast());
-            let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-            let odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
-            let low = _mm512_permutex2var_epi32(above, even, below);
-            let high = _mm512_permutex2var_epi32(above, odd, below);
-            let left = _mm512_mask_mov_epi32(low, _mm512_cmpneq_epi32_mask(left, x), high);
-            let right = _mm512_mask_mov_epi32(low, _mm512_test_epi32_mask(step, step), high);
-            let weights = by_axis(weight);
-            Some(filter_of(four, [[left; 2], [right; 2]], weights))
+            let above = _mm512_i32gather_epi64::<1>(v._mm512_castsi512_si256(offsets), base.cast());
+            let below = _mm512_i32gather_epi64::<1>(v._mm512_extracti64x4_epi64::<1>(offsets), base.cast());
+            let even = v._mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            let odd = v._mm512_add_epi32(even, v._mm512_set1_epi32(1));
+            let low = v._mm512_permutex2var_epi32(above, even, below);
+            let high = v._mm512_permutex2var_epi32(above, odd, below);
+            let left = v._mm512_mask_mov_epi32(low, v._mm512_cmpneq_epi32_mask(left, x), high);
+            let right = v._mm512_mask_mov_epi32(low, v._mm512_test_epi32_mask(step, step), high);
+            let weights = by_axis(v, weight);
+            Some(filter_of(v, four, [[left; 2], [right; 2]], weights))
         }
     }
 
@@ -354,10 +357,11 @@ impl<K: SampleKind> LevelSampler<K> {
     /// anywhere.
     ///
     /// # Safety
-    /// The coordinates lie inside of the level, and the host has the 512-bit level.
+    /// The coordinates lie inside of the level.
     #[inline(always)]
     pub(crate) unsafe fn apart_in_two<const LINEAR: bool>(
         &self,
+        v: Avx512,
         [first, second]: [__m512i; 2],
         weight: __m512,
         far: u16,
@@ -369,89 +373,80 @@ impl<K: SampleKind> LevelSampler<K> {
         // SAFETY: the coordinates lie inside of the level (`# Safety`). Offsets are below 2^31,
         // because there are at most 2^14 rows of 2^14 texels of four bytes.
         unsafe {
-            let pitch = _mm256_set_m128i(_mm_set1_epi32(other.pitch as i32), _mm_set1_epi32(slice.pitch as i32));
+            let pitch = v._mm256_set_m128i(v._mm_set1_epi32(other.pitch as i32), v._mm_set1_epi32(slice.pitch as i32));
             let (base, of_other) = (slice.base as i64, other.base as i64);
-            let bases = _mm512_setr_epi64(base, base, base, base, of_other, of_other, of_other, of_other);
-            let above = _mm256_mullo_epi32(_mm512_extracti64x4_epi64::<1>(first), pitch);
-            let left = _mm256_slli_epi32::<2>(_mm512_castsi512_si256(first));
-            let upper = texels_at(bases, above, left);
+            let bases = v._mm512_setr_epi64(base, base, base, base, of_other, of_other, of_other, of_other);
+            let above = v._mm256_mullo_epi32(v._mm512_extracti64x4_epi64::<1>(first), pitch);
+            let left = v._mm256_slli_epi32::<2>(v._mm512_castsi512_si256(first));
+            let upper = texels_at(v, bases, above, left);
             if !LINEAR {
-                return Some(chosen_of(four, [beside(upper, upper); 2]));
+                return Some(chosen_of(v, four, [beside(v, upper, upper); 2]));
             }
-            let below = _mm256_mullo_epi32(_mm512_extracti64x4_epi64::<1>(second), pitch);
-            let right = _mm256_slli_epi32::<2>(_mm512_castsi512_si256(second));
-            let left_side = beside(upper, texels_at(bases, below, left));
-            let right_side = beside(texels_at(bases, above, right), texels_at(bases, below, right));
-            let weights = by_axis(weight);
-            Some(filter_of(four, [[left_side; 2], [right_side; 2]], weights))
+            let below = v._mm256_mullo_epi32(v._mm512_extracti64x4_epi64::<1>(second), pitch);
+            let right = v._mm256_slli_epi32::<2>(v._mm512_castsi512_si256(second));
+            let left_side = beside(v, upper, texels_at(v, bases, below, left));
+            let right_side = beside(v, texels_at(v, bases, above, right), texels_at(v, bases, below, right));
+            let weights = by_axis(v, weight);
+            Some(filter_of(v, four, [[left_side; 2], [right_side; 2]], weights))
         }
     }
 }
 
 /// Returns the numbers of first and second texels in windows of a shape, given their distances from
 /// the window's first texel; `more` is added to all.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn numbers(shape: WindowShape, [first, second]: [__m512i; 2], more: __m512i) -> [__m512i; 2] {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let rows = _mm512_shuffle_i64x2::<0xee>(first, second);
-        let rows = match shape {
-            WindowShape::Square => _mm512_slli_epi32::<2>(rows),
-            WindowShape::Rows => _mm512_slli_epi32::<3>(rows),
-            WindowShape::FormatRow => _mm512_slli_epi32::<4>(rows),
-        };
-        let rows = _mm512_or_si512(rows, more);
-        let left = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(first, first));
-        let right = _mm512_or_si512(rows, _mm512_shuffle_i64x2::<0x44>(second, second));
-        [left, right]
-    }
+pub(crate) fn numbers(v: Avx512, shape: WindowShape, [first, second]: [__m512i; 2], more: __m512i) -> [__m512i; 2] {
+    let rows = v._mm512_shuffle_i64x2::<0xee>(first, second);
+    let rows = match shape {
+        WindowShape::Square => v._mm512_slli_epi32::<2>(rows),
+        WindowShape::Rows => v._mm512_slli_epi32::<3>(rows),
+        WindowShape::FormatRow => v._mm512_slli_epi32::<4>(rows),
+    };
+    let rows = v._mm512_or_si512(rows, more);
+    let left = v._mm512_or_si512(rows, v._mm512_shuffle_i64x2::<0x44>(first, first));
+    let right = v._mm512_or_si512(rows, v._mm512_shuffle_i64x2::<0x44>(second, second));
+    [left, right]
 }
 
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-unsafe fn beside(low: __m256i, high: __m256i) -> __m512i {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high) }
+fn beside(v: Avx512, low: __m256i, high: __m256i) -> __m512i {
+    v._mm512_inserti64x4::<1>(v._mm512_castsi256_si512(low), high)
 }
 
 /// Returns the words at the sum of two offsets from each lane's base.
 ///
 /// # Safety
-/// The words are readable, and the host has the 512-bit level.
+/// The words are readable.
 #[inline(always)]
-unsafe fn texels_at(bases: __m512i, row: __m256i, x: __m256i) -> __m256i {
-    // SAFETY: the words are readable, and the host has the 512-bit level (`# Safety`).
+unsafe fn texels_at(v: Avx512, bases: __m512i, row: __m256i, x: __m256i) -> __m256i {
+    // SAFETY: the words are readable (`# Safety`).
     unsafe {
-        let offsets = _mm512_cvtepu32_epi64(_mm256_add_epi32(row, x));
-        _mm512_i64gather_epi32::<1>(_mm512_add_epi64(bases, offsets), core::ptr::null())
+        let offsets = v._mm512_cvtepu32_epi64(v._mm256_add_epi32(row, x));
+        _mm512_i64gather_epi32::<1>(v._mm512_add_epi64(bases, offsets), core::ptr::null())
     }
 }
 
 /// Returns the sizes of levels in the order of the lanes: x in the lower half, y in the upper one;
 /// with `TWO` each quad has its own.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-unsafe fn sizes<const TWO: bool>(level: &ImageLevel, other: &ImageLevel) -> __m512i {
+fn sizes<const TWO: bool>(v: Avx512, level: &ImageLevel, other: &ImageLevel) -> __m512i {
+    let first = size(v, level);
+    if !TWO {
+        let lanes = v._mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
+        return v._mm512_permutexvar_epi32(lanes, v._mm512_castsi128_si512(first));
+    }
+    let both = v._mm_unpacklo_epi64(first, size(v, other));
+    let lanes = v._mm512_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2, 1, 1, 1, 1, 3, 3, 3, 3);
+    v._mm512_permutexvar_epi32(lanes, v._mm512_castsi128_si512(both))
+}
+
+/// Loads width and height of a level at once.
+#[inline(always)]
+fn size(v: Avx512, level: &ImageLevel) -> __m128i {
     const WIDTH: usize = offset_of!(ImageLevel, width);
     const { assert!(offset_of!(ImageLevel, height) == WIDTH + size_of::<u32>()) };
-    let (level, other) = (core::ptr::from_ref(level), core::ptr::from_ref(other));
-    // SAFETY: the host has the 512-bit level (`# Safety`); width and height lie side by side.
-    unsafe {
-        let first = _mm_loadl_epi64(level.byte_add(WIDTH).cast());
-        if !TWO {
-            let lanes = _mm512_setr_epi32(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1);
-            return _mm512_permutexvar_epi32(lanes, _mm512_castsi128_si512(first));
-        }
-        let both = _mm_unpacklo_epi64(first, _mm_loadl_epi64(other.byte_add(WIDTH).cast()));
-        let lanes = _mm512_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2, 1, 1, 1, 1, 3, 3, 3, 3);
-        _mm512_permutexvar_epi32(lanes, _mm512_castsi128_si512(both))
-    }
+    // SAFETY: width and height lie side by side.
+    v.load_64(unsafe { &*core::ptr::from_ref(level).byte_add(WIDTH).cast::<[u32; 2]>() })
 }
 
 /// Returns a level as the slice of the view's first layer.
@@ -459,7 +454,7 @@ unsafe fn sizes<const TWO: bool>(level: &ImageLevel, other: &ImageLevel) -> __m5
 /// # Safety
 /// The level is the view's.
 #[inline(always)]
-unsafe fn slice_of(view: &ImageView, level: &ImageLevel, mask: u32) -> Slice {
+pub(crate) unsafe fn slice_of(view: &ImageView, level: &ImageLevel, mask: u32) -> Slice {
     // SAFETY: the level is the view's (`# Safety`).
     let base = unsafe { view.base.add(level.offset as usize) };
     Slice { base, pitch: level.row_pitch as u32, size: [level.width, level.height], mask }

@@ -4,6 +4,7 @@
 
 use super::super::slice::Slice;
 use super::quad_windows::{COMMON, WindowShape, window as load};
+use base::host::Avx512;
 use core::arch::x86_64::*;
 use core::cell::Cell;
 
@@ -38,41 +39,40 @@ impl NeighbourPrediction {
 
 /// Returns the smaller one of the first lane and the last lane, in all lanes. It is the smallest of
 /// all lanes along an axis of the image if they are a block or a row of quads.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-unsafe fn min_of_ends(of: __m512i) -> __m512i {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let first = _mm512_broadcastd_epi32(_mm512_castsi512_si128(of));
-        _mm512_min_epi32(first, _mm512_permutexvar_epi32(_mm512_set1_epi32(15), of))
-    }
+fn min_of_ends(v: Avx512, of: __m512i) -> __m512i {
+    let first = v._mm512_broadcastd_epi32(v._mm512_castsi512_si128(of));
+    v._mm512_min_epi32(first, v._mm512_permutexvar_epi32(v._mm512_set1_epi32(15), of))
 }
 
 /// Returns the words of texels if one window has all of them; the window is at most as large as the
 /// level.
 ///
 /// # Safety
-/// The texels lie inside of the level, and the host has the 512-bit level.
+/// The texels lie inside of the level.
 #[inline(always)]
-pub(crate) unsafe fn window(slice: &Slice, [x, y]: [__m512i; 2], [width, height]: [__m512i; 2]) -> Option<__m512i> {
-    // SAFETY: the host has the 512-bit level (`# Safety`), and the window lies inside of the level.
+pub(crate) unsafe fn window(
+    v: Avx512,
+    slice: &Slice,
+    [x, y]: [__m512i; 2],
+    [width, height]: [__m512i; 2],
+) -> Option<__m512i> {
+    // SAFETY: the window lies inside of the level.
     unsafe {
-        let sides = [_mm512_set1_epi32(COMMON[0]), _mm512_set1_epi32(COMMON[1])];
-        let left = _mm512_min_epi32(min_of_ends(x), _mm512_sub_epi32(width, sides[0]));
-        let top = _mm512_min_epi32(min_of_ends(y), _mm512_sub_epi32(height, sides[1]));
-        let (column, row) = (_mm512_sub_epi32(x, left), _mm512_sub_epi32(y, top));
-        let outside = _mm512_cmpge_epu32_mask(column, sides[0]) | _mm512_cmpge_epu32_mask(row, sides[1]);
+        let sides = [v._mm512_set1_epi32(COMMON[0]), v._mm512_set1_epi32(COMMON[1])];
+        let left = v._mm512_min_epi32(min_of_ends(v, x), v._mm512_sub_epi32(width, sides[0]));
+        let top = v._mm512_min_epi32(min_of_ends(v, y), v._mm512_sub_epi32(height, sides[1]));
+        let (column, row) = (v._mm512_sub_epi32(x, left), v._mm512_sub_epi32(y, top));
+        let outside = v._mm512_cmpge_epu32_mask(column, sides[0]) | v._mm512_cmpge_epu32_mask(row, sides[1]);
         if outside != 0 {
             return None;
         }
-        let numbers = _mm512_or_si512(column, _mm512_slli_epi32::<{ COMMON[0].trailing_zeros() }>(row));
-        let left = _mm_cvtsi128_si32(_mm512_castsi512_si128(left)) as u32;
-        let top = _mm_cvtsi128_si32(_mm512_castsi512_si128(top)) as u32;
+        let numbers = v._mm512_or_si512(column, v._mm512_slli_epi32::<{ COMMON[0].trailing_zeros() }>(row));
+        let left = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(left)) as u32;
+        let top = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(top)) as u32;
         let at = top * slice.pitch + 4 * left;
-        let lower = load(WindowShape::Rows, slice, at + 2 * slice.pitch);
-        Some(_mm512_permutex2var_epi32(load(WindowShape::Rows, slice, at), numbers, lower))
+        let lower = load(v, WindowShape::Rows, slice, at + 2 * slice.pitch);
+        Some(v._mm512_permutex2var_epi32(load(v, WindowShape::Rows, slice, at), numbers, lower))
     }
 }
 
@@ -81,12 +81,12 @@ pub(crate) unsafe fn window(slice: &Slice, [x, y]: [__m512i; 2], [width, height]
 /// # Safety
 /// The requirements of [`window`] hold.
 #[inline(always)]
-pub(crate) unsafe fn apart(slice: &Slice, [x, y]: [__m512i; 2]) -> __m512i {
+pub(crate) unsafe fn apart(v: Avx512, slice: &Slice, [x, y]: [__m512i; 2]) -> __m512i {
     // SAFETY: the texels lie inside of the level (`# Safety`). Offsets are below 2^31, because
     // there are at most 2^14 rows of 2^14 texels of four bytes.
     unsafe {
-        let rows = _mm512_mullo_epi32(y, _mm512_set1_epi32(slice.pitch as i32));
-        let offsets = _mm512_add_epi32(rows, _mm512_slli_epi32::<2>(x));
+        let rows = v._mm512_mullo_epi32(y, v._mm512_set1_epi32(slice.pitch as i32));
+        let offsets = v._mm512_add_epi32(rows, v._mm512_slli_epi32::<2>(x));
         _mm512_i32gather_epi32::<1>(offsets, slice.base.cast_const().cast())
     }
 }

@@ -4,7 +4,7 @@
 
 use super::super::slice::Slice;
 use super::super::window::SIDE;
-use base::host::Host;
+use base::host::{Avx512, Host};
 use core::arch::x86_64::*;
 
 /// The shape of a quad's window.
@@ -36,85 +36,59 @@ pub(crate) const COMMON: [i32; 2] = [8, 4];
 
 /// Returns the offsets of the windows of both quads, which begin at these texels of `1 << BYTES`
 /// bytes.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn windows_at<const BYTES: u32>(first: __m512i, [pitch, other]: [u32; 2]) -> [u32; 2] {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        // The quads' first lanes are even ones, and the 64-bit multiplication of even lanes is the
-        // quickest.
-        let (x, y) = (_mm512_castsi512_si256(first), _mm512_extracti64x4_epi64::<1>(first));
-        let pitches = _mm256_set_m128i(_mm_set1_epi32(other as i32), _mm_set1_epi32(pitch as i32));
-        let offsets =
-            _mm256_add_epi32(_mm256_mul_epu32(y, pitches), _mm256_sll_epi32(x, _mm_cvtsi32_si128(BYTES as i32)));
-        let second = _mm256_extracti128_si256::<1>(offsets);
-        [_mm_cvtsi128_si32(_mm256_castsi256_si128(offsets)) as u32, _mm_cvtsi128_si32(second) as u32]
-    }
+pub(crate) fn windows_at<const BYTES: u32>(v: Avx512, first: __m512i, [pitch, other]: [u32; 2]) -> [u32; 2] {
+    // The quads' first lanes are even ones, and the 64-bit multiplication of even lanes is the
+    // quickest.
+    let (x, y) = (v._mm512_castsi512_si256(first), v._mm512_extracti64x4_epi64::<1>(first));
+    let pitches = v._mm256_set_m128i(v._mm_set1_epi32(other as i32), v._mm_set1_epi32(pitch as i32));
+    let offsets =
+        v._mm256_add_epi32(v._mm256_mul_epu32(y, pitches), v._mm256_sll_epi32(x, v._mm_cvtsi32_si128(BYTES as i32)));
+    let second = v._mm256_extracti128_si256::<1>(offsets);
+    [v._mm_cvtsi128_si32(v._mm256_castsi256_si128(offsets)) as u32, v._mm_cvtsi128_si32(second) as u32]
 }
 
 /// Returns the first texel of the quads' windows of this width and height, and the distances of the
 /// first and second texels from it. `seen` has the smallest texel of each quad, the first and
 /// second texels, and the level's size. `None` means that wanted lanes need texels outside of the
 /// window, or are `far` away.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn within(
+pub(crate) fn within(
+    v: Avx512,
     [width, height]: [i32; 2],
     seen: [__m512i; 4],
     far: u16,
     wanted: u32,
 ) -> Option<[__m512i; 3]> {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let (place, outside) = placed([width, height], seen);
-        (!is_wanted(outside | far, wanted)).then_some(place)
-    }
+    let (place, outside) = placed(v, [width, height], seen);
+    (!is_wanted(outside | far, wanted)).then_some(place)
 }
 
 /// Returns the windows as [`within`] does, and the lanes that need texels outside.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn placed(
+pub(crate) fn placed(
+    v: Avx512,
     [width, height]: [i32; 2],
     [min, first, second, size]: [__m512i; 4],
 ) -> ([__m512i; 3], u16) {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let sides = _mm512_mask_set1_epi32(_mm512_set1_epi32(width), 0xff00, height);
-        let min = _mm512_min_epi32(min, _mm512_sub_epi32(size, sides));
-        let (first, second) = (_mm512_sub_epi32(first, min), _mm512_sub_epi32(second, min));
-        let outside = _mm512_cmpge_epu32_mask(_mm512_or_si512(first, second), sides);
-        ([min, first, second], outside)
-    }
+    let sides = v._mm512_mask_set1_epi32(v._mm512_set1_epi32(width), 0xff00, height);
+    let min = v._mm512_min_epi32(min, v._mm512_sub_epi32(size, sides));
+    let (first, second) = (v._mm512_sub_epi32(first, min), v._mm512_sub_epi32(second, min));
+    let outside = v._mm512_cmpge_epu32_mask(v._mm512_or_si512(first, second), sides);
+    ([min, first, second], outside)
 }
 
 /// Returns the smallest number of each quad's lanes, in all lanes of the quad.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn min_of_quads(of: __m512i) -> __m512i {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe {
-        let min = _mm512_min_epi32(of, _mm512_shuffle_epi32::<0b01_00_11_10>(of));
-        _mm512_min_epi32(min, _mm512_shuffle_epi32::<0b10_11_00_01>(min))
-    }
+pub(crate) fn min_of_quads(v: Avx512, of: __m512i) -> __m512i {
+    let min = v._mm512_min_epi32(of, v._mm512_shuffle_epi32::<0b01_00_11_10>(of));
+    v._mm512_min_epi32(min, v._mm512_shuffle_epi32::<0b10_11_00_01>(min))
 }
 
 /// Returns the smaller one of both quads' numbers, which are the same in all lanes of a quad.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn min_of_both(of: __m512i) -> __m512i {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe { _mm512_min_epi32(of, _mm512_shuffle_i32x4::<0b10_11_00_01>(of, of)) }
+pub(crate) fn min_of_both(v: Avx512, of: __m512i) -> __m512i {
+    v._mm512_min_epi32(of, v._mm512_shuffle_i32x4::<0b10_11_00_01>(of, of))
 }
 
 /// Returns true if `lanes` has a wanted lane for either axis.
@@ -124,21 +98,16 @@ pub(crate) fn is_wanted(lanes: u16, wanted: u32) -> bool {
 }
 
 /// Returns the weights of x for both sides of the footprints, and those of y.
-///
-/// # Safety
-/// The host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn by_axis(weight: __m512) -> [__m512; 2] {
-    // SAFETY: the host has the 512-bit level (`# Safety`).
-    unsafe { [_mm512_shuffle_f32x4::<0x44>(weight, weight), _mm512_shuffle_f32x4::<0xee>(weight, weight)] }
+pub(crate) fn by_axis(v: Avx512, weight: __m512) -> [__m512; 2] {
+    [v._mm512_shuffle_f32x4::<0x44>(weight, weight), v._mm512_shuffle_f32x4::<0xee>(weight, weight)]
 }
 
 /// Returns the base of the numbers of texels in each quad's window. (For texels of 8 bytes it is
 /// ignored.)
 #[inline(always)]
-pub(crate) unsafe fn second_window() -> __m512i {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe { _mm512_setr_epi32(0, 0, 0, 0, 16, 16, 16, 16, 0, 0, 0, 0, 16, 16, 16, 16) }
+pub(crate) fn second_window(v: Avx512) -> __m512i {
+    v._mm512_setr_epi32(0, 0, 0, 0, 16, 16, 16, 16, 0, 0, 0, 0, 16, 16, 16, 16)
 }
 
 /// Returns the address of row `y` of the window at `at`.
@@ -150,9 +119,9 @@ pub(crate) fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
 /// Loads a window of texels of 4 bytes: four rows of 16 bytes, two of 32, or one of 64.
 ///
 /// # Safety
-/// The window lies inside of the slice, and the host has the 512-bit level.
+/// The window lies inside of the slice.
 #[inline(always)]
-pub(crate) unsafe fn window(shape: WindowShape, slice: &Slice, at: u32) -> __m512i {
+pub(crate) unsafe fn window(v: Avx512, shape: WindowShape, slice: &Slice, at: u32) -> __m512i {
     // SAFETY: the window lies inside of the slice (`# Safety`), with four rows of four texels, two
     // of eight or one of sixteen.
     unsafe {
@@ -160,47 +129,40 @@ pub(crate) unsafe fn window(shape: WindowShape, slice: &Slice, at: u32) -> __m51
             return _mm512_loadu_si512(row_at(slice, at, 0));
         }
         if shape == WindowShape::Rows {
-            let rows = _mm512_castsi256_si512(_mm256_loadu_si256(row_at(slice, at, 0)));
-            return _mm512_inserti64x4::<1>(rows, _mm256_loadu_si256(row_at(slice, at, 1)));
+            let rows = v._mm512_castsi256_si512(_mm256_loadu_si256(row_at(slice, at, 0)));
+            return v._mm512_inserti64x4::<1>(rows, _mm256_loadu_si256(row_at(slice, at, 1)));
         }
-        let rows = _mm512_castsi128_si512(_mm_loadu_si128(row_at(slice, at, 0)));
-        let rows = _mm512_inserti32x4::<1>(rows, _mm_loadu_si128(row_at(slice, at, 1)));
-        let rows = _mm512_inserti32x4::<2>(rows, _mm_loadu_si128(row_at(slice, at, 2)));
-        _mm512_inserti32x4::<3>(rows, _mm_loadu_si128(row_at(slice, at, 3)))
+        let rows = v._mm512_castsi128_si512(_mm_loadu_si128(row_at(slice, at, 0)));
+        let rows = v._mm512_inserti32x4::<1>(rows, _mm_loadu_si128(row_at(slice, at, 1)));
+        let rows = v._mm512_inserti32x4::<2>(rows, _mm_loadu_si128(row_at(slice, at, 2)));
+        v._mm512_inserti32x4::<3>(rows, _mm_loadu_si128(row_at(slice, at, 3)))
     }
 }
 
 /// Returns `a + (b - a) * t`.
 #[inline(always)]
-pub(crate) unsafe fn lerp(a: __m512, b: __m512, t: __m512) -> __m512 {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe { _mm512_add_ps(a, _mm512_mul_ps(_mm512_sub_ps(b, a), t)) }
+pub(crate) fn lerp(v: Avx512, a: __m512, b: __m512, t: __m512) -> __m512 {
+    v._mm512_add_ps(a, v._mm512_mul_ps(v._mm512_sub_ps(b, a), t))
 }
 
 #[inline(always)]
-pub(crate) unsafe fn lanes<H: Host>(of: __m256i) -> H::Ints {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe { H::join(_mm256_castsi256_si128(of), _mm256_extracti128_si256::<1>(of)) }
+pub(crate) fn lanes<H: Host>(v: Avx512, of: __m256i) -> H::Ints {
+    v.lower::<H>().join(v._mm256_castsi256_si128(of), v._mm256_extracti128_si256::<1>(of))
 }
 
 #[inline(always)]
-unsafe fn vector<H: Host>(of: H::Ints) -> __m256i {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        let [low, high] = H::split(of);
-        _mm256_set_m128i(high, low)
-    }
+fn vector<H: Host>(v: Avx512, of: H::Ints) -> __m256i {
+    let [low, high] = H::split(of);
+    v._mm256_set_m128i(high, low)
 }
 
 #[inline(always)]
-pub(crate) unsafe fn pair<H: Host>(low: H::Ints, high: H::Ints) -> __m512i {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe { _mm512_inserti64x4::<1>(_mm512_castsi256_si512(vector::<H>(low)), vector::<H>(high)) }
+pub(crate) fn pair<H: Host>(v: Avx512, low: H::Ints, high: H::Ints) -> __m512i {
+    v._mm512_inserti64x4::<1>(v._mm512_castsi256_si512(vector::<H>(v, low)), vector::<H>(v, high))
 }
 
 #[inline(always)]
-pub(crate) unsafe fn both<H: Host>(of: H::Floats) -> __m512 {
+pub(crate) fn both<H: Host>(v: Avx512, of: H::Floats) -> __m512 {
     use base::host::Floats;
-    // SAFETY: all callers require the 512-bit level.
-    unsafe { _mm512_castsi512_ps(pair::<H>(of.bits(), of.bits())) }
+    v._mm512_castsi512_ps(pair::<H>(v, of.bits(), of.bits()))
 }

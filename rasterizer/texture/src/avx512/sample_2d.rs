@@ -11,7 +11,7 @@ use super::bilinear_batch::several;
 use super::level::{FilteredTexels, LevelSampler, SampleKind};
 use super::quad_windows::{both, lanes, lerp, pair};
 use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
-use base::host::{Floats, Host, Ints, SimdLevel};
+use base::host::{Avx512, Floats, Host, Ints, SimdLevel};
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
 
@@ -22,9 +22,10 @@ use core::marker::PhantomData;
 ///
 /// # Safety
 /// `view` is a valid, non-empty view whose texels are of kind `K`; the sampler's class has the
-/// filter. The host is `H`, which is [`Host::HAS_512`].
+/// filter.
 #[inline(always)]
-pub unsafe fn sample<H: Host, K: SampleKind, const LINEAR: bool, const MIPS: bool>(
+pub unsafe fn sample<K: SampleKind, const LINEAR: bool, const MIPS: bool>(
+    v: Avx512,
     view: &ImageView,
     sampler: &Sampler,
     args: &mut ImageArgs,
@@ -32,29 +33,34 @@ pub unsafe fn sample<H: Host, K: SampleKind, const LINEAR: bool, const MIPS: boo
     if !is_common(view, sampler, args) || is_detailed(view, sampler) != MIPS {
         return false;
     }
-    // SAFETY: view and sampler are valid, and the host is `H` (`# Safety`); the levels exist.
+    // SAFETY: view and sampler are valid (`# Safety`).
     unsafe {
         let mut detail = Detail::BASE;
         let mut numbers = [0; 2];
         if MIPS {
-            detail_of::<false>(H::LEVEL)(view, sampler, args, &mut detail);
-            match levels::<H>(&detail, args) {
+            detail_of::<false>(SimdLevel::Avx512)(view, sampler, args, &mut detail);
+            match levels(&detail, args) {
                 Some(all) => numbers = all,
                 None => return false,
             }
         }
-        let place = ChunkArguments::<K>::new::<H>([view; 2], sampler, args);
-        let mut found = [_mm512_setzero_ps(); 2];
+        let place = ChunkArguments::<K>::new(v, [view; 2], sampler, args);
+        let mut found = [v._mm512_setzero_ps(); 2];
         // The loop makes the compiler emit one copy of the code for both levels.
         for pass in 0..if MIPS { detail.levels.max(1) } else { 1 } {
-            let Some(texels) = place.level::<LINEAR, false>(numbers[pass % 2]) else { return false };
+            let Some(texels) = place.level::<LINEAR, false>(v, numbers[pass % 2]) else { return false };
             found = match pass {
                 0 => texels,
                 // Lanes without a second level have weight 0 and stay unchanged.
-                _ => blended(found, texels, both::<H>(H::Ints::from_array(detail.weight).as_floats())),
+                _ => blended(
+                    v,
+                    found,
+                    texels,
+                    both::<Avx512>(v, <Avx512 as Host>::Ints::from_array(detail.weight).as_floats()),
+                ),
             };
         }
-        give::<K>(&raw mut args.result, found);
+        give_to(v, &mut args.result, over_255(v, K::FOUR, found));
     }
     true
 }
@@ -68,6 +74,7 @@ pub unsafe fn sample<H: Host, K: SampleKind, const LINEAR: bool, const MIPS: boo
 /// sampler's class.
 #[inline(always)]
 pub unsafe fn sample_chunks<K: SampleKind, const LINEAR: bool>(
+    v: Avx512,
     view: &ImageView,
     sampler: &Sampler,
     args: &mut ImageArgs,
@@ -83,17 +90,17 @@ pub unsafe fn sample_chunks<K: SampleKind, const LINEAR: bool>(
         }
         if is_detailed(view, sampler) {
             return match one_of_all(args) {
-                Some(all) => detailed_chunks::<K, LINEAR>((view, sampler), args, rows, all, others),
+                Some(all) => detailed_chunks::<K, LINEAR>(v, (view, sampler), args, rows, all, others),
                 None => rows.one_by_one(view, sampler, args, any),
             };
         }
-        let Some(axes) = LevelSampler::<K>::new::<false>([view; 2], sampler.address_mode[0], 0, wanted) else {
+        let Some(axes) = LevelSampler::<K>::new::<false>(v, [view; 2], sampler.address_mode[0], 0, wanted) else {
             return rows.one_by_one(view, sampler, args, any);
         };
         if !LINEAR && K::FOUR.is_word() {
             while let Some([first, second]) = rows.two() {
-                match axes.sample_two(first.coords_of_two(second)) {
-                    Some(found) => first.give_two(second, found),
+                match axes.sample_two(v, first.coords_of_two(v, second)) {
+                    Some(found) => first.give_two(v, second, found),
                     None => [first, second].into_iter().for_each(|chunk| chunk.sample(view, sampler, args, others)),
                 }
             }
@@ -101,23 +108,20 @@ pub unsafe fn sample_chunks<K: SampleKind, const LINEAR: bool>(
         }
         if LINEAR && K::SEVERAL {
             loop {
-                let (chunks, count) = rows.several();
-                if count == 0 {
-                    return;
-                }
+                let Some((chunks, count)) = rows.several() else { return };
                 let mut found = [None; SEVERAL];
-                several::<K>(SimdLevel::Avx512)(&axes, &coords_of(chunks), &mut found, count);
+                several::<K>(v, &axes, &coords_of(v, chunks), &mut found, count);
                 for (chunk, found) in chunks.into_iter().zip(found).take(count) {
                     match found {
-                        Some(found) => chunk.give(over_255(K::FOUR, found)),
+                        Some(found) => chunk.give(v, over_255(v, K::FOUR, found)),
                         None => chunk.sample(view, sampler, args, others),
                     }
                 }
             }
         }
         while let Some(chunk) = rows.next() {
-            match axes.sample::<LINEAR, false>(chunk.coords()) {
-                Some(found) => chunk.give(over_255(K::FOUR, found)),
+            match axes.sample::<LINEAR, false>(v, chunk.coords(v)) {
+                Some(found) => chunk.give(v, over_255(v, K::FOUR, found)),
                 None => chunk.sample(view, sampler, args, others),
             }
         }
@@ -131,6 +135,7 @@ pub unsafe fn sample_chunks<K: SampleKind, const LINEAR: bool>(
 /// The requirements of [`sample_chunks`] hold.
 #[inline(always)]
 unsafe fn detailed_chunks<K: SampleKind, const LINEAR: bool>(
+    v: Avx512,
     (view, sampler): (&ImageView, &Sampler),
     args: &mut ImageArgs,
     rows: &mut ChunkRows,
@@ -139,20 +144,19 @@ unsafe fn detailed_chunks<K: SampleKind, const LINEAR: bool>(
 ) {
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
     let counting = counting(wanted);
-    let mut level_cache =
-        LevelCache::<K> { view, address_mode: sampler.address_mode[0], wanted, axes: [const { None }; 2] };
     let mut detail = Detail::BASE;
-    // SAFETY: the requirements of `sample_chunks` hold (`# Safety`), and the levels exist.
+    // SAFETY: the requirements of `sample_chunks` hold (`# Safety`).
     unsafe {
-        while let Some((several, count, coords)) = next_detailed::<false>((view, sampler), rows, all, &mut detail) {
+        let mut level_cache = LevelCache::<K>::new(view, sampler.address_mode[0], wanted);
+        while let Some((several, count, coords)) = next_detailed::<false>(v, (view, sampler), rows, all, &mut detail) {
             // Chunks of one level are sampled together; mostly all have the same level.
             let mut rest = if LINEAR && K::SEVERAL { (1u32 << count) - 1 } else { 0 };
             while rest != 0 {
-                let (these, found) = level_cache.several(&detail, counting, &coords, rest);
+                let (these, found) = level_cache.several(v, &detail, counting, &coords, rest);
                 for (i, (chunk, found)) in several.into_iter().zip(found).enumerate() {
                     match found {
                         _ if these >> i & 1 == 0 => {}
-                        Some(found) => chunk.give(over_255(K::FOUR, found)),
+                        Some(found) => chunk.give(v, over_255(v, K::FOUR, found)),
                         None => chunk.sample(view, sampler, args, others),
                     }
                 }
@@ -163,10 +167,9 @@ unsafe fn detailed_chunks<K: SampleKind, const LINEAR: bool>(
             }
             for (i, &chunk) in several.iter().enumerate().take(count) {
                 let quads = counting.map(|quad| 2 * i + quad);
-                let weight = _mm_loadl_epi64(detail.weight.as_ptr().add(2 * i).cast());
-                let weight = spread(_mm_castsi128_ps(weight));
-                match level_cache.levels::<LINEAR>(&detail, quads, weight, chunk.coords()) {
-                    Some(found) => chunk.give(over_255(K::FOUR, found)),
+                let weight = spread(v, quads_of(&detail.weight, i));
+                match level_cache.levels::<LINEAR>(v, &detail, quads, weight, chunk.coords(v)) {
+                    Some(found) => chunk.give(v, over_255(v, K::FOUR, found)),
                     None => chunk.sample(view, sampler, args, others),
                 }
             }
@@ -183,80 +186,65 @@ pub(crate) fn counting(wanted: u32) -> [usize; 2] {
 
 /// Returns the next chunks, their number and their coordinates, and sets `detail` to the levels of
 /// their quads (with `PROBES` also the probes). `None` means that no chunk is left.
-///
-/// # Safety
-/// The requirements of [`sample_chunks`] hold.
 #[inline(always)]
-pub(crate) unsafe fn next_detailed<const PROBES: bool>(
+pub(crate) fn next_detailed<const PROBES: bool>(
+    v: Avx512,
     (view, sampler): (&ImageView, &Sampler),
     rows: &mut ChunkRows,
     all: [f32; 2],
     detail: &mut Detail,
 ) -> Option<([ChunkAt; SEVERAL], usize, [__m512; SEVERAL])> {
-    let (chunks, count) = rows.several();
-    if count == 0 {
-        return None;
-    }
-    // SAFETY: the requirements of `sample_chunks` hold (`# Safety`).
-    unsafe {
-        let coords = coords_of(chunks);
-        details_of::<PROBES>(SimdLevel::Avx512)(view, sampler, all, &coords, detail);
-        Some((chunks, count, coords))
-    }
+    let (chunks, count) = rows.several()?;
+    let coords = coords_of(v, chunks);
+    details_of::<PROBES>(v, view, sampler, all, &coords, detail);
+    Some((chunks, count, coords))
 }
 
-/// # Safety
-/// All chunks satisfy the requirements of [`ChunkAt::coords`].
 #[inline(always)]
-unsafe fn coords_of([a, b, c, d]: [ChunkAt; SEVERAL]) -> [__m512; SEVERAL] {
-    // SAFETY: all chunks satisfy the requirements of `ChunkAt::coords` (`# Safety`).
-    unsafe { [a.coords(), b.coords(), c.coords(), d.coords()] }
+fn coords_of(v: Avx512, [a, b, c, d]: [ChunkAt; SEVERAL]) -> [__m512; SEVERAL] {
+    [a.coords(v), b.coords(v), c.coords(v), d.coords(v)]
 }
 
-base::multiversion! {
+base::avx512_fn! {
     /// Finds the levels of several chunks' quads ([`of_quads`]), and with `PROBES` their probes.
-    for Avx512 unsafe fn details_of [const PROBES: bool] [PROBES]
-        (view: &ImageView, sampler: &Sampler, all: [f32; 2], coords: &[__m512; SEVERAL], detail: &mut Detail) {
-        if H::HAS_512 {
-            of_quads::<H, PROBES>(view, sampler, all, corners::<H>(*coords), detail);
-        }
+    fn details_of [const PROBES: bool] [PROBES]
+        (v: Avx512, view: &ImageView, sampler: &Sampler, all: [f32; 2], coords: &[__m512; SEVERAL], detail: &mut Detail) {
+        of_quads::<Avx512, PROBES>(view, sampler, all, corners::<Avx512>(v, *coords), detail);
+
     }
 }
 
 /// Returns the coordinates of the first three invocations of all quads.
-///
-/// # Safety
-/// The host is `H`, which has the 512-bit level.
 #[inline(always)]
-unsafe fn corners<H: Host>([a, b, c, d]: [__m512; SEVERAL]) -> [[H::Floats; 2]; 3] {
-    // SAFETY: the host is `H`, which has the 512-bit level (`# Safety`).
-    unsafe {
-        // For two chunks, the order is: the four first ones, then the second ones, the third ones.
-        let order = _mm512_setr_epi32(0, 4, 16, 20, 1, 5, 17, 21, 2, 6, 18, 22, 2, 6, 18, 22);
-        let mut corners = [[H::Floats::splat(0.0); 2]; 3];
-        for (axis, first) in [(0, 0), (1, MAX_LANES as i32)] {
-            let order = _mm512_add_epi32(order, _mm512_set1_epi32(first));
-            let (near, far) = (_mm512_permutex2var_ps(a, order, b), _mm512_permutex2var_ps(c, order, d));
-            let (near, far) = (_mm512_castps_si512(near), _mm512_castps_si512(far));
-            let two = _mm512_shuffle_i64x2::<0x44>(near, far);
-            let (two, third) = (_mm512_shuffle_i64x2::<0xd8>(two, two), _mm512_shuffle_i64x2::<0xaa>(near, far));
-            let third = _mm512_shuffle_i64x2::<0x08>(third, third);
-            corners[0][axis] = lanes::<H>(_mm512_castsi512_si256(two)).as_floats();
-            corners[1][axis] = lanes::<H>(_mm512_extracti64x4_epi64::<1>(two)).as_floats();
-            corners[2][axis] = lanes::<H>(_mm512_castsi512_si256(third)).as_floats();
-        }
-        corners
+fn corners<H: Host>(v: Avx512, [a, b, c, d]: [__m512; SEVERAL]) -> [[H::Floats; 2]; 3] {
+    // For two chunks, the order is: the four first ones, then the second ones, the third ones.
+    let order = v._mm512_setr_epi32(0, 4, 16, 20, 1, 5, 17, 21, 2, 6, 18, 22, 2, 6, 18, 22);
+    let mut corners = [[H::Floats::splat(0.0); 2]; 3];
+    for (axis, first) in [(0, 0), (1, MAX_LANES as i32)] {
+        let order = v._mm512_add_epi32(order, v._mm512_set1_epi32(first));
+        let (near, far) = (v._mm512_permutex2var_ps(a, order, b), v._mm512_permutex2var_ps(c, order, d));
+        let (near, far) = (v._mm512_castps_si512(near), v._mm512_castps_si512(far));
+        let two = v._mm512_shuffle_i64x2::<0x44>(near, far);
+        let (two, third) = (v._mm512_shuffle_i64x2::<0xd8>(two, two), v._mm512_shuffle_i64x2::<0xaa>(near, far));
+        let third = v._mm512_shuffle_i64x2::<0x08>(third, third);
+        corners[0][axis] = lanes::<H>(v, v._mm512_castsi512_si256(two)).as_floats();
+        corners[1][axis] = lanes::<H>(v, v._mm512_extracti64x4_epi64::<1>(two)).as_floats();
+        corners[2][axis] = lanes::<H>(v, v._mm512_castsi512_si256(third)).as_floats();
     }
+    corners
 }
 
-/// Returns the numbers of two quads in all of their lanes, in both halves.
+/// Returns the bits of the quads of a chunk from those of all quads.
 #[inline(always)]
-pub(crate) unsafe fn spread(of: __m128) -> __m512 {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        let lanes = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1);
-        _mm512_permutexvar_ps(lanes, _mm512_castps128_ps512(of))
-    }
+pub(crate) fn quads_of(of_all: &[u32; 2 * SEVERAL], chunk: usize) -> &[u32; 2] {
+    &of_all.as_chunks().0[chunk % SEVERAL]
+}
+
+/// Returns the numbers of two quads, given as bits, in all of their lanes, in both halves.
+#[inline(always)]
+pub(crate) fn spread(v: Avx512, of: &[u32; 2]) -> __m512 {
+    let lanes = v._mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 0, 1, 1, 1, 1);
+    v._mm512_permutexvar_ps(lanes, v._mm512_castps128_ps512(v._mm_castsi128_ps(v.load_64(of))))
 }
 
 /// The state of the levels that were sampled last.
@@ -268,15 +256,20 @@ struct LevelCache<'a, K: SampleKind> {
     axes: [Option<(u32, LevelSampler<K>)>; 2],
 }
 
-impl<K: SampleKind> LevelCache<'_, K> {
+impl<'a, K: SampleKind> LevelCache<'a, K> {
+    /// # Safety
+    /// The requirements of [`LevelSampler::new`] hold as long as this lives.
+    #[inline(always)]
+    unsafe fn new(view: &'a ImageView, address_mode: u32, wanted: u32) -> Self {
+        LevelCache { view, address_mode, wanted, axes: [const { None }; 2] }
+    }
+
     /// Samples a chunk at the levels that these quads have. `None` means that their levels differ,
     /// or has the meaning of that of [`LevelSampler::sample`].
-    ///
-    /// # Safety
-    /// The levels exist. The host has the 512-bit level.
     #[inline(always)]
-    unsafe fn levels<const LINEAR: bool>(
+    fn levels<const LINEAR: bool>(
         &mut self,
+        v: Avx512,
         detail: &Detail,
         [a, b]: [usize; 2],
         weight: __m512,
@@ -286,8 +279,7 @@ impl<K: SampleKind> LevelCache<'_, K> {
         if first[a] != first[b] {
             return None;
         }
-        // SAFETY: the levels exist; the host has the 512-bit level (`# Safety`).
-        unsafe {
+        {
             // Weights are not negative, so that a weight above zero has nonzero bits.
             let several = detail.weight[a] | detail.weight[b] != 0;
             if several && second[a] != second[b] {
@@ -295,30 +287,28 @@ impl<K: SampleKind> LevelCache<'_, K> {
             }
             if !LINEAR {
                 // The loop makes the compiler emit one copy of the code for both levels.
-                let mut found = [_mm512_setzero_ps(); 2];
+                let mut found = [v._mm512_setzero_ps(); 2];
                 for (pass, number) in [first[a], second[a]].into_iter().enumerate().take(1 + usize::from(several)) {
-                    let texels = self.level(number)?.sample::<false, false>(coord)?;
-                    found = if pass == 0 { texels } else { blended(found, texels, weight) };
+                    let texels = self.level(v, number)?.sample::<false, false>(v, coord)?;
+                    found = if pass == 0 { texels } else { blended(v, found, texels, weight) };
                 }
                 return Some(found);
             }
-            let found = self.level(first[a])?.sample::<true, false>(coord)?;
+            let found = self.level(v, first[a])?.sample::<true, false>(v, coord)?;
             if !several {
                 return Some(found);
             }
-            let next = self.level(second[a])?.sample::<true, false>(coord)?;
-            Some(blended(found, next, weight))
+            let next = self.level(v, second[a])?.sample::<true, false>(v, coord)?;
+            Some(blended(v, found, next, weight))
         }
     }
 
     /// Samples the first one of some chunks, and all that have its levels, with a linear filter.
     /// Returns which chunks these are, and their results.
-    ///
-    /// # Safety
-    /// The requirements of [`LevelCache::levels`] hold.
     #[inline(always)]
-    unsafe fn several(
+    fn several(
         &mut self,
+        v: Avx512,
         detail: &Detail,
         counting: [usize; 2],
         coords: &[__m512; SEVERAL],
@@ -341,20 +331,19 @@ impl<K: SampleKind> LevelCache<'_, K> {
             // The levels of the chunk's quads differ.
             return (1 << one, found);
         }
-        // SAFETY: the requirements of `LevelCache::levels` hold (`# Safety`).
-        unsafe {
-            let Some(axes) = self.level(levels[0]) else { return (these, found) };
-            several::<K>(SimdLevel::Avx512)(axes, coords, &mut found, count);
+        {
+            let Some(axes) = self.level(v, levels[0]) else { return (these, found) };
+            several::<K>(v, axes, coords, &mut found, count);
             // Weights are not negative, so that a weight above zero has nonzero bits.
             if weights != 0 {
                 let mut next = [None; SEVERAL];
-                if let Some(axes) = self.level(levels[1]) {
-                    several::<K>(SimdLevel::Avx512)(axes, coords, &mut next, count);
+                if let Some(axes) = self.level(v, levels[1]) {
+                    several::<K>(v, axes, coords, &mut next, count);
                 }
                 for (i, (found, next)) in found.iter_mut().zip(next).enumerate() {
-                    let weight = _mm_loadl_epi64(detail.weight.as_ptr().add(2 * i).cast());
+                    let weight = quads_of(&detail.weight, i);
                     *found = match (*found, next) {
-                        (Some(first), Some(next)) => Some(blended(first, next, spread(_mm_castsi128_ps(weight)))),
+                        (Some(first), Some(next)) => Some(blended(v, first, next, spread(v, weight))),
                         _ => None,
                     };
                 }
@@ -365,15 +354,12 @@ impl<K: SampleKind> LevelCache<'_, K> {
 
     /// Returns the state of a level. No load waits for the number, because the branch predicts that
     /// it is the last one's.
-    ///
-    /// # Safety
-    /// The level exists.
     #[inline(always)]
-    unsafe fn level(&mut self, number: u32) -> Option<&LevelSampler<K>> {
+    fn level(&mut self, v: Avx512, number: u32) -> Option<&LevelSampler<K>> {
         let level_cache = &mut self.axes[number as usize % 2];
         if level_cache.as_ref().is_none_or(|(last, _)| *last != number) {
-            // SAFETY: the level exists (`# Safety`).
-            let axes = unsafe { LevelSampler::new::<false>([self.view; 2], self.address_mode, number, self.wanted) };
+            // SAFETY: the requirements hold, as `LevelCache::new` demands.
+            let axes = unsafe { LevelSampler::new::<false>(v, [self.view; 2], self.address_mode, number, self.wanted) };
             *level_cache = axes.map(|axes| (number, axes));
         }
         level_cache.as_ref().map(|(_, axes)| axes)
@@ -386,7 +372,8 @@ impl<K: SampleKind> LevelCache<'_, K> {
 /// # Safety
 /// The requirements of [`sample`] hold for both views.
 #[inline(always)]
-pub unsafe fn sample_pair<H: Host, K: SampleKind, const LINEAR: bool>(
+pub unsafe fn sample_pair<K: SampleKind, const LINEAR: bool>(
+    v: Avx512,
     views: [&ImageView; 2],
     sampler: &Sampler,
     args: &mut ImageArgs,
@@ -398,9 +385,9 @@ pub unsafe fn sample_pair<H: Host, K: SampleKind, const LINEAR: bool>(
     // SAFETY: the requirements of `sample` hold for both views (`# Safety`); the first levels
     // exist.
     unsafe {
-        let place = ChunkArguments::<K>::new::<H>(views, sampler, args);
-        let Some(found) = place.level::<LINEAR, true>(0) else { return false };
-        give::<K>(&raw mut args.result, found);
+        let place = ChunkArguments::<K>::new(v, views, sampler, args);
+        let Some(found) = place.level::<LINEAR, true>(v, 0) else { return false };
+        give_to(v, &mut args.result, over_255(v, K::FOUR, found));
     }
     true
 }
@@ -408,13 +395,16 @@ pub unsafe fn sample_pair<H: Host, K: SampleKind, const LINEAR: bool>(
 /// Returns the levels that all wanted lanes share; a level that is not needed is an arbitrary
 /// existing one.
 #[inline(always)]
-pub(crate) fn levels<H: Host>(detail: &Detail, args: &ImageArgs) -> Option<[u32; 2]> {
+pub(crate) fn levels(detail: &Detail, args: &ImageArgs) -> Option<[u32; 2]> {
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
     let lane = wanted.trailing_zeros() as usize % MAX_LANES;
     let mut numbers = [0; 2];
     for (number, levels) in numbers.iter_mut().zip(&detail.level).take(detail.levels) {
         *number = foretold(levels[lane]);
-        if wanted & !H::Ints::from_array(*levels).equal(H::Ints::splat(*number)).movemask() != 0 {
+        if wanted
+            & !<Avx512 as Host>::Ints::from_array(*levels).equal(<Avx512 as Host>::Ints::splat(*number)).movemask()
+            != 0
+        {
             return None;
         }
     }
@@ -423,38 +413,19 @@ pub(crate) fn levels<H: Host>(detail: &Detail, args: &ImageArgs) -> Option<[u32;
 
 /// Blends the texels of two levels by the weights of the second one, in lanes with two levels.
 #[inline(always)]
-pub(crate) unsafe fn blended(first: [__m512; 2], second: [__m512; 2], weight: __m512) -> [__m512; 2] {
-    // SAFETY: all callers require the 512-bit level.
-    unsafe {
-        let has = _mm512_cmp_ps_mask::<_CMP_GT_OQ>(weight, _mm512_setzero_ps());
-        [
-            _mm512_mask_mov_ps(first[0], has, lerp(first[0], second[0], weight)),
-            _mm512_mask_mov_ps(first[1], has, lerp(first[1], second[1], weight)),
-        ]
-    }
-}
-
-/// Writes the components, two per vector; integers are divided by 255.
-///
-/// # Safety
-/// `result` is writable, and the host has the 512-bit level.
-#[inline(always)]
-unsafe fn give<K: SampleKind>(result: *mut [[u32; MAX_LANES]; 4], components: [__m512; 2]) {
-    // SAFETY: `result` is writable, and the host has the 512-bit level (`# Safety`).
-    unsafe { give_to(result, over_255(K::FOUR, components)) }
+pub(crate) fn blended(v: Avx512, first: [__m512; 2], second: [__m512; 2], weight: __m512) -> [__m512; 2] {
+    let has = v._mm512_cmp_ps_mask::<_CMP_GT_OQ>(weight, v._mm512_setzero_ps());
+    [
+        v._mm512_mask_mov_ps(first[0], has, lerp(v, first[0], second[0], weight)),
+        v._mm512_mask_mov_ps(first[1], has, lerp(v, first[1], second[1], weight)),
+    ]
 }
 
 /// Writes the components, two per vector.
-///
-/// # Safety
-/// `result` is writable, and the host has the 512-bit level.
 #[inline(always)]
-pub(crate) unsafe fn give_to(result: *mut [[u32; MAX_LANES]; 4], components: [__m512; 2]) {
-    // SAFETY: `result` is writable, and the host has the 512-bit level (`# Safety`).
-    unsafe {
-        _mm512_storeu_ps(result.cast(), components[0]);
-        _mm512_storeu_ps(result.cast::<f32>().add(2 * MAX_LANES), components[1]);
-    }
+pub(crate) fn give_to(v: Avx512, result: &mut [[u32; MAX_LANES]; 4], components: [__m512; 2]) {
+    v.store_part::<0, _>(result, v._mm512_castps_si512(components[0]));
+    v.store_part::<1, _>(result, v._mm512_castps_si512(components[1]));
 }
 
 /// The arguments of all lanes, except the level.
@@ -470,37 +441,27 @@ struct ChunkArguments<'a, K> {
 
 impl<'a, K: SampleKind> ChunkArguments<'a, K> {
     /// # Safety
-    /// The host is `H`, which has the 512-bit level.
+    /// The requirements of [`LevelSampler::new`] hold for the views as long as this lives.
     #[inline(always)]
-    unsafe fn new<H: Host>(views: [&'a ImageView; 2], sampler: &Sampler, args: &ImageArgs) -> Self {
+    unsafe fn new(v: Avx512, views: [&'a ImageView; 2], sampler: &Sampler, args: &ImageArgs) -> Self {
         let wanted = args.mask & ((1 << MAX_LANES) - 1);
-        // SAFETY: the host is `H`, which has the 512-bit level (`# Safety`).
-        let coord = unsafe { pair::<H>(row::<H, _>(&args.coord[0]), row::<H, _>(&args.coord[1])) };
-        // SAFETY: the host has the 512-bit level (`# Safety`).
-        let coord = unsafe { _mm512_castsi512_ps(coord) };
+        let coord = pair::<Avx512>(v, row::<Avx512, _>(&args.coord[0]), row::<Avx512, _>(&args.coord[1]));
+        let coord = v._mm512_castsi512_ps(coord);
         ChunkArguments { views, address_mode: sampler.address_mode[0], coord, wanted, source: PhantomData }
     }
 
     /// Returns the filtered components of a level's texels, two per vector; without `TWO` both
     /// views are the same. `None` has the meaning of that of [`LevelSampler::new`] and
     /// [`LevelSampler::sample`].
-    ///
-    /// # Safety
-    /// The level exists, and the view's texels are of kind `K`. The host has the 512-bit level.
     #[inline(always)]
-    unsafe fn level<const LINEAR: bool, const TWO: bool>(&self, number: u32) -> Option<[__m512; 2]> {
-        // SAFETY: the level exists, and the view's texels are of kind `K`; the host has the 512-bit
-        // level (`# Safety`).
-        unsafe { self.axes::<TWO>(number)?.sample::<LINEAR, TWO>(self.coord) }
+    fn level<const LINEAR: bool, const TWO: bool>(&self, v: Avx512, number: u32) -> Option<[__m512; 2]> {
+        self.axes::<TWO>(v, number)?.sample::<LINEAR, TWO>(v, self.coord)
     }
 
     /// Returns the state of a level, if these functions can sample it.
-    ///
-    /// # Safety
-    /// The level exists. The host has the 512-bit level.
     #[inline(always)]
-    unsafe fn axes<const TWO: bool>(&self, number: u32) -> Option<LevelSampler<K>> {
-        // SAFETY: the level exists; the host has the 512-bit level (`# Safety`).
-        unsafe { LevelSampler::<K>::new::<TWO>(self.views, self.address_mode, number, self.wanted) }
+    fn axes<const TWO: bool>(&self, v: Avx512, number: u32) -> Option<LevelSampler<K>> {
+        // SAFETY: the requirements hold, as `ChunkArguments::new` demands.
+        unsafe { LevelSampler::<K>::new::<TWO>(v, self.views, self.address_mode, number, self.wanted) }
     }
 }

@@ -42,7 +42,7 @@ pub unsafe fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
         if !detailed {
             let level = &level_cache.levels[0].1;
             while let Some(chunk) = rows.next() {
-                match level.sample::<T, LINEAR>(view, chunk.coords_of::<H>()) {
+                match level.sample::<T, LINEAR>(view, chunk.coords_of(H::assume())) {
                     Some(found) => chunk.give_words::<H>(over_255::<H, T>(found)),
                     None => chunk.sample(view, sampler, args, any),
                 }
@@ -51,12 +51,9 @@ pub unsafe fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
         }
         let mut detail = Detail::BASE;
         loop {
-            let (several, count) = rows.several();
-            if count == 0 {
-                return;
-            }
+            let Some((several, count)) = rows.several() else { return };
             // The levels of the quads of several chunks are computed in one vector.
-            detail_of_quads(H::LEVEL)(view, sampler, of_all, &corners::<H>(several), &mut detail);
+            detail_of_quads(H::LEVEL)(view, sampler, of_all, &corners(H::assume(), several), &mut detail);
             for (i, &chunk) in several.iter().enumerate().take(count) {
                 match level_cache.sample::<T, LINEAR>(&detail, i, chunk) {
                     Some(found) => chunk.give_words::<H>(over_255::<H, T>(found)),
@@ -112,7 +109,7 @@ impl<'a, H: Host> LevelCache<'a, H> {
             // SAFETY: the requirements of `sample_chunks` hold (`# Safety`), and the level exists.
             let texels = unsafe {
                 let view = self.view;
-                self.level(foretold(numbers[a])).sample::<T, LINEAR>(view, chunk.coords_of::<H>())?
+                self.level(foretold(numbers[a])).sample::<T, LINEAR>(view, chunk.coords_of(H::assume()))?
             };
             if pass == 0 {
                 found = texels;
@@ -142,15 +139,11 @@ impl<'a, H: Host> LevelCache<'a, H> {
 
 /// Returns the coordinates of the first three invocations of all quads: the first quads of the
 /// chunks, then the second ones.
-///
-/// # Safety
-/// The chunks have valid rows; the host is `H`.
 #[inline(always)]
-unsafe fn corners<H: Host>(chunks: [ChunkAt; SEVERAL]) -> [[[u32; MAX_LANES]; 2]; 3] {
-    // SAFETY: the chunks have valid rows, and the host is `H` (`# Safety`).
-    let [a, b, c, d] = unsafe {
-        [chunks[0].coords_of::<H>(), chunks[1].coords_of::<H>(), chunks[2].coords_of::<H>(), chunks[3].coords_of::<H>()]
-    };
+fn corners<H: Host>(host: H, chunks: [ChunkAt; SEVERAL]) -> [[[u32; MAX_LANES]; 2]; 3] {
+    let [first, second, third, fourth] = chunks;
+    let (a, b) = (first.coords_of(host), second.coords_of(host));
+    let (c, d) = (third.coords_of(host), fourth.coords_of(host));
     let mut corners = [[[0; MAX_LANES]; 2]; 3];
     for axis in 0..2 {
         let [near_even, near_odd] = a[axis].bits().unzip(b[axis].bits());

@@ -104,7 +104,7 @@ impl CallArguments<'_> {
         if !self.gathers && (two_filters || is_detailed(view, sampler)) {
             let mut detail = Detail::BASE;
             // SAFETY: the host is `H` (`# Safety`).
-            let magnified = unsafe { any_detail::<H>(view, sampler, args, &mut detail) } & wanted;
+            let magnified = unsafe { any_detail(H::assume(), view, sampler, args, &mut detail) } & wanted;
             if two_filters {
                 if magnified != 0 && magnified != wanted {
                     return None;
@@ -190,6 +190,7 @@ impl CallArguments<'_> {
         let elsewhere;
         // SAFETY: the host is `H` (`# Safety`).
         unsafe {
+            let host = H::assume();
             let (mut s, mut t, mut layer) = (coord[0], coord[1], zero);
             if DIM == CUBE {
                 let faces = Faces::of([coord[0], coord[1], coord[2]]);
@@ -201,10 +202,10 @@ impl CallArguments<'_> {
             rows[0] = layer * stride;
             if DIM == CUBE && self.sampler.non_seamless == 0 {
                 let [x, y] = match linear {
-                    true => [face_axis::<H>(s, level.width), face_axis::<H>(t, level.width)],
+                    true => [face_axis(host, s, level.width), face_axis(host, t, level.width)],
                     false => {
                         let clamped = [level.width, mode::CLAMP_TO_EDGE];
-                        [axis::<H>(s, zero, clamped, false, false), axis::<H>(t, zero, clamped, false, false)]
+                        [axis(host, s, zero, clamped, false, false), axis(host, t, zero, clamped, false, false)]
                     }
                 };
                 (columns, count) = (x.texels, 2);
@@ -213,18 +214,18 @@ impl CallArguments<'_> {
                 rows[1] = rows[0] + y.texels[1] * pitch;
                 rows[0] = rows[0] + y.texels[0] * pitch;
             } else {
-                let x = axis::<H>(s, offset[0], [level.width, modes[0]], unnormalized, linear);
+                let x = axis(host, s, offset[0], [level.width, modes[0]], unnormalized, linear);
                 (columns, weight[0]) = (x.texels, x.weight);
                 let mut border = x.border[0] | x.border[1];
                 if DIM != D1 {
-                    let y = axis::<H>(t, offset[1], [level.height, modes[1]], unnormalized, linear);
+                    let y = axis(host, t, offset[1], [level.height, modes[1]], unnormalized, linear);
                     (count, weight[1]) = (2, y.weight);
                     border = border | y.border[0] | y.border[1];
                     rows[1] = rows[0] + y.texels[1] * pitch;
                     rows[0] = rows[0] + y.texels[0] * pitch;
                 }
                 if DIM == D3 {
-                    let z = axis::<H>(coord[2], offset[2], [level.depth, modes[2]], unnormalized, linear);
+                    let z = axis(host, coord[2], offset[2], [level.depth, modes[2]], unnormalized, linear);
                     (count, weight[2]) = (4, z.weight);
                     border = border | z.border[0] | z.border[1];
                     let (near, far) = (z.texels[0] * stride, z.texels[1] * stride);
@@ -307,11 +308,8 @@ impl CallArguments<'_> {
 
 /// Returns the texels of an axis of a cube's face. They may be one step outside; `border` is then
 /// negative in the lane.
-///
-/// # Safety
-/// The host is `H`.
 #[inline(always)]
-unsafe fn face_axis<H: Host>(coord: H::Floats, size: u32) -> TexelAxis<H> {
+fn face_axis<H: Host>(_: H, coord: H::Floats, size: u32) -> TexelAxis<H> {
     let (float, one) = (H::Floats::splat, H::Ints::splat(1));
     let u = coord * float(size as f32) - float(0.5);
     let u = u.max(float(-0.5)).min(float(size as f32 - 0.5));
@@ -448,7 +446,7 @@ impl CallArguments<'_> {
             // Without several levels, λ only decides between filters.
             if probes || two_filters || is_detailed(view, sampler) {
                 // SAFETY: the host is `H` (`# Safety`).
-                let magnified = unsafe { any_detail::<H>(view, sampler, args, &mut detail) };
+                let magnified = unsafe { any_detail(H::assume(), view, sampler, args, &mut detail) };
                 if two_filters {
                     linear = if sampler.mag_filter == 1 { magnified } else { ALL & !magnified };
                 }
@@ -604,8 +602,8 @@ impl CallArguments<'_> {
             // requirements of the next one: positions are set, then texels are read.
             unsafe {
                 match self.view.dim == Dim::Cube && self.sampler.non_seamless == 0 {
-                    true => self.place_on_cube(group, &mut grid),
-                    false => self.place(group, &mut grid),
+                    true => self.place_on_cube(H::assume(), group, &mut grid),
+                    false => self.place(H::assume(), group, &mut grid),
                 }
                 self.read(group, &mut grid);
                 let varying = self.mapped(group, &mut grid);
@@ -635,11 +633,8 @@ impl CallArguments<'_> {
     }
 
     /// Finds the positions of a group's texels.
-    ///
-    /// # Safety
-    /// The host is `H`.
     #[inline(always)]
-    unsafe fn place<H: Host>(&self, group: &LaneGroup<'_, H>, grid: &mut TexelGroup<H>) {
+    fn place<H: Host>(&self, host: H, group: &LaneGroup<'_, H>, grid: &mut TexelGroup<H>) {
         let (view, level, modes) = (self.view, group.level, self.sampler.address_mode);
         let mut coord = group.coord;
         let mut layer = H::Ints::splat(0);
@@ -657,17 +652,14 @@ impl CallArguments<'_> {
         let unnormalized = self.sampler.unnormalized != 0;
         let (offset, linear) = (group.offset, group.linear);
         let [mut y, mut z] = [TexelAxis::<H>::flat(), TexelAxis::<H>::flat()];
-        // SAFETY: the host is `H` (`# Safety`).
-        let x = unsafe { axis::<H>(coord[0], offset[0], [level.width, modes[0]], unnormalized, linear) };
+        let x = axis(host, coord[0], offset[0], [level.width, modes[0]], unnormalized, linear);
         let mut count = 2;
         if matches!(view.dim, Dim::D2 | Dim::Cube | Dim::D3) {
-            // SAFETY: the host is `H` (`# Safety`).
-            y = unsafe { axis::<H>(coord[1], offset[1], [level.height, modes[1]], unnormalized, linear) };
+            y = axis(host, coord[1], offset[1], [level.height, modes[1]], unnormalized, linear);
             count = 4;
         }
         if view.dim == Dim::D3 {
-            // SAFETY: the host is `H` (`# Safety`).
-            z = unsafe { axis::<H>(coord[2], offset[2], [level.depth, modes[2]], unnormalized, linear) };
+            z = axis(host, coord[2], offset[2], [level.depth, modes[2]], unnormalized, linear);
             count = 8;
         }
         grid.count = if linear { count } else { 1 };
@@ -703,11 +695,8 @@ impl CallArguments<'_> {
 
     /// Finds the positions of a group's texels on the faces of cubes, which continue on the
     /// neighbouring faces (seamless).
-    ///
-    /// # Safety
-    /// The host is `H`.
     #[inline(always)]
-    unsafe fn place_on_cube<H: Host>(&self, group: &LaneGroup<'_, H>, grid: &mut TexelGroup<H>) {
+    fn place_on_cube<H: Host>(&self, host: H, group: &LaneGroup<'_, H>, grid: &mut TexelGroup<H>) {
         let size = group.level.width;
         let [x, y, z, cube] = group.coord;
         let faces = Faces::of([x, y, z]);
@@ -716,14 +705,12 @@ impl CallArguments<'_> {
         let layer = (first_face + face).min(self.last_layer::<H>());
         if !group.linear {
             let (modes, zero) = ([size, mode::CLAMP_TO_EDGE], H::Ints::splat(0));
-            // SAFETY: the host is `H` (`# Safety`).
-            let [x, y] = unsafe { [axis::<H>(s, zero, modes, false, false), axis::<H>(t, zero, modes, false, false)] };
+            let (x, y) = (axis(host, s, zero, modes, false, false), axis(host, t, zero, modes, false, false));
             grid.set(0, x.texels[0], y.texels[0]);
             grid.slice[0] = layer;
             return;
         }
-        // SAFETY: the host is `H` (`# Safety`).
-        let [x, y] = unsafe { [face_axis::<H>(s, size), face_axis::<H>(t, size)] };
+        let (x, y) = (face_axis(host, s, size), face_axis(host, t, size));
         (grid.weight[0], grid.weight[1], grid.count) = (x.weight, y.weight, 4);
         let outside = (x.border[0] | y.border[0]).movemask();
         let [x, y] = [x.texels, y.texels];
@@ -966,11 +953,9 @@ fn layers<H: Host>(coord: H::Floats, layers: u32) -> H::Ints {
 }
 
 /// Returns the texels of an axis of this size and address mode.
-///
-/// # Safety
-/// The host is `H`.
 #[inline(always)]
-unsafe fn axis<H: Host>(
+fn axis<H: Host>(
+    _: H,
     coord: H::Floats,
     offset: H::Ints,
     [size, address_mode]: [u32; 2],
@@ -1005,7 +990,7 @@ unsafe fn axis<H: Host>(
         _ if outside.movemask() == 0 => {}
         _ => {
             let mut lanes = [first.to_array(), second.to_array()];
-            // SAFETY: the host is `H` (`# Safety`).
+            // SAFETY: the host is `H`, because the token exists.
             unsafe { wrap_of(H::LEVEL)(&mut lanes, size as i32, address_mode) };
             texels = [H::Ints::from_array(lanes[0]), H::Ints::from_array(lanes[1])];
         }

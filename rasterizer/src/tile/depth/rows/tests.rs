@@ -10,9 +10,8 @@ use crate::prim::SquareRows;
 struct Listed<'a>(&'a [f32; 16]);
 
 impl Depths for Listed<'_> {
-    unsafe fn row(&self, row: usize) -> __m128 {
-        // SAFETY: the row is four of sixteen floats.
-        unsafe { _mm_loadu_ps(self.0.as_ptr().add(4 * row)) }
+    fn row(&self, row: usize) -> __m128 {
+        Sse2._mm_castsi128_ps(Sse2.load_128(&self.0.as_chunks::<4>().0[row]))
     }
 }
 
@@ -26,11 +25,9 @@ unsafe fn listed_quad_test<R: DepthRow, const C: u32, const WRITE: bool>(
     at: BlockAddress,
     mask: u32,
 ) -> u32 {
+    let z = Sse2._mm_setr_ps(z[0], z[1], z[4], z[5]);
     // SAFETY: the texels of the block are addressable, as `depth::test` requires.
-    unsafe {
-        let z = _mm_setr_ps(z[0], z[1], z[4], z[5]);
-        super::test_quad::<R, C, WRITE>(z, at.base, at.pitch, mask)
-    }
+    unsafe { super::test_quad::<R, C, WRITE>(z, at.base, at.pitch, mask) }
 }
 
 /// Tests a quad as a plane's test does, but with arbitrary depths: pixels 0, 1, 4 and 5.
@@ -54,12 +51,13 @@ fn a_quads_depths_are_those_of_rows() {
         prim.shade.origin = [0; 2].map(|_| rng.below(500) as i32);
         let place = [0; 2].map(|_| 2 * rng.below(250) as i32);
         let offset = [0; 2].map(|_| rng.below(16) as f32 / 16.0);
-        // SAFETY: SSE2 is part of x86-64, and the vectors have four floats.
-        let [quad, rows] = unsafe {
-            let plane = PlaneDepths::new(&prim, place, offset);
-            let rows = _mm_movelh_ps(plane.row(0), plane.row(1));
-            [quad_depths(&prim, place, offset), rows].map(|z| core::mem::transmute::<__m128, [u32; 4]>(z))
-        };
+        let plane = PlaneDepths::new(&prim, place, offset);
+        let rows = Sse2._mm_movelh_ps(plane.row(0), plane.row(1));
+        let [quad, rows] = [quad_depths(&prim, place, offset), rows].map(|z| {
+            let mut bits = [0u32; 4];
+            Sse2.store_128(&mut bits, Sse2._mm_castps_si128(z));
+            bits
+        });
         assert_eq!(quad, rows, "{prim:?} {place:?} {offset:?}");
     }
 }

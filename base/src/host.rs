@@ -20,6 +20,8 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod intrinsics;
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod sse41;
@@ -221,8 +223,39 @@ impl Sse41 {
 #[cfg(target_arch = "x86_64")]
 pub type Baseline = Sse41;
 /// The type of [`SimdLevel::Portable`] with which functions of several levels are made.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+pub type Baseline = Neon;
+/// The type of [`SimdLevel::Portable`] with which functions of several levels are made.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub type Baseline = Portable;
+
+/// The type of [`SimdLevel::Portable`] on AArch64, whose processors all have NEON.
+#[cfg(target_arch = "aarch64")]
+#[derive(Clone, Copy)]
+pub struct Neon;
+
+#[cfg(target_arch = "aarch64")]
+impl Neon {
+    /// Returns the token.
+    #[inline(always)]
+    #[must_use]
+    pub const fn assume() -> Neon {
+        Neon
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+impl Host for Neon {
+    const LEVEL: SimdLevel = SimdLevel::Portable;
+    const PREFERS_WINDOWS: bool = false;
+    type Ints = neon::U32x8;
+    type Floats = neon::F32x8;
+
+    #[inline(always)]
+    unsafe fn assume() -> Neon {
+        Neon
+    }
+}
 
 /// The type of [`SimdLevel::Avx2`].
 #[cfg(target_arch = "x86_64")]
@@ -521,6 +554,7 @@ macro_rules! multiversion_variant {
             #[allow(dead_code, reason = "not every function asks for its host")]
             type H = $crate::host::$host;
             #[allow(dead_code, reason = "not every function asks for its host")]
+            #[allow(unused_unsafe, reason = "every processor of some architectures has the level")]
             // SAFETY: the host has the level, as [`multiversion!`] states.
             const HOST: H = unsafe { <H>::assume() };
             // SAFETY: the host has the level, and the caller meets the requirements of the

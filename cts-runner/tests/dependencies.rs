@@ -241,6 +241,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "host",
             "host::avx2",
             "host::intrinsics",
+            "host::neon",
             "host::sse41",
             "mem",
             "os::linux",
@@ -524,7 +525,7 @@ fn unsafe_code_is_in_listed_modules_only() {
 /// Upper bounds of the unsafe items (blocks, functions, implementations) of crates outside of their
 /// tests, by the folder of the crate. A bound only goes down.
 const UNSAFE_ITEMS: &[(&str, usize)] = &[
-    ("base", 225),
+    ("base", 236),
     ("jit", 45),
     ("rasterizer", 250),
     ("rasterizer/execution", 9),

@@ -1,5 +1,7 @@
 //! Children of a node that are hit, packed in the order in which they are to be visited.
 
+#[cfg(target_arch = "aarch64")]
+use base::host::Neon;
 use base::host::Portable;
 #[cfg(target_arch = "x86_64")]
 use base::host::{Avx2, Avx512, Sse41};
@@ -40,6 +42,14 @@ fn pack_each<H: Host>(near: H::Floats, far: H::Floats, children: H::Ints, order:
 }
 
 impl Pack for Portable {
+    #[inline(always)]
+    fn pack(near: Self::Floats, far: Self::Floats, children: Self::Ints, order: u32) -> Packed {
+        pack_each::<Self>(near, far, children, order)
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+impl Pack for Neon {
     #[inline(always)]
     fn pack(near: Self::Floats, far: Self::Floats, children: Self::Ints, order: u32) -> Packed {
         pack_each::<Self>(near, far, children, order)

@@ -5,6 +5,7 @@
 use super::setup::{HalfRectangle, PrimitiveCommon};
 use super::stream::ShadedVertices;
 use super::vertex_order::OrderedVertices;
+use crate::api::TopologyClass;
 use crate::prim::{AttributeRowWriter, ChunkOutput, transposed};
 use crate::stages::{InputLink, LinkSource, Linkage, NO_SLOT};
 use base::shader::Interpolation;
@@ -70,7 +71,7 @@ impl<'a> WholeTriangle<'a> {
         RowSources {
             shaded,
             records,
-            ordered: OrderedVertices::new(self.ids, 3, self.provoking_last),
+            ordered: OrderedVertices::new(self.ids, TopologyClass::Triangle, self.provoking_last),
             provoking: self.ids[0],
             number: self.number,
             corners: 3,

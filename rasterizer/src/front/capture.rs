@@ -9,7 +9,8 @@
 use super::non_temporal;
 use super::plan::{CaptureTarget, FrontDraw};
 use super::stream::{Assembled, Batch, ShadedVertices};
-use crate::api::{Draw, TopologyClass};
+use super::vertex_order::vertex_order;
+use crate::api::Draw;
 use crate::feedback::{CaptureSpan, Feedback};
 use crate::prim::ChunkOutput;
 use base::limits::STREAMS;
@@ -27,13 +28,7 @@ fn capture_of(draw: &Draw) -> Option<(&Feedback, &Capture)> {
 /// Returns the vertices of a primitive in the order in which they are written, as positions in
 /// [`Assembled`].
 fn order(draw: &Draw) -> &'static [usize] {
-    match draw.stages.topology(draw.state.topology).class() {
-        TopologyClass::Point => &[0],
-        TopologyClass::Line => &[0, 1],
-        // The provoking vertex is the first one in `Assembled`.
-        TopologyClass::Triangle if draw.state.provoking_last => &[1, 2, 0],
-        TopologyClass::Triangle => &[0, 1, 2],
-    }
+    vertex_order(draw.stages.topology(draw.state.topology).class(), draw.state.provoking_last)
 }
 
 /// Reserves the space of a chunk of so many primitives. Chunks must call this in their order.

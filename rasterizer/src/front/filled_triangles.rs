@@ -132,7 +132,7 @@ impl PrimitiveBuilder<'_> {
             viewport: 0,
             front,
             provoking: ids[0],
-            ordered: OrderedVertices::new(ids, 3, self.draw.draw.state.provoking_last),
+            ordered: OrderedVertices::new(ids, TopologyClass::Triangle, self.draw.draw.state.provoking_last),
         }
     }
 

@@ -182,7 +182,7 @@ impl PrimitiveBuilder<'_> {
             viewport: 0,
             front: true,
             provoking,
-            ordered: OrderedVertices::new(vertices, 2, false),
+            ordered: OrderedVertices::new(vertices, TopologyClass::Line, self.draw.draw.state.provoking_last),
         };
         let shape = (place, ShapeEdges::NONE, ends.pixels[i]);
         self.emit(shape, &lanes.planes.get(number), &common, None, AttributeValues::Vertices);

@@ -113,7 +113,7 @@ impl PrimitiveBuilder<'_> {
             return;
         }
         let primitive_id = own.primitive_id;
-        let ordered = OrderedVertices::new(ids, corners, self.draw.draw.state.provoking_last);
+        let ordered = OrderedVertices::new(ids, class, self.draw.draw.state.provoking_last);
         let common = PrimitiveCommon {
             vertices: ids,
             corners,

@@ -287,7 +287,7 @@ impl PipelineBuilder<'_> {
             code.push(made);
             feedback.push(answer);
         }
-        let mut part = RayTracingPart::new(code, &groups, layout).map_err(refuse)?;
+        let mut part = RayTracingPart::new(code, layout);
         for library in &libraries {
             let library = library.ray_tracing().ok_or_else(|| {
                 let message = "a pipeline in pLibraries is not a library of ray tracing";
@@ -295,6 +295,7 @@ impl PipelineBuilder<'_> {
             })?;
             part.add(library).map_err(refuse)?;
         }
+        part.add_groups(&groups).map_err(refuse)?;
         let is_library = self.flags.contains(vk::PipelineCreateFlags2KHR::LIBRARY);
         let pipeline = Arc::new_cyclic(|this: &Weak<Pipeline>| {
             let program = (!is_library).then(|| {

@@ -108,23 +108,27 @@ const MEMBERS: [Member; 4] = [
 ];
 
 impl RayTracingPart {
-    /// Makes the part of a create info's own shaders and groups.
+    /// Makes the part of a create info's own shaders, without groups.
+    pub fn new(code: Vec<Arc<TieredCode>>, layout: Arc<PipelineLayout>) -> RayTracingPart {
+        RayTracingPart { groups: Vec::new(), code, layout }
+    }
+
+    /// Inserts the groups of a create info before those of its libraries. The groups may name
+    /// shaders of the libraries, whose indices follow those of the create info's own stages.
     ///
     /// # Errors
     /// A group names a stage that it cannot have.
-    pub fn new(
-        code: Vec<Arc<TieredCode>>,
-        groups: &[GroupCreateInfo],
-        layout: Arc<PipelineLayout>,
-    ) -> Result<RayTracingPart, GroupError> {
-        let digests: Vec<Identifier> = code.iter().map(|code| digest(code)).collect();
-        let stages: Vec<Stage> = code.iter().map(|code| code.request().stage).collect();
-        let groups = (0..).zip(groups).map(|(number, info)| {
+    pub fn add_groups(&mut self, groups: &[GroupCreateInfo]) -> Result<(), GroupError> {
+        let digests: Vec<Identifier> = self.code.iter().map(|code| digest(code)).collect();
+        let stages: Vec<Stage> = self.code.iter().map(|code| code.request().stage).collect();
+        let own = (0..).zip(groups).map(|(number, info)| {
             check(number, &info.group, &stages)?;
             let handle = info.captured.unwrap_or_else(|| handle_of(&info.group, &digests));
             Ok(GroupWithHandle { group: info.group, handle })
         });
-        Ok(RayTracingPart { groups: groups.collect::<Result<_, _>>()?, code, layout })
+        let own = own.collect::<Result<Vec<_>, _>>()?;
+        self.groups.splice(..0, own);
+        Ok(())
     }
 
     /// Adds the shaders and groups of a library, which keep their handles.

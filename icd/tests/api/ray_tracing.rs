@@ -276,6 +276,34 @@ fn libraries_bring_shaders_and_groups() {
     d.destroy();
 }
 
+#[test]
+fn groups_name_shaders_of_libraries() {
+    let mut d = Device::new();
+    let (library, complete) = (vk::PipelineCreateFlags::LIBRARY_KHR, vk::PipelineCreateFlags::empty());
+    let hits = d.try_pipeline(&RAYS[2..], &[], library, &[]).expect("library without groups");
+    let misses = d.try_pipeline(&RAYS[1..2], &[general(0)], library, &[hits]).expect("library of a library");
+    let groups = [general(0), general(1), triangles(2, UNUSED)];
+    let linked = d.try_pipeline(&RAYS[..1], &groups, complete, &[misses]).expect("pipeline");
+    // The group of the library follows the pipeline's own, and has the same shader as the second.
+    let handles = d.handles(linked, 4);
+    assert_eq!(handles[1], handles[3]);
+    let pipeline = Pipeline { pipeline: linked, handles };
+    opaque_hits_and_a_miss(&mut d, &pipeline);
+    d.free_pipeline(pipeline);
+    for group in [general(2), triangles(1, UNUSED), triangles(3, 3), general(RAYS.len() as u32)] {
+        let made = d.try_pipeline(&RAYS[..1], &[general(0), group], complete, &[misses]);
+        assert!(made.is_err());
+        let messages = d.messenger.take();
+        assert!(messages.iter().any(|m| m.contains("group 1 has stage")), "{messages:?}");
+    }
+    // SAFETY: no pipeline is in use.
+    unsafe {
+        d.c.device.destroy_pipeline(hits, None);
+        d.c.device.destroy_pipeline(misses, None);
+    }
+    d.destroy();
+}
+
 /// The launch of [`rays`] in two cells with opaque triangles and one without, and its results.
 fn opaque_hits_and_a_miss(d: &mut Device, pipeline: &Pipeline) {
     let scene = d.scene(&[Primitives::Triangles { cells: 2, layers: 1, flags: OPAQUE }]);

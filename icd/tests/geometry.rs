@@ -12,6 +12,7 @@ mod mesh;
 mod pipeline;
 use ash::vk;
 use common::{Context, info, spirv};
+use cts_runner::vk::{PipelineDesc, Target, blend_state};
 use pipeline::Messenger;
 
 macro_rules! shader {
@@ -68,40 +69,22 @@ fn context(instance: &[&std::ffi::CStr]) -> Context {
 fn create(c: &Context, drawing: &Drawing, layout: vk::PipelineLayout) -> Result<vk::Pipeline, vk::Result> {
     use vk::ShaderStageFlags as S;
     let stages = [(S::VERTEX, &drawing.vertex), (S::GEOMETRY, &drawing.geometry), (S::FRAGMENT, &drawing.fragment)];
-    let modules = stages.map(|(stage, words)| (stage, pipeline::module(c, words)));
-    let stages = modules
-        .map(|(stage, module)| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main"));
-    let input = vk::PipelineVertexInputStateCreateInfo::default();
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::POINT_LIST);
-    let scissors = vec![info::area(SIDE); drawing.viewports.len()];
-    let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&drawing.viewports).scissors(&scissors);
+    let code = stages.map(|(stage, words)| (stage, &words[..]));
     let mode = match drawing.last_provokes {
         true => vk::ProvokingVertexModeEXT::LAST_VERTEX,
         false => vk::ProvokingVertexModeEXT::FIRST_VERTEX,
     };
-    let mut provoking =
-        vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default().provoking_vertex_mode(mode);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0).push_next(&mut provoking);
-    let multisample =
-        vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-    let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::R)];
-    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-    let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&[FORMAT]);
-    let info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&multisample)
-        .color_blend_state(&blend)
-        .layout(layout)
-        .push_next(&mut rendering);
-    // SAFETY: valid usage.
-    let made = unsafe { c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-    // SAFETY: valid usage.
-    modules.iter().for_each(|&(_, module)| unsafe { c.device.destroy_shader_module(module, None) });
-    made.map(|list| list[0]).map_err(|(_, error)| error)
+    let desc = PipelineDesc {
+        topology: vk::PrimitiveTopology::POINT_LIST,
+        viewports: &drawing.viewports,
+        scissors: &vec![info::area(SIDE); drawing.viewports.len()],
+        rasterization: Some(
+            &vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default().provoking_vertex_mode(mode),
+        ),
+        blend: &[blend_state(None).color_write_mask(vk::ColorComponentFlags::R)],
+        ..PipelineDesc::new(&[], layout, Target::Formats(&[FORMAT]))
+    };
+    pipeline::create(c, &code, desc)
 }
 
 /// Draws and returns the numbers by layer, row and column; and the counts of vertex invocations,

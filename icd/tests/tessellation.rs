@@ -9,6 +9,7 @@ mod common;
 mod pipeline;
 use ash::vk;
 use common::{Context, info, spirv};
+use cts_runner::vk::{PipelineDesc, Target, blend_state};
 use pipeline::Messenger;
 
 macro_rules! shader {
@@ -72,48 +73,25 @@ fn create(c: &Context, drawing: &Drawing, layout: vk::PipelineLayout) -> Result<
     let mut stages = vec![(S::VERTEX, &vertex), (S::TESSELLATION_EVALUATION, &drawing.evaluation)];
     stages.push((S::FRAGMENT, &drawing.fragment));
     stages.extend(drawing.control.iter().map(|control| (S::TESSELLATION_CONTROL, control)));
-    let modules: Vec<_> = stages.iter().map(|&(stage, words)| (stage, pipeline::module(c, words))).collect();
-    let stage =
-        |&(stage, module)| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-    let stages: Vec<_> = modules.iter().map(stage).collect();
-    let states: &[vk::DynamicState] = match drawing.dynamic {
-        true => &[vk::DynamicState::PATCH_CONTROL_POINTS_EXT, vk::DynamicState::TESSELLATION_DOMAIN_ORIGIN_EXT],
-        false => &[],
-    };
-    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(states);
+    let code: Vec<_> = stages.iter().map(|&(stage, words)| (stage, &words[..])).collect();
+    let dynamic = [vk::DynamicState::PATCH_CONTROL_POINTS_EXT, vk::DynamicState::TESSELLATION_DOMAIN_ORIGIN_EXT];
     // Dynamic state has other static values here.
-    let (points, lower_left) =
+    let (patch_points, lower_left) =
         if drawing.dynamic { (31, !drawing.lower_left) } else { (drawing.patch, drawing.lower_left) };
-    let mut domain = vk::PipelineTessellationDomainOriginStateCreateInfo::default().domain_origin(origin(lower_left));
-    let tessellation =
-        vk::PipelineTessellationStateCreateInfo::default().patch_control_points(points).push_next(&mut domain);
-    let input = vk::PipelineVertexInputStateCreateInfo::default();
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::PATCH_LIST);
-    let (viewports, scissors) = ([info::viewport(SIDE)], [info::area(SIDE)]);
-    let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0).cull_mode(drawing.cull);
-    let multisample =
-        vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-    let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::R)];
-    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-    let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&[FORMAT]);
-    let info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .tessellation_state(&tessellation)
-        .dynamic_state(&dynamic)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&multisample)
-        .color_blend_state(&blend)
-        .layout(layout)
-        .push_next(&mut rendering);
-    // SAFETY: valid usage.
-    let made = unsafe { c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-    // SAFETY: valid usage.
-    modules.iter().for_each(|&(_, module)| unsafe { c.device.destroy_shader_module(module, None) });
-    made.map(|list| list[0]).map_err(|(_, error)| error)
+    let desc = PipelineDesc {
+        topology: vk::PrimitiveTopology::PATCH_LIST,
+        patch_points,
+        tessellation: Some(
+            &vk::PipelineTessellationDomainOriginStateCreateInfo::default().domain_origin(origin(lower_left)),
+        ),
+        viewports: &[info::viewport(SIDE)],
+        scissors: &[info::area(SIDE)],
+        faces: (drawing.cull, vk::FrontFace::COUNTER_CLOCKWISE),
+        blend: &[blend_state(None).color_write_mask(vk::ColorComponentFlags::R)],
+        dynamic: if drawing.dynamic { &dynamic } else { &[] },
+        ..PipelineDesc::new(&[], layout, Target::Formats(&[FORMAT]))
+    };
+    pipeline::create(c, &code, desc)
 }
 
 /// Draws and returns the numbers by row and column; and the counts of vertex invocations, clipping

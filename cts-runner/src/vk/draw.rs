@@ -7,9 +7,11 @@
 //! between passes.
 
 use super::error::{Context, Result};
+use super::generated_api::INDIRECT_BINDABLE_PIPELINE;
 use super::gpu::{Gpu, Owned};
+use super::graphics::{Constants, PipelineDesc, Target, blend_state, stage_info, whole};
 use super::memory::Image;
-use super::pipeline::{Binding, Constants, PipelineDesc, Resource, blend_state, stage_info};
+use super::pipeline::{Binding, Resource};
 use ash::vk;
 
 /// Purpose of an attachment.
@@ -305,23 +307,22 @@ impl Gpu {
         let stages: Vec<_> =
             there.map(|(stage, words)| Ok(stage_info(stage, self.module(words)?, &special))).collect::<Result<_>>()?;
         let (bindings, attributes) = vertex_input(desc.streams);
+        let (viewport, scissor) = whole(pass.extent);
         self.pipeline(&PipelineDesc {
-            stages: &stages,
-            layout,
-            render_pass: pass.handle,
             bindings: &bindings,
             attributes: &attributes,
             topology: desc.topology,
             patch_points: desc.patch_points,
+            viewports: &[viewport],
+            scissors: &[scissor],
             faces: desc.faces,
             discard: desc.discard,
             samples: pass.samples,
             depth: desc.depth,
             blend: &vec![blend_state(desc.blend).color_write_mask(desc.mask); pass.colors],
             dynamic: desc.dynamic,
-            extent: pass.extent,
-            indirect: desc.indirect,
-            cache: vk::PipelineCache::null(),
+            flags2: desc.indirect.then_some(INDIRECT_BINDABLE_PIPELINE),
+            ..PipelineDesc::new(&stages, layout, Target::Subpass(pass.handle, 0))
         })
     }
 }

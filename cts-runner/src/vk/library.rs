@@ -3,7 +3,7 @@
 use super::draw::Pass;
 use super::error::Result;
 use super::gpu::Gpu;
-use super::pipeline::{Constants, blend_state, stage_info};
+use super::graphics::{Constants, PipelineDesc, Target, blend_state, stage_info, whole};
 use ash::vk;
 
 /// Stage of a part, its SPIR-V and its specialization constants.
@@ -50,41 +50,22 @@ impl Gpu {
         let special = constants.info();
         let module = if code.is_empty() { vk::ShaderModule::null() } else { self.module(code)? };
         let stages = [stage_info(stage, module, &special)];
-        let input = vk::PipelineVertexInputStateCreateInfo::default();
-        let mut assembly = vk::PipelineInputAssemblyStateCreateInfo::default();
-        let vk::Extent2D { width, height } = pass.extent;
-        let viewports = [vk::Viewport::default().width(width as f32).height(height as f32).max_depth(1.0)];
-        let scissors = [vk::Rect2D::default().extent(pass.extent)];
-        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-        let raster = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-        let samples =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-        let depth = vk::PipelineDepthStencilStateCreateInfo::default();
-        let mut subset = vk::GraphicsPipelineLibraryCreateInfoEXT::default().flags(part.subset());
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .flags(vk::PipelineCreateFlags::LIBRARY_KHR)
-            .layout(layout)
-            .render_pass(pass.handle)
-            .push_next(&mut subset);
-        let (attachments, blend);
-        let info = match part {
-            LibraryPart::VertexInput(topology) => {
-                assembly = assembly.topology(topology);
-                info.vertex_input_state(&input).input_assembly_state(&assembly)
-            }
-            LibraryPart::PreRasterization(..) => {
-                info.stages(&stages).viewport_state(&viewport).rasterization_state(&raster)
-            }
-            LibraryPart::Fragment(..) => info.stages(&stages).multisample_state(&samples).depth_stencil_state(&depth),
-            LibraryPart::FragmentOutput(factors) => {
-                attachments = [blend_state(factors)];
-                blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
-                info.multisample_state(&samples).color_blend_state(&blend)
-            }
+        let (viewport, scissor) = whole(pass.extent);
+        // The state of the other parts is ignored.
+        let (topology, blend) = match part {
+            LibraryPart::VertexInput(topology) => (topology, None),
+            LibraryPart::FragmentOutput(factors) => (vk::PrimitiveTopology::default(), factors),
+            _ => Default::default(),
         };
-        // SAFETY: `info` and what it points to are valid.
-        let made = unsafe { self.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-        self.keep_pipeline(made, "vkCreateGraphicsPipelines")
+        self.pipeline(&PipelineDesc {
+            topology,
+            viewports: &[viewport],
+            scissors: &[scissor],
+            blend: &[blend_state(blend)],
+            flags: vk::PipelineCreateFlags::LIBRARY_KHR,
+            subset: Some(part.subset()),
+            ..PipelineDesc::new(&stages[..usize::from(!code.is_empty())], layout, Target::Subpass(pass.handle, 0))
+        })
     }
 
     /// Links the parts of a pipeline without optimization at link time.

@@ -1,8 +1,8 @@
 //! Makes descriptor sets and pipelines from short descriptions.
 
 use super::error::{Context, Result};
-use super::generated_api::INDIRECT_BINDABLE_PIPELINE;
 use super::gpu::{Gpu, Owned};
+use super::graphics::{Constants, PipelineDesc, Target, blend_state, stage_info, whole};
 use super::memory::{Buffer, Image};
 use ash::vk;
 use std::ffi::CStr;
@@ -189,36 +189,6 @@ pub struct StagesDesc<'a> {
     pub extent: vk::Extent2D,
 }
 
-/// All parameters in which graphics pipelines of the harness differ. The other descriptions are
-/// converted to this type. Subpass 0 is used.
-pub(super) struct PipelineDesc<'a> {
-    pub stages: &'a [vk::PipelineShaderStageCreateInfo<'a>],
-    pub layout: vk::PipelineLayout,
-    pub render_pass: vk::RenderPass,
-    pub bindings: &'a [vk::VertexInputBindingDescription],
-    pub attributes: &'a [vk::VertexInputAttributeDescription],
-    pub topology: vk::PrimitiveTopology,
-    /// Number of control points of a patch; 0 without tessellation.
-    pub patch_points: u32,
-    /// Faces that are not drawn, and the winding of front faces.
-    pub faces: (vk::CullModeFlags, vk::FrontFace),
-    /// True if no primitive is rasterized.
-    pub discard: bool,
-    pub samples: vk::SampleCountFlags,
-    /// Compare operation of the depth test, and whether depth is written; `None` disables both.
-    pub depth: Option<(vk::CompareOp, bool)>,
-    /// Blend state of each colour attachment.
-    pub blend: &'a [vk::PipelineColorBlendAttachmentState],
-    pub dynamic: &'a [vk::DynamicState],
-    /// Size of the viewport and the scissor in pixels.
-    pub extent: vk::Extent2D,
-    /// True if generated commands may use the pipeline.
-    pub indirect: bool,
-    pub cache: vk::PipelineCache,
-}
-
-const ENTRY: &CStr = c"main";
-
 impl Gpu {
     /// Makes a shader module.
     pub fn module(&self, code: &[u32]) -> Result<vk::ShaderModule> {
@@ -376,72 +346,26 @@ impl Gpu {
             .zip(&special)
             .map(|(&(stage, shader), info)| stage_info(stage, shader.module, info))
             .collect();
+        let (viewport, scissor) = whole(desc.extent);
         self.pipeline(&PipelineDesc {
-            stages: &stages,
-            layout: desc.layout,
-            render_pass: desc.render_pass,
             bindings: desc.bindings,
             attributes: desc.attributes,
             topology: desc.topology,
             patch_points: desc.patch_points,
+            viewports: &[viewport],
+            scissors: &[scissor],
             faces: (desc.cull, vk::FrontFace::COUNTER_CLOCKWISE),
-            discard: false,
-            samples: vk::SampleCountFlags::TYPE_1,
             depth: desc.depth_test.then_some((vk::CompareOp::LESS_OR_EQUAL, desc.depth_write)),
             blend: &[blend_state(desc.blend)],
-            dynamic: &[],
-            extent: desc.extent,
-            indirect: false,
-            cache: vk::PipelineCache::null(),
+            ..PipelineDesc::new(&stages, desc.layout, Target::Subpass(desc.render_pass, 0))
         })
     }
 
     /// Makes a graphics pipeline from a full description.
     pub(super) fn pipeline(&self, desc: &PipelineDesc<'_>) -> Result<vk::Pipeline> {
-        let input = vk::PipelineVertexInputStateCreateInfo::default()
-            .vertex_binding_descriptions(desc.bindings)
-            .vertex_attribute_descriptions(desc.attributes);
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(desc.topology);
-        let tessellation = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(desc.patch_points);
-        let vk::Extent2D { width, height } = desc.extent;
-        let viewports = [vk::Viewport::default().width(width as f32).height(height as f32).max_depth(1.0)];
-        let scissors = [vk::Rect2D::default().extent(desc.extent)];
-        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-        let raster = vk::PipelineRasterizationStateCreateInfo::default()
-            .cull_mode(desc.faces.0)
-            .rasterizer_discard_enable(desc.discard)
-            .front_face(desc.faces.1)
-            .line_width(1.0);
-        let samples = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(desc.samples);
-        let (compare, write) = desc.depth.unwrap_or((vk::CompareOp::ALWAYS, false));
-        let depth = vk::PipelineDepthStencilStateCreateInfo::default()
-            .depth_test_enable(desc.depth.is_some())
-            .depth_write_enable(write)
-            .depth_compare_op(compare);
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(desc.blend);
-        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(desc.dynamic);
-        let mut info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(desc.stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .viewport_state(&viewport)
-            .rasterization_state(&raster)
-            .multisample_state(&samples)
-            .depth_stencil_state(&depth)
-            .color_blend_state(&blend)
-            .dynamic_state(&dynamic)
-            .layout(desc.layout)
-            .render_pass(desc.render_pass);
-        if desc.patch_points > 0 {
-            info = info.tessellation_state(&tessellation);
-        }
-        let mut flags = vk::PipelineCreateFlags2CreateInfoKHR::default().flags(INDIRECT_BINDABLE_PIPELINE);
-        if desc.indirect {
-            info = info.push_next(&mut flags);
-        }
-        // SAFETY: `info` and what it points to are valid.
-        let made = unsafe { self.device.create_graphics_pipelines(desc.cache, &[info], None) };
-        self.keep_pipeline(made, "vkCreateGraphicsPipelines")
+        let pipeline = desc.create(&self.device).context("vkCreateGraphicsPipelines")?;
+        self.own(Owned::Pipeline(pipeline));
+        Ok(pipeline)
     }
 
     /// Makes a pipeline cache from data that [`Self::pipeline_cache_data`] returned, or an empty
@@ -477,23 +401,17 @@ impl Gpu {
     /// blending and a fixed viewport.
     pub fn stages_pipeline_in(&self, desc: &StagesDesc<'_>, cache: vk::PipelineCache) -> Result<vk::Pipeline> {
         let stages: Vec<_> = desc.stages.iter().map(EntryPoint::info).collect();
+        let (viewport, scissor) = whole(desc.extent);
         self.pipeline(&PipelineDesc {
-            stages: &stages,
-            layout: desc.layout,
-            render_pass: desc.render_pass,
             bindings: desc.bindings,
             attributes: desc.attributes,
             topology: desc.topology,
             patch_points: desc.patch_points,
-            faces: (vk::CullModeFlags::NONE, vk::FrontFace::COUNTER_CLOCKWISE),
-            discard: false,
-            samples: vk::SampleCountFlags::TYPE_1,
-            depth: None,
+            viewports: &[viewport],
+            scissors: &[scissor],
             blend: &desc.colors.iter().map(|&written| write_state(written)).collect::<Vec<_>>(),
-            dynamic: &[],
-            extent: desc.extent,
-            indirect: false,
             cache,
+            ..PipelineDesc::new(&stages, desc.layout, Target::Subpass(desc.render_pass, 0))
         })
     }
 
@@ -605,50 +523,6 @@ impl Gpu {
 
 fn write_state(written: bool) -> vk::PipelineColorBlendAttachmentState {
     if written { blend_state(None) } else { vk::PipelineColorBlendAttachmentState::default() }
-}
-
-pub(super) fn blend_state(blend: Option<(vk::BlendFactor, vk::BlendFactor)>) -> vk::PipelineColorBlendAttachmentState {
-    let state = vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA);
-    match blend {
-        None => state,
-        Some((src, dst)) => state
-            .blend_enable(true)
-            .src_color_blend_factor(src)
-            .dst_color_blend_factor(dst)
-            .src_alpha_blend_factor(src)
-            .dst_alpha_blend_factor(dst),
-    }
-}
-
-pub(super) fn stage_info<'a>(
-    stage: vk::ShaderStageFlags,
-    module: vk::ShaderModule,
-    special: &'a vk::SpecializationInfo<'a>,
-) -> vk::PipelineShaderStageCreateInfo<'a> {
-    let info = vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(ENTRY);
-    if special.map_entry_count == 0 { info } else { info.specialization_info(special) }
-}
-
-/// Specialisation constants in the form of `VkSpecializationInfo`.
-pub(super) struct Constants {
-    entries: Vec<vk::SpecializationMapEntry>,
-    data: Vec<u8>,
-}
-
-impl Constants {
-    pub(super) fn new(constants: &[(u32, u32)]) -> Self {
-        let entries = constants
-            .iter()
-            .enumerate()
-            .map(|(i, &(id, _))| vk::SpecializationMapEntry::default().constant_id(id).offset(i as u32 * 4).size(4))
-            .collect();
-        let data = constants.iter().flat_map(|(_, value)| value.to_ne_bytes()).collect();
-        Self { entries, data }
-    }
-
-    pub(super) fn info(&self) -> vk::SpecializationInfo<'_> {
-        vk::SpecializationInfo::default().map_entries(&self.entries).data(&self.data)
-    }
 }
 
 /// Converts the bytes of a file to SPIR-V words.

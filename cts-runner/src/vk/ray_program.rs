@@ -6,7 +6,8 @@
 use super::draw::bindings;
 use super::error::{Context, Error, Result};
 use super::gpu::Gpu;
-use super::pipeline::{Constants, Resource, stage_info};
+use super::graphics::{Constants, stage_info};
+use super::pipeline::Resource;
 use super::recorder::Recorder;
 use ash::{khr, vk};
 

@@ -7,8 +7,8 @@
 use super::error::{Context, Error, Result};
 use super::generated_api::INDIRECT_BINDABLE_SHADER;
 use super::gpu::{Gpu, Owned};
+use super::graphics::{Constants, blend_state};
 use super::memory::Image;
-use super::pipeline::{Constants, blend_state};
 use super::recorder::Recorder;
 use super::submit::image_barrier;
 use ash::ext::shader_object::Device as ShaderObjects;

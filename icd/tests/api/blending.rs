@@ -3,8 +3,9 @@
 
 use crate::common;
 use crate::common::{Context, Image, info};
-use crate::pipeline::{GENERAL, module};
+use crate::pipeline::{GENERAL, create};
 use ash::vk;
+use cts_runner::vk::{PipelineDesc, Target};
 
 /// Number of operations, in the order of their values from VK_BLEND_OP_ZERO_EXT on.
 const OPERATIONS: i32 = 46;
@@ -266,24 +267,11 @@ fn context() -> Context {
 /// Makes a pipeline that draws columns of the sources over two attachments, which use `modes`: as
 /// dynamic state, or with the pipeline.
 fn pipeline(c: &Context, layout: vk::PipelineLayout, format: vk::Format, modes: Option<[Mode; 2]>) -> vk::Pipeline {
-    let vertex = module(c, &info::spirv(include_bytes!("../data/triangle.vert.spv")));
-    let fragment = module(c, &info::spirv(include_bytes!("../data/two_targets.frag.spv")));
-    let stage = |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-    let stages = [stage(vk::ShaderStageFlags::VERTEX, vertex), stage(vk::ShaderStageFlags::FRAGMENT, fragment)];
-    let bindings =
-        [vk::VertexInputBindingDescription { binding: 0, stride: 24, input_rate: vk::VertexInputRate::VERTEX }];
+    use vk::ShaderStageFlags as S;
+    let code = [(S::VERTEX, shader!("triangle.vert")), (S::FRAGMENT, shader!("two_targets.frag"))];
+    let code = code.each_ref().map(|(stage, words)| (*stage, &words[..]));
     let attribute =
         |location, format, offset| vk::VertexInputAttributeDescription { location, binding: 0, format, offset };
-    let attributes = [attribute(0, vk::Format::R32G32_SFLOAT, 0), attribute(1, FLOAT, 8)];
-    let input = vk::PipelineVertexInputStateCreateInfo::default()
-        .vertex_binding_descriptions(&bindings)
-        .vertex_attribute_descriptions(&attributes);
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let (viewports, scissors) = ([info::viewport(SIDE)], [info::area(SIDE)]);
-    let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-    let multisample =
-        vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
     let attachment = |op: vk::BlendOp| {
         vk::PipelineColorBlendAttachmentState::default()
             .blend_enable(true)
@@ -292,38 +280,24 @@ fn pipeline(c: &Context, layout: vk::PipelineLayout, format: vk::Format, modes: 
             .color_write_mask(vk::ColorComponentFlags::RGBA)
     };
     let ops = modes.map_or([vk::BlendOp::ADD; 2], |modes| modes.map(|mode| operation(mode.op)));
-    let attachments = ops.map(attachment);
-    let mut blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&attachments);
-    let mut advanced = vk::PipelineColorBlendAdvancedStateCreateInfoEXT::default();
-    if let Some([mode, _]) = modes {
-        advanced = advanced
+    let advanced = modes.map(|[mode, _]| {
+        vk::PipelineColorBlendAdvancedStateCreateInfoEXT::default()
             .src_premultiplied(mode.src_premultiplied)
             .dst_premultiplied(mode.dst_premultiplied)
-            .blend_overlap(mode.overlap);
-        blend = blend.push_next(&mut advanced);
-    }
-    let states: &[vk::DynamicState] = if modes.is_none() { &[vk::DynamicState::COLOR_BLEND_ADVANCED_EXT] } else { &[] };
-    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(states);
+            .blend_overlap(mode.overlap)
+    });
     let formats = [format; 2];
-    let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
-    let info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&multisample)
-        .color_blend_state(&blend)
-        .dynamic_state(&dynamic)
-        .layout(layout)
-        .push_next(&mut rendering);
-    // SAFETY: valid usage.
-    unsafe {
-        let made = c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
-        c.device.destroy_shader_module(vertex, None);
-        c.device.destroy_shader_module(fragment, None);
-        made.map_err(|(_, error)| error).expect("pipeline")[0]
-    }
+    let desc = PipelineDesc {
+        bindings: &[vk::VertexInputBindingDescription::default().stride(24)],
+        attributes: &[attribute(0, vk::Format::R32G32_SFLOAT, 0), attribute(1, FLOAT, 8)],
+        viewports: &[info::viewport(SIDE)],
+        scissors: &[info::area(SIDE)],
+        blend: &ops.map(attachment),
+        blending: advanced.as_ref().map(|advanced| advanced as _),
+        dynamic: if modes.is_none() { &[vk::DynamicState::COLOR_BLEND_ADVANCED_EXT] } else { &[] },
+        ..PipelineDesc::new(&[], layout, Target::Formats(&formats))
+    };
+    create(c, &code, desc).expect("pipeline")
 }
 
 /// Returns the sources as columns of two triangles each.

@@ -64,7 +64,7 @@ fn modes_cover_pixels_that_triangles_touch_or_contain() {
                 side: Some(SIDE),
                 stride: 8,
                 attributes: &[(vk::Format::R32G32_SFLOAT, 0)],
-                rasterization: (&raw const state).cast(),
+                rasterization: Some(&state),
                 ..Triangles::new(modules[0], modules[1], set.layout)
             };
             let pipeline = pipeline.create(&c.device).expect("pipeline");

@@ -4,10 +4,11 @@
 //! A triangle pair covers each cell of a 4×4 grid. A pixel of a cell shows the two words of push
 //! constants and the number of the pipeline that drew it.
 
-use crate::common::{Buffer, Context, Image};
+use crate::common::{Buffer, Context, Image, info};
 use crate::generated::{Generated, Sequences, Token, Type};
-use crate::pipeline::{AREA, GENERAL, Messenger, RGBA8, Set, compute, module, render};
+use crate::pipeline::{AREA, GENERAL, Messenger, RGBA8, Set, compute, render, with_stages};
 use ash::vk;
+use cts_runner::vk::{PipelineDesc, Target, blend_state};
 use std::slice;
 
 const GRAPHICS: vk::ShaderStageFlags =
@@ -121,51 +122,21 @@ impl Grid {
 /// cell.
 fn draw_pipeline(c: &Context, layout: vk::PipelineLayout, number: u32, meshes: bool) -> vk::Pipeline {
     let first = if meshes { shader!("mesh_cells.mesh") } else { shader!("attribute.vert") };
-    let [first, fragment] = [module(c, &first), module(c, &shader!("generated.frag"))];
-    let entries = [vk::SpecializationMapEntry { constant_id: 0, offset: 0, size: 4 }];
-    let bytes = number.to_ne_bytes();
-    let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&bytes);
-    let stage = |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
     let kind = if meshes { vk::ShaderStageFlags::MESH_EXT } else { vk::ShaderStageFlags::VERTEX };
-    let of_number = stage(vk::ShaderStageFlags::FRAGMENT, fragment).specialization_info(&specialization);
-    let stages = [stage(kind, first), of_number];
-    let bindings = [vk::VertexInputBindingDescription::default().stride(8)];
-    let attributes = [vk::VertexInputAttributeDescription::default().format(vk::Format::R32G32_SFLOAT)];
-    let input = vk::PipelineVertexInputStateCreateInfo::default()
-        .vertex_binding_descriptions(&bindings)
-        .vertex_attribute_descriptions(&attributes);
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let viewport = [vk::Viewport { width: 64.0, height: 64.0, max_depth: 1.0, ..Default::default() }];
-    let viewports =
-        vk::PipelineViewportStateCreateInfo::default().viewports(&viewport).scissors(slice::from_ref(&AREA));
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-    let multisample =
-        vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-    let blend = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
-    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blend);
+    let fragment = shader!("generated.frag");
     let dynamic = [vk::DynamicState::VERTEX_INPUT_BINDING_STRIDE];
-    let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(if meshes { &[] } else { &dynamic });
-    let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(slice::from_ref(&RGBA8));
-    let mut flags = vk::PipelineCreateFlags2CreateInfoKHR::default()
-        .flags(vk::PipelineCreateFlags2KHR::from_raw(INDIRECT_BINDABLE));
-    let info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewports)
-        .rasterization_state(&rasterization)
-        .multisample_state(&multisample)
-        .color_blend_state(&blend)
-        .dynamic_state(&dynamic)
-        .layout(layout)
-        .push_next(&mut rendering)
-        .push_next(&mut flags);
-    // SAFETY: valid usage.
-    unsafe {
-        let pipeline = c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None).unwrap()[0];
-        [first, fragment].into_iter().for_each(|module| c.device.destroy_shader_module(module, None));
-        pipeline
-    }
+    let desc = PipelineDesc {
+        bindings: &[vk::VertexInputBindingDescription::default().stride(8)],
+        attributes: &[vk::VertexInputAttributeDescription::default().format(vk::Format::R32G32_SFLOAT)],
+        viewports: &[info::viewport(64)],
+        scissors: &[AREA],
+        blend: &[blend_state(None)],
+        dynamic: if meshes { &[] } else { &dynamic },
+        flags2: Some(vk::PipelineCreateFlags2KHR::from_raw(INDIRECT_BINDABLE)),
+        ..PipelineDesc::new(&[], layout, Target::Formats(&[RGBA8]))
+    };
+    let code = [(kind, &first[..]), (vk::ShaderStageFlags::FRAGMENT, &fragment)];
+    with_stages(c, &code, &[(0, number)], |stages| PipelineDesc { stages, ..desc }.create(&c.device)).expect("pipeline")
 }
 
 /// Returns the words of an address.

@@ -145,10 +145,9 @@ fn a_graphics_pipeline_has_a_binary_for_each_stage() {
     let [vertex, fragment] = [module(&c, &shader!("full.vert")), module(&c, &shader!("red.frag"))];
     let create = |[vertex, fragment]: [vk::ShaderModule; 2], flags, binaries: &[u64]| {
         let binaries = Info::new(binaries);
-        let mut flags = vk::PipelineCreateFlags2CreateInfoKHR::default().flags(flags);
-        flags.p_next = (&raw const binaries).cast();
-        let triangles = Triangles { side: Some(64), ..Triangles::new(vertex, fragment, set.layout) };
-        triangles.create_with(&c.device, (&raw const flags).cast())
+        let (flags, next) = (Some(flags), Some(&binaries as _));
+        let triangles = Triangles { side: Some(64), flags, next, ..Triangles::new(vertex, fragment, set.layout) };
+        triangles.create(&c.device)
     };
     let drawn = |pipeline| {
         render(&c, &target, AREA, |b| {

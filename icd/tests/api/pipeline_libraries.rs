@@ -5,6 +5,7 @@ use crate::binaries::{self, CAPTURE_DATA, Commands};
 use crate::common::{Buffer, Chain, Context, Image, info};
 use crate::pipeline::{AREA, Messenger, RGBA8, module, render};
 use ash::vk;
+use cts_runner::vk::{PipelineDesc, Target, stage_info};
 use std::ffi::CStr;
 use std::slice;
 use std::time::{Duration, Instant};
@@ -77,88 +78,59 @@ impl Modules {
     ) -> (Result<vk::Pipeline, vk::Result>, vk::PipelineCreationFeedback) {
         let has = |subset| part.subsets.contains(subset);
         let [input, pre_rasterization, shader, output] = SUBSETS.map(has);
-        let stage =
-            |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
+        let none = vk::SpecializationInfo::default();
         let stages: Vec<_> = [
             (pre_rasterization, vk::ShaderStageFlags::VERTEX, self.vertex),
             (shader, vk::ShaderStageFlags::FRAGMENT, self.fragment),
         ]
         .into_iter()
         .filter(|(own, ..)| *own)
-        .map(|(_, kind, module)| stage(kind, module))
+        .map(|(_, kind, module)| stage_info(kind, module, &none))
         .collect();
-        let bindings =
-            [vk::VertexInputBindingDescription { binding: 0, stride: 24, input_rate: vk::VertexInputRate::VERTEX }];
-        let attributes = [(0, vk::Format::R32G32_SFLOAT, 0), (1, vk::Format::R32G32B32A32_SFLOAT, 8)].map(
-            |(location, format, offset)| vk::VertexInputAttributeDescription { location, binding: 0, format, offset },
-        );
-        let mut vertex_input = vk::PipelineVertexInputStateCreateInfo::default();
-        if input && self.attributes {
-            vertex_input =
-                vertex_input.vertex_binding_descriptions(&bindings).vertex_attribute_descriptions(&attributes);
-        }
-        let topology = if input { vk::PrimitiveTopology::TRIANGLE_STRIP } else { vk::PrimitiveTopology::POINT_LIST };
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology);
-        let side = if pre_rasterization { 64 } else { 1 };
-        let (viewports, scissors) = ([info::viewport(side)], [info::area(side)]);
-        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-            .line_width(1.0)
-            .rasterizer_discard_enable(!pre_rasterization)
-            .cull_mode(if pre_rasterization { vk::CullModeFlags::BACK } else { vk::CullModeFlags::FRONT_AND_BACK })
-            .front_face(vk::FrontFace::CLOCKWISE);
-        let multisample =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-        let depth = vk::PipelineDepthStencilStateCreateInfo::default();
+        let attribute =
+            |location, format, offset| vk::VertexInputAttributeDescription { location, binding: 0, format, offset };
+        let read = usize::from(input && self.attributes);
         let mask = if output { vk::ColorComponentFlags::RGBA } else { vk::ColorComponentFlags::empty() };
-        let blends = [vk::PipelineColorBlendAttachmentState::default()
+        let blend = vk::PipelineColorBlendAttachmentState::default()
             .color_write_mask(mask)
             .blend_enable(self.attributes)
             .src_color_blend_factor(vk::BlendFactor::CONSTANT_COLOR)
             .src_alpha_blend_factor(vk::BlendFactor::ONE)
-            .dst_alpha_blend_factor(vk::BlendFactor::ONE)];
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends).blend_constants(if output {
-            [1.0, 0.5, 0.25, 1.0]
-        } else {
-            [0.0; 4]
-        });
-        let formats = [RGBA8];
-        let mut rendering = vk::PipelineRenderingCreateInfo::default();
-        if output {
-            rendering = rendering.color_attachment_formats(&formats);
-        }
-        let mut library = vk::GraphicsPipelineLibraryCreateInfoEXT::default().flags(part.subsets);
-        let mut libraries = vk::PipelineLibraryCreateInfoKHR::default().libraries(part.libraries);
+            .dst_alpha_blend_factor(vk::BlendFactor::ONE);
+        let side = if pre_rasterization { 64 } else { 1 };
         let mut feedback = vk::PipelineCreationFeedback::default();
         let mut feedbacks = vec![vk::PipelineCreationFeedback::default(); stages.len()];
-        let mut answer = vk::PipelineCreationFeedbackCreateInfo::default()
+        let answer = vk::PipelineCreationFeedbackCreateInfo::default()
             .pipeline_creation_feedback(&mut feedback)
             .pipeline_stage_creation_feedbacks(&mut feedbacks);
-        let mut info = vk::GraphicsPipelineCreateInfo::default()
-            .flags(part.flags)
-            .stages(&stages)
-            .vertex_input_state(&vertex_input)
-            .input_assembly_state(&assembly)
-            .viewport_state(&viewport)
-            .rasterization_state(&rasterization)
-            .multisample_state(&multisample)
-            .depth_stencil_state(&depth)
-            .color_blend_state(&blend)
-            .layout(part.layout)
-            .push_next(&mut rendering)
-            .push_next(&mut answer);
-        // A create info without either structure is a complete pipeline.
-        if part.subsets != ALL && !part.subsets.is_empty() {
-            info = info.push_next(&mut library);
-        }
-        if !part.libraries.is_empty() {
-            info = info.push_next(&mut libraries);
-        }
-        // SAFETY: valid usage, apart from the parts of some tests.
-        let made = unsafe { c.device.create_graphics_pipelines(part.cache, &[info], None) };
-        let made = made.map(|list| list[0]).map_err(|(list, error)| {
-            assert_eq!(list[0], vk::Pipeline::null());
-            error
+        let desc = PipelineDesc {
+            bindings: &[vk::VertexInputBindingDescription::default().stride(24)][..read],
+            attributes: &[attribute(0, vk::Format::R32G32_SFLOAT, 0), attribute(1, vk::Format::R32G32B32A32_SFLOAT, 8)]
+                [..2 * read],
+            topology: if input { vk::PrimitiveTopology::TRIANGLE_STRIP } else { vk::PrimitiveTopology::POINT_LIST },
+            viewports: &[info::viewport(side)],
+            scissors: &[info::area(side)],
+            faces: match pre_rasterization {
+                true => (vk::CullModeFlags::BACK, vk::FrontFace::CLOCKWISE),
+                false => (vk::CullModeFlags::FRONT_AND_BACK, vk::FrontFace::CLOCKWISE),
+            },
+            discard: !pre_rasterization,
+            blend: &[blend],
+            blend_constants: if output { [1.0, 0.5, 0.25, 1.0] } else { [0.0; 4] },
+            flags: part.flags,
+            // A create info without parts or libraries is a complete pipeline.
+            subset: (part.subsets != ALL && !part.subsets.is_empty()).then_some(part.subsets),
+            libraries: part.libraries,
+            next: Some(&answer),
+            ..PipelineDesc::new(&stages, part.layout, Target::Formats(if output { &[RGBA8] } else { &[] }))
+        };
+        let made = desc.describe(|info| {
+            // SAFETY: valid usage, apart from the parts of some tests.
+            let made = unsafe { c.device.create_graphics_pipelines(part.cache, &[info], None) };
+            made.map(|list| list[0]).map_err(|(list, error)| {
+                assert_eq!(list[0], vk::Pipeline::null());
+                error
+            })
         });
         (made, feedback)
     }

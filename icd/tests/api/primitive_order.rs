@@ -3,8 +3,9 @@
 //! they write.
 
 use crate::common::{Context, Image, image_info, info, spirv};
-use crate::pipeline::{AREA, GENERAL, RGBA8, Set, graphics, module, render};
+use crate::pipeline::{AREA, GENERAL, RGBA8, Set, create, graphics, render};
 use ash::vk;
+use cts_runner::vk::{PipelineDesc, Target, blend_state};
 
 const STORAGE_BUFFER: vk::DescriptorType = vk::DescriptorType::STORAGE_BUFFER;
 /// Number of triangles over the same three pixels.
@@ -104,43 +105,23 @@ fn reading_pipeline(c: &Context, method: ReadMethod, layout: vk::PipelineLayout,
         ReadMethod::FeedbackLoop => shader!("ordered_loop.frag"),
         ReadMethod::Subpass | ReadMethod::LocalRead => shader!("ordered_input.frag"),
     };
-    let modules = [shader!("ordered.vert"), fragment].map(|words| module(c, &words));
-    let stages = [vk::ShaderStageFlags::VERTEX, vk::ShaderStageFlags::FRAGMENT].iter().zip(modules);
-    let stages: Vec<_> = stages
-        .map(|(&stage, module)| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main"))
-        .collect();
-    let input = vk::PipelineVertexInputStateCreateInfo::default();
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let (viewports, scissors) = ([info::viewport(64)], [info::area(64)]);
-    let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-    let multisample =
-        vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-    let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::R)];
-    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-    let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&[NUMBERS]);
-    let mut info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&multisample)
-        .color_blend_state(&blend)
-        .layout(layout);
-    info = match method {
-        ReadMethod::Subpass => info.render_pass(pass),
-        ReadMethod::LocalRead => info.push_next(&mut rendering),
+    let vertex = shader!("ordered.vert");
+    let (target, flags) = match method {
+        ReadMethod::Subpass => (Target::Subpass(pass, 0), vk::PipelineCreateFlags::empty()),
+        ReadMethod::LocalRead => (Target::Formats(&[NUMBERS]), vk::PipelineCreateFlags::empty()),
         ReadMethod::FeedbackLoop => {
-            info.flags(vk::PipelineCreateFlags::COLOR_ATTACHMENT_FEEDBACK_LOOP_EXT).push_next(&mut rendering)
+            (Target::Formats(&[NUMBERS]), vk::PipelineCreateFlags::COLOR_ATTACHMENT_FEEDBACK_LOOP_EXT)
         }
     };
-    // SAFETY: valid usage.
-    unsafe {
-        let made = c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
-        modules.into_iter().for_each(|module| c.device.destroy_shader_module(module, None));
-        made.map_err(|(_, error)| error).expect("pipeline")[0]
-    }
+    let desc = PipelineDesc {
+        viewports: &[info::viewport(64)],
+        scissors: &[info::area(64)],
+        blend: &[blend_state(None).color_write_mask(vk::ColorComponentFlags::R)],
+        flags,
+        ..PipelineDesc::new(&[], layout, target)
+    };
+    let code = [(vk::ShaderStageFlags::VERTEX, &vertex[..]), (vk::ShaderStageFlags::FRAGMENT, &fragment)];
+    create(c, &code, desc).expect("pipeline")
 }
 
 fn reading_target(c: &Context) -> Image {

@@ -5,8 +5,9 @@
 //! and geometry stages make.
 
 use crate::common::{Buffer, Context, info};
-use crate::pipeline::{Set, module};
+use crate::pipeline::{Set, create};
 use ash::vk;
+use cts_runner::vk::{PipelineDesc, Target};
 use std::collections::BTreeSet;
 use vk::PrimitiveTopology as T;
 
@@ -129,49 +130,24 @@ impl Scene {
 
     fn pipeline(&self, drawing: &Drawing, restart: bool) -> vk::Pipeline {
         let c = &self.c;
-        let modules: Vec<_> = drawing.stages.iter().map(|(stage, words)| (*stage, module(c, words))).collect();
-        let stages: Vec<_> = modules
-            .iter()
-            .map(|&(stage, module)| {
-                vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main")
-            })
-            .collect();
-        let input = vk::PipelineVertexInputStateCreateInfo::default();
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default()
-            .topology(drawing.topology)
-            .primitive_restart_enable(restart);
-        let tessellation = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(1);
-        let (viewports, scissors) = ([info::viewport(64)], [info::area(64)]);
-        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+        let code: Vec<_> = drawing.stages.iter().map(|(stage, words)| (*stage, &words[..])).collect();
         let mode = match drawing.last {
             true => vk::ProvokingVertexModeEXT::LAST_VERTEX,
             false => vk::ProvokingVertexModeEXT::FIRST_VERTEX,
         };
-        let mut provoking =
-            vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default().provoking_vertex_mode(mode);
-        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-            .polygon_mode(drawing.mode)
-            .line_width(1.0)
-            .push_next(&mut provoking);
-        let multisample =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-        let mut rendering = vk::PipelineRenderingCreateInfo::default();
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .tessellation_state(&tessellation)
-            .viewport_state(&viewport)
-            .rasterization_state(&rasterization)
-            .multisample_state(&multisample)
-            .layout(self.set.layout)
-            .push_next(&mut rendering);
-        // SAFETY: valid usage.
-        unsafe {
-            let made = c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
-            modules.iter().for_each(|&(_, module)| c.device.destroy_shader_module(module, None));
-            made.map_err(|(_, error)| error).expect("pipeline")[0]
-        }
+        let desc = PipelineDesc {
+            topology: drawing.topology,
+            restart,
+            patch_points: 1,
+            viewports: &[info::viewport(64)],
+            scissors: &[info::area(64)],
+            polygon_mode: drawing.mode,
+            rasterization: Some(
+                &vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default().provoking_vertex_mode(mode),
+            ),
+            ..PipelineDesc::new(&[], self.set.layout, Target::Formats(&[]))
+        };
+        create(c, &code, desc).expect("pipeline")
     }
 
     /// Draws vertices, or two runs of vertices from the numbers 0 and 20 on with a restart index

@@ -4,6 +4,7 @@
 use crate::common::{Buffer, Context, Image, info};
 use crate::pipeline::{self, Messenger, Set};
 use ash::vk;
+use cts_runner::vk::{PipelineDesc, Target, blend_state};
 use vk::ShaderStageFlags as S;
 
 const SIDE: u32 = 16;
@@ -259,42 +260,19 @@ fn mesh_stages_draw_with_and_without_tasks() {
 
 /// Makes a pipeline of the number of each vertex's cell, whose state is static.
 fn static_pipeline(s: &Scene, layout: vk::PipelineLayout) -> vk::Pipeline {
-    let (vertex, fragment) =
-        (pipeline::module(&s.c, &shader!("cells.vert")), pipeline::module(&s.c, &shader!("number.frag")));
-    let geometry = pipeline::module(&s.c, &shader!("strip.geom"));
-    let stage = |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-    let stages = [stage(S::VERTEX, vertex), stage(S::GEOMETRY, geometry), stage(S::FRAGMENT, fragment)];
-    let (input, assembly) = (
-        vk::PipelineVertexInputStateCreateInfo::default(),
-        vk::PipelineInputAssemblyStateCreateInfo::default().topology(POINTS),
-    );
+    let words = [shader!("cells.vert"), shader!("strip.geom"), shader!("number.frag")];
+    let stages = [S::VERTEX, S::GEOMETRY, S::FRAGMENT];
+    let code: Vec<_> = stages.iter().zip(&words).map(|(stage, words)| (*stage, &words[..])).collect();
     // The upper half only.
     let half = vk::Rect2D { extent: vk::Extent2D { width: SIDE, height: SIDE / 2 }, ..Default::default() };
-    let (viewports, scissors) = ([info::viewport(SIDE)], [half]);
-    let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-    let multisample =
-        vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-    let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::R)];
-    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-    let formats = [vk::Format::R32_UINT];
-    let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
-    let info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&multisample)
-        .color_blend_state(&blend)
-        .layout(layout)
-        .push_next(&mut rendering);
-    // SAFETY: valid usage.
-    unsafe {
-        let made = s.c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
-        [vertex, geometry, fragment].iter().for_each(|module| s.c.device.destroy_shader_module(*module, None));
-        made.expect("pipeline")[0]
-    }
+    let desc = PipelineDesc {
+        topology: POINTS,
+        viewports: &[info::viewport(SIDE)],
+        scissors: &[half],
+        blend: &[blend_state(None).color_write_mask(vk::ColorComponentFlags::R)],
+        ..PipelineDesc::new(&[], layout, Target::Formats(&[vk::Format::R32_UINT]))
+    };
+    pipeline::create(&s.c, &code, desc).expect("pipeline")
 }
 
 /// Draws with a pipeline, shader objects and the pipeline again in one command buffer. The pipeline

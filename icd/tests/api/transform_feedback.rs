@@ -1,8 +1,9 @@
 //! Tests of transform feedback: captured bits, counters, draws of captured vertices, queries.
 
 use crate::common::{Buffer, Context, info};
-use crate::pipeline::module;
+use crate::pipeline::create;
 use ash::vk;
+use cts_runner::vk::{PipelineDesc, Target};
 
 const CAPTURE: &[u8] = include_bytes!("../../../jit/tests/data/capture.vert.spv");
 const NUMBERED: &[u8] = include_bytes!("../data/numbered.vert.spv");
@@ -163,78 +164,45 @@ impl Scene {
 
     /// Makes a pipeline of `capture.vert` alone, which rasterizes nothing.
     fn pipeline(&mut self, topology: vk::PrimitiveTopology, restart: bool, last: bool) -> vk::Pipeline {
-        let vertex = module(&self.c, &info::spirv(CAPTURE));
-        let stage = vk::PipelineShaderStageCreateInfo::default()
-            .stage(vk::ShaderStageFlags::VERTEX)
-            .module(vertex)
-            .name(c"main");
-        let input = vk::PipelineVertexInputStateCreateInfo::default();
-        let assembly =
-            vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology).primitive_restart_enable(restart);
-        let mut provoking = vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default();
-        if last {
-            provoking = provoking.provoking_vertex_mode(vk::ProvokingVertexModeEXT::LAST_VERTEX);
-        }
-        let rasterization = vk::PipelineRasterizationStateCreateInfo::default()
-            .rasterizer_discard_enable(true)
-            .line_width(1.0)
-            .push_next(&mut provoking);
-        let stages = [stage];
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .rasterization_state(&rasterization)
-            .layout(self.layout)
-            .render_pass(self.pass);
-        // SAFETY: valid usage.
-        let pipeline = unsafe {
-            let made = self.c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
-            self.c.device.destroy_shader_module(vertex, None);
-            made.map_err(|(_, error)| error).expect("pipeline")[0]
+        let vertex = info::spirv(CAPTURE);
+        let mode =
+            if last { vk::ProvokingVertexModeEXT::LAST_VERTEX } else { vk::ProvokingVertexModeEXT::FIRST_VERTEX };
+        let desc = PipelineDesc {
+            topology,
+            restart,
+            discard: true,
+            rasterization: Some(
+                &vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default().provoking_vertex_mode(mode),
+            ),
+            ..PipelineDesc::new(&[], self.layout, Target::Subpass(self.pass, 0))
         };
-        self.pipelines.push(pipeline);
-        pipeline
+        let made = create(&self.c, &[(vk::ShaderStageFlags::VERTEX, &vertex)], desc).expect("pipeline");
+        self.pipelines.push(made);
+        made
     }
 
     /// Makes a pipeline of `streams.geom` that rasterizes a stream, which is dynamic or not.
     fn streams(&mut self, stream: u32, dynamic: bool) -> vk::Pipeline {
         use vk::ShaderStageFlags as S;
         let words = [(S::VERTEX, info::spirv(NUMBERED)), (S::GEOMETRY, with_position_of(stream, info::spirv(STREAMS)))];
-        let modules = words.map(|(stage, words)| (stage, module(&self.c, &words)));
-        let stages = modules.map(|(stage, module)| {
-            vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main")
-        });
-        let input = vk::PipelineVertexInputStateCreateInfo::default();
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::POINT_LIST);
-        let (viewports, scissors) = ([info::viewport(64)], [info::area(64)]);
-        let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
+        let code = words.each_ref().map(|(stage, words)| (*stage, &words[..]));
         // If the stream is dynamic, the static value differs.
-        let mut select = vk::PipelineRasterizationStateStreamCreateInfoEXT::default()
-            .rasterization_stream(if dynamic { (stream + 1) % 4 } else { stream });
-        let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0).push_next(&mut select);
-        let multisample =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-        let states: &[vk::DynamicState] = if dynamic { &[vk::DynamicState::RASTERIZATION_STREAM_EXT] } else { &[] };
-        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(states);
-        let info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .viewport_state(&viewport)
-            .rasterization_state(&rasterization)
-            .multisample_state(&multisample)
-            .dynamic_state(&dynamic)
-            .layout(self.layout)
-            .render_pass(self.pass);
-        // SAFETY: valid usage.
-        let pipeline = unsafe {
-            let made = self.c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None);
-            modules.iter().for_each(|&(_, module)| self.c.device.destroy_shader_module(module, None));
-            made.map_err(|(_, error)| error).expect("pipeline")[0]
+        let select = vk::PipelineRasterizationStateStreamCreateInfoEXT::default().rasterization_stream(if dynamic {
+            (stream + 1) % 4
+        } else {
+            stream
+        });
+        let desc = PipelineDesc {
+            topology: vk::PrimitiveTopology::POINT_LIST,
+            viewports: &[info::viewport(64)],
+            scissors: &[info::area(64)],
+            rasterization: Some(&select),
+            dynamic: if dynamic { &[vk::DynamicState::RASTERIZATION_STREAM_EXT] } else { &[] },
+            ..PipelineDesc::new(&[], self.layout, Target::Subpass(self.pass, 0))
         };
-        self.pipelines.push(pipeline);
-        pipeline
+        let made = create(&self.c, &code, desc).expect("pipeline");
+        self.pipelines.push(made);
+        made
     }
 
     fn render(&self, with: impl FnOnce(vk::CommandBuffer)) {

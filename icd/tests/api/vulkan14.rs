@@ -2,8 +2,9 @@
 //! place, and copies by the host.
 
 use crate::common::{Context, Image, info, layers, spirv};
-use crate::pipeline::{AREA, GENERAL, Messenger, RGBA8, Set, module};
+use crate::pipeline::{AREA, GENERAL, Messenger, RGBA8, Set, create};
 use ash::vk;
+use cts_runner::vk::{PipelineDesc, Target, blend_state};
 
 const ONE: vk::SampleCountFlags = vk::SampleCountFlags::TYPE_1;
 const INPUT: vk::DescriptorType = vk::DescriptorType::INPUT_ATTACHMENT;
@@ -27,39 +28,19 @@ fn three(
     masks: [vk::ColorComponentFlags; 3],
     formats: [vk::Format; 3],
 ) -> vk::Pipeline {
-    let stage = |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-    let modules = [module(c, &spirv(include_bytes!("../data/full.vert.spv"))), module(c, fragment)];
-    let stages = [stage(vk::ShaderStageFlags::VERTEX, modules[0]), stage(vk::ShaderStageFlags::FRAGMENT, modules[1])];
-    let input = vk::PipelineVertexInputStateCreateInfo::default();
-    let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(vk::PrimitiveTopology::TRIANGLE_LIST);
-    let (viewports, scissors) = ([info::viewport(64)], [info::area(64)]);
-    let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-    let multisample = vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(ONE);
-    let blends = masks.map(|mask| vk::PipelineColorBlendAttachmentState::default().color_write_mask(mask));
-    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-    let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
-    let mut info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .vertex_input_state(&input)
-        .input_assembly_state(&assembly)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&multisample)
-        .color_blend_state(&blend)
-        .layout(layout)
-        .push_next(&mut rendering);
-    let mut mapping = vk::RenderingAttachmentLocationInfoKHR::default();
-    if let Some(locations) = locations {
-        mapping = mapping.color_attachment_locations(locations);
-        info = info.push_next(&mut mapping);
-    }
-    // SAFETY: valid usage.
-    unsafe {
-        let made = c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None).expect("pipeline");
-        modules.into_iter().for_each(|module| c.device.destroy_shader_module(module, None));
-        made[0]
-    }
+    let vertex = spirv(include_bytes!("../data/full.vert.spv"));
+    let mapping = locations
+        .map(|locations| vk::RenderingAttachmentLocationInfoKHR::default().color_attachment_locations(locations));
+    let desc = PipelineDesc {
+        viewports: &[info::viewport(64)],
+        scissors: &[info::area(64)],
+        samples: ONE,
+        blend: &masks.map(|mask| blend_state(None).color_write_mask(mask)),
+        next: mapping.as_ref().map(|mapping| mapping as _),
+        ..PipelineDesc::new(&[], layout, Target::Formats(&formats))
+    };
+    let code = [(vk::ShaderStageFlags::VERTEX, &vertex[..]), (vk::ShaderStageFlags::FRAGMENT, fragment)];
+    create(c, &code, desc).expect("pipeline")
 }
 
 fn barrier(c: &Context, b: vk::CommandBuffer) {

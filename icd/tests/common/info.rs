@@ -4,6 +4,9 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use ash::vk;
+#[allow(unused_imports, reason = "each test file uses a part")]
+pub use cts_runner::vk::spirv_words as spirv;
+use cts_runner::vk::{PipelineDesc, Target, blend_state, stage_info};
 
 pub const RGBA8: vk::Format = vk::Format::R8G8B8A8_UNORM;
 
@@ -28,11 +31,6 @@ pub fn region(aspect: vk::ImageAspectFlags, [width, height]: [u32; 2]) -> vk::Bu
         height,
         depth: 1,
     })
-}
-
-/// Returns the SPIR-V words of a committed file.
-pub fn spirv(bytes: &[u8]) -> Vec<u32> {
-    bytes.as_chunks::<4>().0.iter().map(|w| u32::from_le_bytes(*w)).collect()
 }
 
 /// Returns a square area from the corner.
@@ -88,8 +86,12 @@ pub struct Triangles<'a> {
     pub attributes: &'a [(vk::Format, u32)],
     /// Side of viewport and scissor; `None` if they are dynamic.
     pub side: Option<u32>,
-    /// Chain of structures of the rasterization state, which is valid.
-    pub rasterization: *const std::ffi::c_void,
+    /// Structure that extends the state of rasterization.
+    pub rasterization: Option<&'a dyn vk::ExtendsPipelineRasterizationStateCreateInfo>,
+    /// Flags of 64 bits, if there are any.
+    pub flags: Option<vk::PipelineCreateFlags2KHR>,
+    /// Structure that extends the create info.
+    pub next: Option<&'a dyn vk::ExtendsGraphicsPipelineCreateInfo>,
 }
 
 impl Triangles<'_> {
@@ -110,37 +112,27 @@ impl Triangles<'_> {
             stride: 0,
             attributes: &[],
             side: None,
-            rasterization: std::ptr::null(),
+            rasterization: None,
+            flags: None,
+            next: None,
         }
     }
 
     pub fn create(&self, d: &ash::Device) -> Result<vk::Pipeline, vk::Result> {
-        self.create_with(d, std::ptr::null())
-    }
-
-    /// Creates the pipeline with this chain of structures, which is valid.
-    pub fn create_with(&self, d: &ash::Device, chain: *const std::ffi::c_void) -> Result<vk::Pipeline, vk::Result> {
-        let stage =
-            |stage, module| vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-        let first = match self.mesh {
-            None => vec![(vk::ShaderStageFlags::VERTEX, self.vertex)],
-            Some((task, mesh)) => {
-                let task = task.into_iter().map(|module| (vk::ShaderStageFlags::TASK_EXT, module));
-                task.chain([(vk::ShaderStageFlags::MESH_EXT, mesh)]).collect()
-            }
-        };
-        let stages: Vec<_> = first
-            .into_iter()
-            .chain(self.tessellation.into_iter().flat_map(|[control, evaluation]| {
-                [
-                    (vk::ShaderStageFlags::TESSELLATION_CONTROL, control),
-                    (vk::ShaderStageFlags::TESSELLATION_EVALUATION, evaluation),
-                ]
-            }))
-            .chain(self.geometry.map(|module| (vk::ShaderStageFlags::GEOMETRY, module)))
-            .chain([(vk::ShaderStageFlags::FRAGMENT, self.fragment)])
-            .map(|(kind, module)| stage(kind, module))
-            .collect();
+        let [control, evaluation] = self.tessellation.map_or([None; 2], |both| both.map(Some));
+        let (task, mesh) = self.mesh.map_or((None, None), |(task, mesh)| (task, Some(mesh)));
+        let stages = [
+            (vk::ShaderStageFlags::VERTEX, self.mesh.is_none().then_some(self.vertex)),
+            (vk::ShaderStageFlags::TASK_EXT, task),
+            (vk::ShaderStageFlags::MESH_EXT, mesh),
+            (vk::ShaderStageFlags::TESSELLATION_CONTROL, control),
+            (vk::ShaderStageFlags::TESSELLATION_EVALUATION, evaluation),
+            (vk::ShaderStageFlags::GEOMETRY, self.geometry),
+            (vk::ShaderStageFlags::FRAGMENT, Some(self.fragment)),
+        ];
+        let none = vk::SpecializationInfo::default();
+        let stages: Vec<_> =
+            stages.into_iter().filter_map(|(kind, module)| Some(stage_info(kind, module?, &none))).collect();
         let input_rate = vk::VertexInputRate::VERTEX;
         let bindings = [vk::VertexInputBindingDescription { binding: 0, stride: self.stride, input_rate }];
         let attribute = |(location, &(format, offset))| vk::VertexInputAttributeDescription {
@@ -150,52 +142,35 @@ impl Triangles<'_> {
             offset,
         };
         let attributes: Vec<_> = (0..).zip(self.attributes).map(attribute).collect();
-        let mut input = vk::PipelineVertexInputStateCreateInfo::default();
-        if self.stride > 0 {
-            input = input.vertex_binding_descriptions(&bindings).vertex_attribute_descriptions(&attributes);
-        }
-        let topology = match self.tessellation {
-            Some(_) => vk::PrimitiveTopology::PATCH_LIST,
-            None => vk::PrimitiveTopology::TRIANGLE_LIST,
+        let (bindings, attributes) =
+            if self.stride > 0 { (&bindings[..], &attributes[..]) } else { (&[][..], &[][..]) };
+        let (topology, patch_points) = match self.tessellation {
+            Some(_) => (vk::PrimitiveTopology::PATCH_LIST, 3),
+            None => (vk::PrimitiveTopology::TRIANGLE_LIST, 0),
         };
-        let assembly = vk::PipelineInputAssemblyStateCreateInfo::default().topology(topology);
-        let patches = vk::PipelineTessellationStateCreateInfo::default().patch_control_points(3);
-        let (viewports, scissors) = ([viewport(self.side.unwrap_or(0))], [area(self.side.unwrap_or(0))]);
-        let viewport = match self.side {
-            Some(_) => vk::PipelineViewportStateCreateInfo::default().viewports(&viewports).scissors(&scissors),
-            None => vk::PipelineViewportStateCreateInfo::default().viewport_count(1).scissor_count(1),
-        };
-        let mut rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0);
-        rasterization.p_next = self.rasterization;
-        let mask = [self.sample_mask];
-        let multisample =
-            vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(self.samples).sample_mask(&mask);
-        let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::RGBA)];
-        let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-        let states: &[_] =
-            if self.side.is_some() { &[] } else { &[vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR] };
-        let dynamic = vk::PipelineDynamicStateCreateInfo::default().dynamic_states(states);
         let formats = [RGBA8];
-        let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&formats);
-        let mut info = vk::GraphicsPipelineCreateInfo::default()
-            .stages(&stages)
-            .vertex_input_state(&input)
-            .input_assembly_state(&assembly)
-            .tessellation_state(&patches)
-            .viewport_state(&viewport)
-            .rasterization_state(&rasterization)
-            .multisample_state(&multisample)
-            .color_blend_state(&blend)
-            .dynamic_state(&dynamic)
-            .layout(self.layout)
-            .render_pass(self.pass)
-            .subpass(self.subpass);
-        info.p_next = chain;
-        if self.pass == vk::RenderPass::null() {
-            info = info.push_next(&mut rendering);
+        let target = match self.pass == vk::RenderPass::null() {
+            true => Target::Formats(&formats),
+            false => Target::Subpass(self.pass, self.subpass),
+        };
+        let (viewports, scissors) = self.side.map(|side| (viewport(side), area(side))).unzip();
+        let dynamic = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
+        PipelineDesc {
+            bindings,
+            attributes,
+            topology,
+            patch_points,
+            viewports: viewports.as_slice(),
+            scissors: scissors.as_slice(),
+            rasterization: self.rasterization,
+            samples: self.samples,
+            sample_mask: self.sample_mask,
+            blend: &[blend_state(None)],
+            dynamic: if self.side.is_some() { &[] } else { &dynamic },
+            flags2: self.flags,
+            next: self.next,
+            ..PipelineDesc::new(&stages, self.layout, target)
         }
-        // SAFETY: valid usage.
-        let made = unsafe { d.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-        made.map(|list| list[0]).map_err(|(_, error)| error)
+        .create(d)
     }
 }

@@ -7,6 +7,7 @@ pub use super::common::info::RGBA8;
 use super::common::info::Triangles;
 use super::common::{Context, Image};
 use ash::vk;
+use cts_runner::vk::{Constants, PipelineDesc, stage_info};
 use std::ffi::{CStr, c_void};
 use std::sync::Mutex;
 
@@ -109,6 +110,32 @@ pub fn module(c: &Context, words: &[u32]) -> vk::ShaderModule {
     unsafe { c.device.create_shader_module(&vk::ShaderModuleCreateInfo::default().code(words), None) }.unwrap()
 }
 
+/// A stage of a pipeline and its words, whose entry point is `main`.
+pub type Code<'a> = (vk::ShaderStageFlags, &'a [u32]);
+
+/// Calls a function with the stages of a pipeline. Specialization constants are pairs
+/// `(constant_id, value)`, which all stages have.
+pub fn with_stages<T>(
+    c: &Context,
+    code: &[Code<'_>],
+    constants: &[(u32, u32)],
+    call: impl FnOnce(&[vk::PipelineShaderStageCreateInfo<'_>]) -> T,
+) -> T {
+    let modules: Vec<_> = code.iter().map(|(_, words)| module(c, words)).collect();
+    let constants = Constants::new(constants);
+    let special = constants.info();
+    let stages: Vec<_> = code.iter().zip(&modules).map(|((kind, _), m)| stage_info(*kind, *m, &special)).collect();
+    let result = call(&stages);
+    // SAFETY: no call uses the modules any more.
+    modules.into_iter().for_each(|module| unsafe { c.device.destroy_shader_module(module, None) });
+    result
+}
+
+/// Creates the pipeline of a description with stages in place of its own.
+pub fn create(c: &Context, code: &[Code<'_>], desc: PipelineDesc<'_>) -> Result<vk::Pipeline, vk::Result> {
+    with_stages(c, code, &[], |stages| PipelineDesc { stages, ..desc }.create(&c.device))
+}
+
 /// Creates a compute pipeline with specialization constants 0, 1, ….
 pub fn compute(
     c: &Context,
@@ -130,28 +157,15 @@ pub fn compute_with(
     words: &[u32],
     constants: &[(u32, u32)],
 ) -> Result<vk::Pipeline, vk::Result> {
-    let module = module(c, words);
-    let entries: Vec<_> = (0..)
-        .zip(constants)
-        .map(|(i, (id, _))| vk::SpecializationMapEntry { constant_id: *id, offset: 4 * i, size: 4 })
-        .collect();
-    let data: Vec<u8> = constants.iter().flat_map(|(_, value)| value.to_le_bytes()).collect();
-    let specialization = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
-    let stage = vk::PipelineShaderStageCreateInfo::default()
-        .stage(vk::ShaderStageFlags::COMPUTE)
-        .module(module)
-        .name(c"main")
-        .specialization_info(&specialization);
-    let info = vk::ComputePipelineCreateInfo::default().stage(stage).layout(layout);
-    // SAFETY: the usage is valid, apart from the words of some tests.
-    unsafe {
-        let result = c.device.create_compute_pipelines(cache, &[info], None);
-        c.device.destroy_shader_module(module, None);
+    with_stages(c, &[(vk::ShaderStageFlags::COMPUTE, words)], constants, |stages| {
+        let info = vk::ComputePipelineCreateInfo::default().stage(stages[0]).layout(layout);
+        // SAFETY: the usage is valid, apart from the words of some tests.
+        let result = unsafe { c.device.create_compute_pipelines(cache, &[info], None) };
         result.map(|p| p[0]).map_err(|(pipelines, error)| {
             assert_eq!(pipelines[0], vk::Pipeline::null());
             error
         })
-    }
+    })
 }
 
 /// Records binding and dispatching.

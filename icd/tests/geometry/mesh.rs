@@ -5,6 +5,7 @@ use crate::common::{Buffer, Context, info, peak, spirv};
 use crate::pipeline::{self, Messenger};
 use crate::{FORMAT, SIDE, cell, literal};
 use ash::vk;
+use cts_runner::vk::{PipelineDesc, Target, blend_state};
 
 macro_rules! shader {
     ($name:literal) => {
@@ -66,45 +67,30 @@ fn create(c: &Context, meshes: &Meshes, layout: vk::PipelineLayout) -> Result<vk
     use vk::ShaderStageFlags as S;
     let task = meshes.task.iter().map(|words| (S::TASK_EXT, words));
     let stages = task.chain([(S::MESH_EXT, &meshes.mesh), (S::FRAGMENT, &meshes.fragment)]);
-    let modules: Vec<_> = stages.map(|(stage, words)| (stage, pipeline::module(c, words))).collect();
-    let entries = [vk::SpecializationMapEntry { constant_id: 0, offset: 0, size: 4 }];
-    let data = meshes.constant.to_ne_bytes();
-    let constants = vk::SpecializationInfo::default().map_entries(&entries).data(&data);
-    let stage = |&(stage, module)| {
-        let info = vk::PipelineShaderStageCreateInfo::default().stage(stage).module(module).name(c"main");
-        info.specialization_info(&constants)
-    };
-    let stages: Vec<_> = modules.iter().map(stage).collect();
-    let scissors = vec![info::area(SIDE); meshes.viewports.len()];
-    let viewport = vk::PipelineViewportStateCreateInfo::default().viewports(&meshes.viewports).scissors(&scissors);
+    let code: Vec<_> = stages.map(|(stage, words)| (stage, &words[..])).collect();
     let mode = match meshes.last_provokes {
         true => vk::ProvokingVertexModeEXT::LAST_VERTEX,
         false => vk::ProvokingVertexModeEXT::FIRST_VERTEX,
     };
-    let mut provoking =
-        vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default().provoking_vertex_mode(mode);
-    let rasterization = vk::PipelineRasterizationStateCreateInfo::default().line_width(1.0).push_next(&mut provoking);
-    let multisample =
-        vk::PipelineMultisampleStateCreateInfo::default().rasterization_samples(vk::SampleCountFlags::TYPE_1);
-    let blends = [vk::PipelineColorBlendAttachmentState::default().color_write_mask(vk::ColorComponentFlags::R)];
-    let blend = vk::PipelineColorBlendStateCreateInfo::default().attachments(&blends);
-    let mut rendering = vk::PipelineRenderingCreateInfo::default().color_attachment_formats(&[FORMAT]);
-    let mut info = vk::GraphicsPipelineCreateInfo::default()
-        .stages(&stages)
-        .viewport_state(&viewport)
-        .rasterization_state(&rasterization)
-        .multisample_state(&multisample)
-        .color_blend_state(&blend)
-        .layout(layout)
-        .push_next(&mut rendering);
-    // With a mesh stage these are ignored, for any pointers.
-    info.p_vertex_input_state = std::ptr::dangling();
-    info.p_input_assembly_state = std::ptr::dangling();
-    // SAFETY: valid usage.
-    let made = unsafe { c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
-    // SAFETY: valid usage.
-    modules.iter().for_each(|&(_, module)| unsafe { c.device.destroy_shader_module(module, None) });
-    made.map(|list| list[0]).map_err(|(_, error)| error)
+    let desc = PipelineDesc {
+        viewports: &meshes.viewports,
+        scissors: &vec![info::area(SIDE); meshes.viewports.len()],
+        rasterization: Some(
+            &vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT::default().provoking_vertex_mode(mode),
+        ),
+        blend: &[blend_state(None).color_write_mask(vk::ColorComponentFlags::R)],
+        ..PipelineDesc::new(&[], layout, Target::Formats(&[FORMAT]))
+    };
+    pipeline::with_stages(c, &code, &[(0, meshes.constant)], |stages| {
+        PipelineDesc { stages, ..desc }.describe(|mut info| {
+            // With a mesh stage these are ignored, for any pointers.
+            info.p_vertex_input_state = std::ptr::dangling();
+            info.p_input_assembly_state = std::ptr::dangling();
+            // SAFETY: valid usage.
+            let made = unsafe { c.device.create_graphics_pipelines(vk::PipelineCache::null(), &[info], None) };
+            made.map(|list| list[0]).map_err(|(_, error)| error)
+        })
+    })
 }
 
 /// Results of queries.

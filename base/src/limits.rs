@@ -37,6 +37,12 @@ pub const MAX_FRAME_WORDS: u32 = 16384;
 /// refused.
 pub const MAX_SUSPENSION_POINTS: u32 = 4096;
 
+// Values of shaders.
+
+/// Largest number of components of a vector (`maxVectorComponents`,
+/// `maxCooperativeVectorComponents`).
+pub const MAX_VECTOR_COMPONENTS: u32 = 1024;
+
 // Descriptors and buffers.
 
 /// Largest number of descriptor sets of a pipeline layout (`maxBoundDescriptorSets`).

@@ -322,6 +322,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "entry::cmd_transfer",
             "entry::cmd_transform_feedback",
             "entry::command_buffer",
+            "entry::cooperative_vector",
             "entry::deferred_operation",
             "entry::descriptor",
             "entry::descriptor_buffer",

@@ -8,11 +8,12 @@ use std::path::Path;
 
 /// Types that the driver declares itself: handles, types without a tag, and unions, which it
 /// declares as what has their size.
-const OWN: [(&str, &str); 14] = [
+const OWN: [(&str, &str); 15] = [
     ("VkDescriptorMappingSourceDataEXT", "[u64; 7]"),
     ("VkDeviceAddressRangeEXT", "DeviceAddressRangeKHR"),
     ("VkDeviceAddressRangeKHR", "DeviceAddressRangeKHR"),
     ("VkDeviceOrHostAddressConstKHR", "DeviceAddress"),
+    ("VkDeviceOrHostAddressKHR", "DeviceAddress"),
     ("VkHostAddressRangeConstEXT", "HostAddressRangeEXT"),
     ("VkHostAddressRangeEXT", "HostAddressRangeEXT"),
     ("VkIndirectCommandsLayoutEXT", "IndirectCommandsLayoutEXT"),

@@ -108,12 +108,18 @@ pub struct CapabilityRow {
 pub static CAPABILITIES: &[CapabilityRow] = &[
     CapabilityRow { number: 5128, name: "DescriptorHeapEXT", implied: &["UntypedPointersKHR"], feature: "descriptorHeap", extension: "VK_EXT_descriptor_heap" },
     CapabilityRow { number: 5388, name: hit_objects::CAPABILITY, implied: &["RayTracingKHR"], feature: "", extension: "VK_EXT_ray_tracing_invocation_reorder" },
+    CapabilityRow { number: 5425, name: LONG_VECTOR, implied: &[], feature: "longVector", extension: "VK_EXT_shader_long_vector" },
     CapabilityRow { number: 6032, name: "RayTracingOpacityMicromapExecutionModeKHR", implied: &["Shader"], feature: "micromap", extension: "VK_KHR_opacity_micromap" },
     CapabilityRow { number: 6912, name: "DotProductFloat16AccFloat32VALVE", implied: &["Float16"], feature: "shaderMixedFloatDotProductFloat16AccFloat32", extension: "VK_VALVE_shader_mixed_float_dot_product" },
     CapabilityRow { number: 6913, name: "DotProductFloat16AccFloat16VALVE", implied: &["Float16"], feature: "shaderMixedFloatDotProductFloat16AccFloat16", extension: "VK_VALVE_shader_mixed_float_dot_product" },
     CapabilityRow { number: 6914, name: "DotProductBFloat16AccVALVE", implied: &["BFloat16TypeKHR"], feature: "shaderMixedFloatDotProductBFloat16Acc", extension: "VK_VALVE_shader_mixed_float_dot_product" },
     CapabilityRow { number: 6915, name: "DotProductFloat8AccFloat32VALVE", implied: &["Float8EXT"], feature: "shaderMixedFloatDotProductFloat8AccFloat32", extension: "VK_VALVE_shader_mixed_float_dot_product" },
 ];
+
+const LONG_VECTOR: &str = "LongVectorEXT";
+
+/// Instructions of the source that a further capability enables.
+pub static ENABLED_TOO: &[(&str, &str)] = &[("OpTypeVectorIdEXT", LONG_VECTOR)];
 
 /// SPIR-V extensions, each with the Vulkan extension that unlocks it.
 pub static SPIRV_EXTENSIONS: &[(&str, &str)] = &[
@@ -125,6 +131,7 @@ pub static SPIRV_EXTENSIONS: &[(&str, &str)] = &[
 pub static RENAMED: &[(&str, &str)] = &[
     ("OpGroupNonUniformPartitionNV", "OpGroupNonUniformPartitionEXT"),
     ("GroupNonUniformPartitionedNV", "GroupNonUniformPartitionedEXT"),
+    ("OpTypeCooperativeVectorNV", "OpTypeVectorIdEXT"),
 ];
 
 /// A device extension with one structure of features, the first of which is mandatory.
@@ -284,6 +291,14 @@ pub fn merge_grammar(grammar: &mut Grammar) -> Result<(), String> {
     for i in &mut grammar.instructions {
         rename(&mut i.name);
         i.capabilities.iter_mut().for_each(rename);
+    }
+    for &(name, capability) in ENABLED_TOO {
+        let instruction = grammar.instructions.iter_mut().find(|i| i.name == name);
+        let instruction = instruction.ok_or_else(|| format!("the source has no {name}"))?;
+        if instruction.capabilities.iter().any(|c| c == capability) {
+            return Err(caught_up(name));
+        }
+        instruction.capabilities.push(capability.to_owned());
     }
     for row in INSTRUCTIONS {
         if grammar.instructions.iter().any(|i| i.number == row.number || i.name == row.name) {

@@ -20,6 +20,7 @@ pub mod lanes;
 pub mod pack;
 mod plane;
 mod row;
+pub mod small_float;
 pub mod srgb;
 #[cfg(target_arch = "x86_64")]
 pub mod srgb_vectors;

@@ -1,17 +1,21 @@
-//! Sizes and types of cooperative matrices that can be multiplied
-//! (`VkCooperativeMatrixPropertiesKHR`).
+//! Sizes and types of cooperative matrices and vectors that can be multiplied
+//! (`VkCooperativeMatrixPropertiesKHR`, `VkCooperativeVectorPropertiesNV`).
 //!
-//! Any size whose columns are a multiple of eight would work (`jit::spirv::cooperative`); these are
-//! the sizes that applications look for.
+//! Any size of a matrix whose columns are a multiple of eight would work
+//! (`jit::spirv::cooperative`); these are the sizes that applications look for.
 
 #![forbid(unsafe_code)]
 
+use super::newer;
 use ash::vk::{self, ComponentTypeKHR as C};
 
 /// Component types that ash does not know (VK_KHR_shader_bfloat16, VK_EXT_shader_float8).
 const BFLOAT16: C = C::from_raw(1_000_141_000);
 const E4M3: C = C::from_raw(1_000_491_002);
 const E5M2: C = C::from_raw(1_000_491_003);
+
+const SINT8_PACKED: C = C::from_raw(1_000_491_000);
+const UINT8_PACKED: C = C::from_raw(1_000_491_001);
 
 /// Numbers of rows and columns of all three matrices. Smaller matrices come first, because more of
 /// them stays in registers.
@@ -60,4 +64,43 @@ pub fn cooperative_matrices() -> impl Iterator<Item = vk::CooperativeMatrixPrope
         scope: vk::ScopeKHR::SUBGROUP,
         ..Default::default()
     })
+}
+
+/// Type of the vector, its interpretation, that of the matrix, and the type of the bias and of the
+/// result. Every combination of floats, and of integers, would work
+/// (`jit::spirv::cooperative_vector`).
+static VECTORS: &[(C, C, C, C)] = &[
+    (C::FLOAT16, C::FLOAT16, C::FLOAT16, C::FLOAT16),
+    (C::FLOAT32, C::FLOAT32, C::FLOAT32, C::FLOAT32),
+    (C::FLOAT32, C::FLOAT16, C::FLOAT16, C::FLOAT32),
+    (C::FLOAT16, C::FLOAT16, C::FLOAT16, C::FLOAT32),
+    (C::FLOAT16, E4M3, E4M3, C::FLOAT16),
+    (C::FLOAT16, E5M2, E5M2, C::FLOAT16),
+    (C::UINT8, C::UINT8, C::UINT8, C::UINT32),
+    (C::UINT8, C::UINT8, C::UINT8, C::SINT32),
+    (C::UINT8, C::UINT8, C::SINT8, C::SINT32),
+    (C::SINT8, C::SINT8, C::UINT8, C::SINT32),
+    (C::SINT8, C::SINT8, C::SINT8, C::SINT32),
+    (C::UINT32, SINT8_PACKED, C::SINT8, C::SINT32),
+    (C::UINT32, UINT8_PACKED, C::SINT8, C::SINT32),
+    (C::UINT32, UINT8_PACKED, C::UINT8, C::UINT32),
+    (C::SINT32, C::SINT8, C::SINT8, C::SINT32),
+    (C::FLOAT32, C::SINT8, C::SINT8, C::SINT32),
+];
+
+/// Returns the answers of vkGetPhysicalDeviceCooperativeVectorPropertiesNV, in the order of
+/// preference.
+pub fn cooperative_vectors() -> Vec<newer::CooperativeVectorPropertiesNV<'static>> {
+    let properties = |&(input, interpretation, matrix, result)| newer::CooperativeVectorPropertiesNV {
+        s_type: <newer::CooperativeVectorPropertiesNV<'_> as vk::TaggedStructure>::STRUCTURE_TYPE,
+        p_next: std::ptr::null_mut(),
+        input_type: input,
+        input_interpretation: interpretation,
+        matrix_interpretation: matrix,
+        bias_interpretation: result,
+        result_type: result,
+        transpose: vk::TRUE,
+        _marker: std::marker::PhantomData,
+    };
+    VECTORS.iter().map(properties).collect()
 }

@@ -306,6 +306,9 @@ features! {
     cooperativeMatrixPerElementOperations, YES;
     cooperativeMatrixTensorAddressing, LATER;
     cooperativeMatrixBlockLoads, LATER;
+    cooperativeVector, YES;
+    cooperativeVectorTraining, YES;
+    longVector, YES;
     shaderUntypedPointers, YES;
     shaderSubgroupPartitioned, YES;
     pipelineRobustness, YES;

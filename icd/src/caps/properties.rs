@@ -14,7 +14,7 @@ use base::abi::DESCRIPTOR_SIZE;
 use base::limits::{
     CAPTURE_BUFFERS, DEFAULT_SUBGROUP_SIZE, MAX_CAPTURE_STRIDE, MAX_EXTRA_OVERESTIMATION, MAX_HEAP_RANGE,
     MAX_MESH_PRIMITIVES, MAX_MESH_VERTICES, MAX_MESH_WORKGROUPS, MAX_PUSH_CONSTANTS, MAX_STAGE_COMPONENTS,
-    MAX_TASK_PAYLOAD, OVERESTIMATION_GRANULARITY, STREAMS, SUBGROUP_SIZES,
+    MAX_TASK_PAYLOAD, MAX_VECTOR_COMPONENTS, OVERESTIMATION_GRANULARITY, STREAMS, SUBGROUP_SIZES,
 };
 use base::pixel::SAMPLE_LOCATION_STEPS;
 use base::shader::RayValue;
@@ -726,6 +726,13 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
         // A sampler contains its colour.
         PhysicalDeviceCustomBorderColorPropertiesEXT => |p| p.max_custom_border_color_samplers = LIMITS.max_sampler_allocation_count;
         PhysicalDeviceCooperativeMatrixPropertiesKHR => |p| p.cooperative_matrix_supported_stages = vk::ShaderStageFlags::COMPUTE;
+        PhysicalDeviceCooperativeVectorPropertiesNV => |p| {
+            p.cooperative_vector_supported_stages = vk::ShaderStageFlags::ALL;
+            p.cooperative_vector_training_float16_accumulation = vk::TRUE;
+            p.cooperative_vector_training_float32_accumulation = vk::TRUE;
+            p.max_cooperative_vector_components = MAX_VECTOR_COMPONENTS;
+        };
+        PhysicalDeviceShaderLongVectorPropertiesEXT => |p| p.max_vector_components = MAX_VECTOR_COMPONENTS;
         // Neither matrices of a workgroup's scope nor flexible dimensions are supported.
         PhysicalDeviceCooperativeMatrix2PropertiesNV => |p| {
             p.cooperative_matrix_workgroup_scope_max_workgroup_size = 0;

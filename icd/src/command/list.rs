@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 use super::CommandList;
+use super::cooperative_vector::MatrixConversion;
 use super::structures::StructureBuild;
 use crate::object::acceleration_structure::AccelerationStructure;
 use crate::object::bind_point::BindPoint;
@@ -212,6 +213,8 @@ pub enum Command {
         commands: IndirectCommands,
         image: Arc<Image>,
     },
+    /// Conversions, or the reasons for which they are not valid.
+    ConvertCooperativeVectorMatrix(Vec<Result<MatrixConversion, &'static str>>),
     ResolveImage {
         src: Arc<Image>,
         dst: Arc<Image>,

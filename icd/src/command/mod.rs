@@ -8,6 +8,7 @@
 #[cfg(test)]
 mod aliasing_tests;
 pub mod bounds;
+pub mod cooperative_vector;
 pub mod execute;
 mod implicit;
 mod list;

@@ -14,6 +14,7 @@ pub mod cmd_state;
 pub mod cmd_transfer;
 pub mod cmd_transform_feedback;
 pub mod command_buffer;
+pub mod cooperative_vector;
 pub mod deferred_operation;
 pub mod descriptor;
 pub mod descriptor_buffer;

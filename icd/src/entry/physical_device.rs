@@ -2,7 +2,7 @@
 
 use crate::caps::formats::EffectiveFlags;
 use crate::caps::{self, newer};
-use crate::ffi::pointer::{find, find_mut, write_array, write_each};
+use crate::ffi::pointer::{fill_array, find, find_mut, write_array, write_each};
 use crate::ffi::shim::shims;
 use crate::ffi::table::{CommandRow, Requirement, V1_0, V1_1, V1_3, ext, row};
 use crate::object::memory::Heap;
@@ -34,6 +34,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(PhysicalDevice, get_physical_device_multisample_properties as vk::PFN_vkGetPhysicalDeviceMultisamplePropertiesEXT, vkGetPhysicalDeviceMultisamplePropertiesEXT: ext("VK_EXT_sample_locations")),
     row!(PhysicalDevice, get_physical_device_tool_properties as vk::PFN_vkGetPhysicalDeviceToolProperties, vkGetPhysicalDeviceToolProperties: V1_3, vkGetPhysicalDeviceToolPropertiesEXT: ext("VK_EXT_tooling_info")),
     row!(PhysicalDevice, get_physical_device_cooperative_matrix_properties as vk::PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR, vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR: ext("VK_KHR_cooperative_matrix")),
+    row!(PhysicalDevice, get_physical_device_cooperative_vector_properties as newer::PFN_vkGetPhysicalDeviceCooperativeVectorPropertiesNV, vkGetPhysicalDeviceCooperativeVectorPropertiesNV: ext("VK_NV_cooperative_vector")),
     row!(PhysicalDevice, get_physical_device_flexible_matrix_properties as newer::PFN_vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV, vkGetPhysicalDeviceCooperativeMatrixFlexibleDimensionsPropertiesNV: ext("VK_NV_cooperative_matrix2")),
 ];
 
@@ -114,6 +115,13 @@ shims! {
             *out.add(i) = properties;
         }
         if (*count as usize) < all { Err(vk::Result::INCOMPLETE) } else { Ok(()) }
+    }
+
+    fn get_physical_device_cooperative_vector_properties(_device: Physical, count: *mut u32, out: *mut newer::CooperativeVectorPropertiesNV<'_>) -> VkResult {
+        fill_array(&caps::cooperative::cooperative_vectors(), count, out, |to, from| {
+            *to = newer::CooperativeVectorPropertiesNV { p_next: to.p_next, ..*from };
+            Ok(())
+        })
     }
 
     fn get_physical_device_flexible_matrix_properties(

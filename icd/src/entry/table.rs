@@ -6,7 +6,7 @@ use super::*;
 use crate::ffi::table::{CommandRow, Requirement};
 
 /// Tables of all families.
-pub static TABLES: [&[CommandRow]; 36] = [
+pub static TABLES: [&[CommandRow]; 37] = [
     instance::COMMANDS,
     physical_device::COMMANDS,
     device::COMMANDS,
@@ -16,6 +16,7 @@ pub static TABLES: [&[CommandRow]; 36] = [
     descriptor::COMMANDS,
     descriptor_buffer::COMMANDS,
     descriptor_heap::COMMANDS,
+    cooperative_vector::COMMANDS,
     deferred_operation::COMMANDS,
     acceleration_structure::COMMANDS,
     micromap::COMMANDS,

@@ -38,6 +38,7 @@ mod buffer_addresses;
 mod command_inheritance;
 mod conformance;
 mod conservative_rasterization;
+mod cooperative_vector;
 mod debug;
 mod deferred_operations;
 mod descriptor_limits;

@@ -140,13 +140,16 @@ implemented! {
     ShaderInvocationReorderNV true;
     ShaderInvocationReorderEXT true;
     RayQueryPositionFetchKHR false;
+    CooperativeVectorNV false;
     AtomicFloat16VectorNV true;
     RawAccessChainsNV false;
     RayTracingSpheresGeometryNV false;
     RayTracingLinearSweptSpheresGeometryNV false;
+    LongVectorEXT false;
     CooperativeMatrixReductionsNV true;
     CooperativeMatrixConversionsNV true;
     CooperativeMatrixPerElementOperationsNV true;
+    CooperativeVectorTrainingNV true;
     AtomicFloat32MinMaxEXT true;
     AtomicFloat64MinMaxEXT true;
     AtomicFloat16MinMaxEXT true;

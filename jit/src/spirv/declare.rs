@@ -4,12 +4,14 @@
 use super::encoding::SmallFloat;
 use super::float_mode::FloatModes;
 use super::fold;
+use super::generated::capabilities::Capability;
 use super::module::{Module, NO_MEMBER, View};
 use super::opcodes::op;
-use super::types::{Const, Cooperative, ImageType, MAX_LEAVES, Spec, Type, TypeEntry, UNTYPED, mask};
+use super::types::{Const, Cooperative, ImageType, MAX_LEAVES, SHORT_VECTOR, Spec, Type, TypeEntry, UNTYPED, mask};
 use super::{Specialization, class, deco};
 use crate::error::{Error, ErrorKind, Result};
 use crate::ir::Ty;
+use base::limits::MAX_VECTOR_COMPONENTS;
 use base::shader::HitObjectField;
 use std::collections::{HashMap, HashSet};
 
@@ -66,7 +68,8 @@ impl<'m> Spec<'m> {
                 | op::OpTypeRayQueryKHR
                 | op::OpTypeHitObjectNV
                 | op::OpTypeHitObjectEXT
-                | op::OpTypeBufferEXT => {
+                | op::OpTypeBufferEXT
+                | op::OpTypeVectorIdEXT => {
                     s.types[n] = s.make_type(v).map_err(|e| e.at(v.opcode(), v.result))?;
                     if s.contains_query(n) {
                         s.query_types.insert(v.result);
@@ -166,10 +169,22 @@ impl<'m> Spec<'m> {
             },
             op::OpTypeVector => {
                 let (elem, n) = (a(0)?, a(1)?);
-                if !(2..=4).contains(&n) || self.scalar(elem).is_err() {
+                let long = self.m.capabilities.contains(&(Capability::LongVectorEXT as u32));
+                let sizes = if long { 1..=MAX_VECTOR_COMPONENTS } else { 2..=SHORT_VECTOR };
+                if !sizes.contains(&n) || self.scalar(elem).is_err() {
                     return Err(Error::invalid("vector type"));
                 }
                 many(Type::Vector { elem, n }, elem, n.into())
+            }
+            op::OpTypeVectorIdEXT => {
+                let (elem, n) = (a(0)?, self.constant_bits(a(1)?)?);
+                if self.scalar(elem).is_err() || matches!(self.ty(elem)?, Type::Pointer { .. }) {
+                    return Err(Error::invalid("vector type"));
+                }
+                match u32::try_from(n) {
+                    Ok(n @ 1..=MAX_VECTOR_COMPONENTS) => many(Type::Vector { elem, n }, elem, n.into()),
+                    _ => Err(Error::limit(format!("vector of {n} components"))),
+                }
             }
             op::OpTypeMatrix => {
                 let (col, n) = (a(0)?, a(1)?);

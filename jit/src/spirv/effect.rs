@@ -126,7 +126,7 @@ impl Translator<'_> {
     }
 
     /// Returns the operation on the pointee, with the operands that give its address.
-    fn atomic_place(&mut self, op: AtomicOp, place: &PointerTarget) -> Result<(Op, SmallVec<[Value; 8]>)> {
+    pub fn atomic_place(&mut self, op: AtomicOp, place: &PointerTarget) -> Result<(Op, SmallVec<[Value; 8]>)> {
         self.b.shader.side_effects |= !matches!(place, PointerTarget::Memory(Memory { space: Space::Shared, .. }));
         match place {
             PointerTarget::Memory(m) if matches!(m.space, Space::Buffer | Space::Shared | Space::Global) => {

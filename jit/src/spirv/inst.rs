@@ -119,6 +119,12 @@ impl Translator<'_> {
             | op::OpGroupNonUniformQuadAnyKHR
             | op::OpGroupNonUniformPartitionEXT => self.subgroup_op(v),
             op::OpCooperativeMatrixLoadKHR..=op::OpCooperativeMatrixLengthKHR => self.cooperative_op(v),
+            op::OpCooperativeVectorLoadNV
+            | op::OpCooperativeVectorStoreNV
+            | op::OpCooperativeVectorMatrixMulNV
+            | op::OpCooperativeVectorMatrixMulAddNV
+            | op::OpCooperativeVectorOuterProductAccumulateNV
+            | op::OpCooperativeVectorReduceSumAccumulateNV => self.cooperative_vector_op(v),
             op::OpCooperativeMatrixConvertNV
             | op::OpCooperativeMatrixReduceNV
             | op::OpCooperativeMatrixPerElementOpNV

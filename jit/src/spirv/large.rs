@@ -280,7 +280,8 @@ impl Translator<'_> {
     }
 
     /// Calls `one` for each of the first `end` elements, `step` of them per iteration of a loop.
-    fn rounds(&mut self, [end, step]: [u32; 2], one: &mut dyn FnMut(&mut Self, Index) -> Result<()>) -> Result<()> {
+    /// `end` is a multiple of `step`, and greater than 0.
+    pub fn rounds(&mut self, [end, step]: [u32; 2], one: &mut dyn FnMut(&mut Self, Index) -> Result<()>) -> Result<()> {
         let counter = self.b.var(Ty::I32, 1, "");
         let zero = self.b.i32(0);
         self.b.store_var(counter, None, zero);
@@ -306,9 +307,13 @@ impl Translator<'_> {
         Ok(())
     }
 
-    /// Returns true if the pointer points to an array whose elements can be indexed at run time.
+    /// Returns true if the pointer points to an array or a long vector whose elements can be
+    /// indexed at run time.
     fn is_indexed(&self, p: &Pointer) -> Result<bool> {
-        let &Type::Array { len, .. } = self.s.ty(p.ty)? else { return Ok(false) };
+        let len = match self.s.array_like(p.ty)? {
+            Some((_, len)) if !matches!(self.s.ty(p.ty)?, Type::Matrix { .. }) => len,
+            _ => return Ok(false),
+        };
         Ok(match &p.place {
             PointerTarget::Local(l) => self.kept(self.locals[l.local].root, p.ty, len),
             PointerTarget::Memory(_) => true,

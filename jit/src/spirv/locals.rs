@@ -45,14 +45,14 @@ impl Translator<'_> {
     }
 
     fn count(&self, root: u32, ty: u32) -> Result<u64> {
+        if let Some((part, n)) = self.s.array_like(ty)? {
+            let one = self.count(root, part)?;
+            return Ok(if self.kept(root, ty, n) { one } else { one.saturating_mul(n.into()) });
+        }
         Ok(match self.s.ty(ty)? {
             Type::Vector { n, .. } => u64::from(*n),
             Type::Struct(members) => {
                 members.iter().try_fold(0u64, |sum, &m| Ok::<_, Error>(sum.saturating_add(self.count(root, m)?)))?
-            }
-            &Type::Array { elem: part, len: n } | &Type::Matrix { col: part, n } => {
-                let one = self.count(root, part)?;
-                if self.kept(root, ty, n) { one } else { one.saturating_mul(n.into()) }
             }
             Type::RayQuery => QUERY_VARS,
             Type::HitObject => HitObjectField::WORDS.into(),
@@ -61,6 +61,9 @@ impl Translator<'_> {
     }
 
     pub fn any_kept(&self, root: u32, ty: u32) -> Result<bool> {
+        if let Some((part, n)) = self.s.array_like(ty)? {
+            return Ok(self.kept(root, ty, n) || self.any_kept(root, part)?);
+        }
         Ok(match self.s.ty(ty)? {
             Type::Struct(members) => {
                 for &m in members {
@@ -70,9 +73,6 @@ impl Translator<'_> {
                 }
                 false
             }
-            &Type::Array { elem: part, len: n } | &Type::Matrix { col: part, n } => {
-                self.kept(root, ty, n) || self.any_kept(root, part)?
-            }
             _ => false,
         })
     }
@@ -80,6 +80,10 @@ impl Translator<'_> {
     /// Creates the variables of a local.
     fn make_vars(&mut self, root: u32, ty: u32, len: u32, name: &str, out: &mut Vec<Var>) -> Result<()> {
         let s = self.s;
+        if let Some((part, n)) = s.array_like(ty)? {
+            let (times, len) = if self.kept(root, ty, n) { (1, len.saturating_mul(n)) } else { (n, len) };
+            return (0..times).try_for_each(|_| self.make_vars(root, part, len, name, out));
+        }
         match s.ty(ty)? {
             &Type::Vector { elem, n } => {
                 let t = s.scalar(elem)?;
@@ -88,12 +92,6 @@ impl Translator<'_> {
             Type::Struct(members) => {
                 for &m in members {
                     self.make_vars(root, m, len, name, out)?;
-                }
-            }
-            &Type::Array { elem: part, len: n } | &Type::Matrix { col: part, n } => {
-                let (times, len) = if self.kept(root, ty, n) { (1, len.saturating_mul(n)) } else { (n, len) };
-                for _ in 0..times {
-                    self.make_vars(root, part, len, name, out)?;
                 }
             }
             Type::RayQuery => {

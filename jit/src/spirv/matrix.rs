@@ -1,5 +1,6 @@
 //! Matrices: products, determinant, inverse. A matrix is its columns one after another.
 
+use super::encoding::word_of;
 use super::module::View;
 use super::opcodes::op;
 use super::translator::Translator;
@@ -33,7 +34,7 @@ impl Translator<'_> {
     pub fn matrix_op(&mut self, v: View<'_>) -> Result<Flat> {
         let (a, b) = (self.operand(v, 0)?, self.operand(v, 1)?);
         if let (op::OpDot, Some(small)) = (v.op, self.small_float_type(v.ty)?) {
-            if a.len() != b.len() || a.iter().chain(&b).any(|&x| self.b.ty(x) != small.word()) {
+            if a.len() != b.len() || a.iter().chain(&b).any(|&x| self.b.ty(x) != word_of(small)) {
                 return Err(Error::invalid("operands of different size"));
             }
             return Ok(Flat::from_slice(&[self.dot_small(&a, &b, small)]));

@@ -77,6 +77,13 @@ impl Translator<'_> {
 
     fn local_part(&mut self, l: LocalTarget, ty: u32, part: u32, i: Index) -> Result<LocalTarget> {
         let root = self.locals[l.local].root;
+        if let Some((_, len)) = self.s.array_like(ty)?
+            && self.kept(root, ty, len)
+        {
+            let own = self.index_value(i, Ty::I32);
+            let scaled = self.b.mul(l.index, len.into());
+            return Ok(LocalTarget { index: self.b.add(scaled, own), ..l });
+        }
         match self.s.ty(ty)? {
             Type::Struct(members) => {
                 let Index::Const(c) = i else { return Err(Error::invalid("member index is not a constant")) };
@@ -87,11 +94,6 @@ impl Translator<'_> {
                 Index::Const(c) => Ok(LocalTarget { first: l.first + c as usize, ..l }),
                 Index::Dynamic(v) => Ok(LocalTarget { comp: Some((self.b.int_as(v, Ty::I32), n)), ..l }),
             },
-            &Type::Array { len, .. } | &Type::Matrix { n: len, .. } if self.kept(root, ty, len) => {
-                let own = self.index_value(i, Ty::I32);
-                let scaled = self.b.mul(l.index, len.into());
-                Ok(LocalTarget { index: self.b.add(scaled, own), ..l })
-            }
             _ => match i {
                 Index::Const(c) => Ok(LocalTarget { first: l.first + c as usize * self.var_count(root, part)?, ..l }),
                 Index::Dynamic(_) => Err(Error::unsupported("dynamic index through this pointer")),
@@ -249,7 +251,8 @@ impl Translator<'_> {
         }
     }
 
-    fn load_memory(&mut self, m: &Memory, ty: u32, volatile: bool) -> Result<Flat> {
+    /// Loads a value of a type at a location.
+    pub fn load_memory(&mut self, m: &Memory, ty: u32, volatile: bool) -> Result<Flat> {
         let leaves = self.memory_leaves(m, ty)?;
         let kinds = self.s.leaf_types(ty)?;
         let mut out = self.load_leaves(m, &leaves, volatile)?;
@@ -292,7 +295,8 @@ impl Translator<'_> {
         }
     }
 
-    fn store_memory(&mut self, m: &Memory, ty: u32, mut val: Flat, volatile: bool) -> Result<()> {
+    /// Stores a value of a type at a location.
+    pub fn store_memory(&mut self, m: &Memory, ty: u32, mut val: Flat, volatile: bool) -> Result<()> {
         let leaves = self.memory_leaves(m, ty)?;
         for (v, leaf) in val.iter_mut().zip(&leaves) {
             *v = match (self.b.ty(*v), leaf.ty) {
@@ -369,6 +373,21 @@ impl Translator<'_> {
         let s = self.s;
         let root = self.locals[local].root;
         s.flat_leaves(ty)?;
+        if let Some((part, n)) = s.array_like(ty)? {
+            let kept = self.kept(root, ty, n);
+            let step = self.var_count(root, part)?;
+            for i in 0..n {
+                if kept {
+                    let own = self.b.i32(i);
+                    let scaled = self.b.mul(index, n.into());
+                    let element = self.b.add(scaled, own);
+                    self.visit_local(local, part, first, element, f)?;
+                } else {
+                    self.visit_local(local, part, first + i as usize * step, index, f)?;
+                }
+            }
+            return Ok(());
+        }
         match s.ty(ty)? {
             &Type::Vector { n, .. } => (first..first + n as usize).for_each(|leaf| f(self, leaf, index)),
             Type::Struct(members) => {
@@ -376,20 +395,6 @@ impl Translator<'_> {
                 for &m in members {
                     self.visit_local(local, m, first, index, f)?;
                     first += self.var_count(root, m)?;
-                }
-            }
-            &Type::Array { elem: part, len: n } | &Type::Matrix { col: part, n } => {
-                let kept = self.kept(root, ty, n);
-                let step = self.var_count(root, part)?;
-                for i in 0..n {
-                    if kept {
-                        let own = self.b.i32(i);
-                        let scaled = self.b.mul(index, n.into());
-                        let element = self.b.add(scaled, own);
-                        self.visit_local(local, part, first, element, f)?;
-                    } else {
-                        self.visit_local(local, part, first + i as usize * step, index, f)?;
-                    }
                 }
             }
             Type::RayQuery => return Err(Error::invalid("load or store of a ray query").with_id(root)),

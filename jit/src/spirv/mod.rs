@@ -26,6 +26,7 @@ mod capture;
 mod composite;
 mod compute_quads;
 mod cooperative;
+mod cooperative_vector;
 #[cfg(test)]
 mod coverage;
 mod declare;

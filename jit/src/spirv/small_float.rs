@@ -4,7 +4,7 @@
 //! A value is an integer with its bits. A conversion goes through binary32, which can represent all
 //! of them, and rounds once, to the nearest even number.
 
-use super::encoding::SmallFloat;
+use super::encoding::{SmallFloat, word_of};
 use super::translator::Translator;
 use super::types::Type;
 use crate::error::{Error, Result};
@@ -149,7 +149,7 @@ impl Translator<'_> {
         let sign = self.b.bin(Binary::And, bits, sign);
         let sign = self.b.bin(Binary::LShr, sign, by);
         let narrow = self.b.bin(Binary::Or, narrow, sign);
-        self.b.cvt(Convert::UToU, narrow, small.word())
+        self.b.cvt(Convert::UToU, narrow, word_of(small))
     }
 
     /// Returns `narrow`, or the bits of the largest number if `number` is beyond it.

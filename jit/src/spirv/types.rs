@@ -5,7 +5,7 @@
 //! nothing is flattened beyond [`MAX_LEAVES`]. A type is built only from types defined before it
 //! (except pointers; see `declare`), so recursion over types always ends.
 
-use super::encoding::SmallFloat;
+use super::encoding::{SmallFloat, word_of};
 use super::float_mode::FloatModes;
 use super::module::Module;
 use crate::error::{Error, Result};
@@ -16,6 +16,9 @@ use std::rc::Rc;
 
 /// Largest number of scalars of a composite value.
 pub(crate) const MAX_LEAVES: u64 = 1 << 16;
+
+/// Largest number of components of a vector that is no long vector (OpTypeVectorIdEXT).
+pub(crate) const SHORT_VECTOR: u32 = 4;
 
 /// Pointee of untyped pointers, which is not the id of any type.
 pub(crate) const UNTYPED: u32 = 0;
@@ -219,7 +222,7 @@ impl<'m> Spec<'m> {
             Type::Int { bits: 16, .. } => Ty::I16,
             Type::Int { bits: 32, .. } => Ty::I32,
             Type::Int { bits: 64, .. } | Type::Pointer { .. } | Type::AccelerationStructure => Ty::I64,
-            Type::Small(small) => small.word(),
+            Type::Small(small) => word_of(small),
             Type::Float { bits: 16 } => Ty::F16,
             Type::Float { bits: 32 } => Ty::F32,
             Type::Float { bits: 64 } => Ty::F64,
@@ -235,6 +238,17 @@ impl<'m> Spec<'m> {
             Type::Array { elem, len } if self.cooperative.contains_key(&id) => Ok((elem, len)),
             _ => self.scalar(id).map(|_| (id, 1)),
         }
+    }
+
+    /// Returns element type and length of a composite of equal parts that a private variable can
+    /// keep as an array: an array, a matrix, or a long vector.
+    pub fn array_like(&self, id: u32) -> Result<Option<(u32, u32)>> {
+        Ok(match *self.ty(id)? {
+            Type::Array { elem, len } => Some((elem, len)),
+            Type::Matrix { col, n } => Some((col, n)),
+            Type::Vector { elem, n } if n > SHORT_VECTOR => Some((elem, n)),
+            _ => None,
+        })
     }
 
     /// Returns rows, columns and component type of a matrix.

@@ -217,6 +217,8 @@ commands! {
     [Ext(E::VK_KHR_pipeline_binary)]: vkCreatePipelineBinariesKHR vkDestroyPipelineBinaryKHR
         vkGetPipelineKeyKHR vkGetPipelineBinaryDataKHR vkReleaseCapturedPipelineDataKHR;
     [Ext(E::VK_KHR_swapchain_maintenance1)]: vkReleaseSwapchainImagesKHR;
+    [Ext(E::VK_NV_cooperative_vector)]: vkGetPhysicalDeviceCooperativeVectorPropertiesNV
+        vkConvertCooperativeVectorMatrixNV vkCmdConvertCooperativeVectorMatrixNV;
     [Ext(E::VK_KHR_cooperative_matrix)]: vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR;
     [Ext(E::VK_EXT_attachment_feedback_loop_dynamic_state)]:
         vkCmdSetAttachmentFeedbackLoopEnableEXT;

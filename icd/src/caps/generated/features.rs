@@ -65,6 +65,8 @@ structures! {
         cooperativeMatrixBlockLoads;
     PhysicalDeviceCooperativeMatrixFeaturesKHR 1000506000 [Ext(E::VK_KHR_cooperative_matrix)]:
         cooperativeMatrix cooperativeMatrixRobustBufferAccess;
+    PhysicalDeviceCooperativeVectorFeaturesNV 1000491000 [Ext(E::VK_NV_cooperative_vector)]:
+        cooperativeVector cooperativeVectorTraining;
     PhysicalDeviceCopyMemoryIndirectFeaturesKHR 1000549000 [Ext(E::VK_KHR_copy_memory_indirect)]:
         indirectMemoryCopy indirectMemoryToImageCopy;
     PhysicalDeviceCustomBorderColorFeaturesEXT 1000287002 [Ext(E::VK_EXT_custom_border_color)]:
@@ -305,6 +307,8 @@ structures! {
         [Ext(E::VK_EXT_shader_image_atomic_int64)]: shaderImageInt64Atomics sparseImageInt64Atomics;
     PhysicalDeviceShaderIntegerDotProductFeatures 1000280000
         [Ext(E::VK_KHR_shader_integer_dot_product), Core(V1_3)]: shaderIntegerDotProduct;
+    PhysicalDeviceShaderLongVectorFeaturesEXT 1000635000 [Ext(E::VK_EXT_shader_long_vector)]:
+        longVector;
     PhysicalDeviceShaderMaximalReconvergenceFeaturesKHR 1000434000
         [Ext(E::VK_KHR_shader_maximal_reconvergence)]: shaderMaximalReconvergence;
     PhysicalDeviceShaderMixedFloatDotProductFeaturesVALVE 1000673000
@@ -561,6 +565,7 @@ mandatory! {
     [Ext(E::VK_KHR_pipeline_binary)]: pipelineBinaries;
     [Ext(E::VK_KHR_swapchain_maintenance1)]: swapchainMaintenance1;
     [Ext(E::VK_NV_ray_tracing_invocation_reorder)]: rayTracingInvocationReorder;
+    [Ext(E::VK_NV_cooperative_vector)]: cooperativeVector;
     [Ext(E::VK_EXT_mutable_descriptor_type)]: mutableDescriptorType;
     [Ext(E::VK_EXT_legacy_vertex_attributes)]: legacyVertexAttributes;
     [Ext(E::VK_EXT_pipeline_library_group_handles)]: pipelineLibraryGroupHandles;
@@ -597,6 +602,10 @@ mandatory! {
     [Ext(E::VK_KHR_robustness2)]: robustBufferAccess2 robustImageAccess2 nullDescriptor;
     [Ext(E::VK_EXT_zero_initialize_device_memory)]: zeroInitializeDeviceMemory;
     [Ext(E::VK_KHR_maintenance10)]: maintenance10;
+    [Ext(E::VK_EXT_shader_long_vector)]: longVector;
+    [Ext(E::VK_EXT_shader_long_vector)]: scalarBlockLayout;
+    [Ext(E::VK_EXT_shader_long_vector), Ext(E::VK_KHR_workgroup_memory_explicit_layout)]:
+        workgroupMemoryExplicitLayoutScalarBlockLayout;
     [Ext(E::VK_EXT_shader_subgroup_partitioned)]: shaderSubgroupPartitioned;
     [Ext(E::VK_KHR_device_address_commands)]: deviceAddressCommands;
     [Ext(E::VK_KHR_device_fault)]: deviceFault;

@@ -17,10 +17,17 @@ structures! {
     CommandBufferInheritanceDescriptorHeapInfoEXT = 1000135010 {
         p_sampler_heap_bind_info: *const BindHeapInfoEXT<'a>,
         p_resource_heap_bind_info: *const BindHeapInfoEXT<'a>, }
+    ConvertCooperativeVectorMatrixInfoNV = 1000491004 { src_size: usize, src_data: DeviceAddress,
+        p_dst_size: *mut usize, dst_data: DeviceAddress, src_component_type: ComponentTypeKHR,
+        dst_component_type: ComponentTypeKHR, num_rows: u32, num_columns: u32, src_layout: i32,
+        src_stride: usize, dst_layout: i32, dst_stride: usize, }
     CooperativeMatrixFlexibleDimensionsPropertiesNV = 1000593001 { m_granularity: u32,
         n_granularity: u32, k_granularity: u32, a_type: ComponentTypeKHR, b_type: ComponentTypeKHR,
         c_type: ComponentTypeKHR, result_type: ComponentTypeKHR, saturating_accumulation,
         scope: ScopeKHR, workgroup_invocations: u32, }
+    CooperativeVectorPropertiesNV = 1000491002 { input_type: ComponentTypeKHR,
+        input_interpretation: ComponentTypeKHR, matrix_interpretation: ComponentTypeKHR,
+        bias_interpretation: ComponentTypeKHR, result_type: ComponentTypeKHR, transpose, }
     CopyMemoryIndirectInfoKHR = 1000549002 { src_copy_flags: u32, dst_copy_flags: u32,
         copy_count: u32, copy_address_range: StridedDeviceAddressRangeKHR, }
     CopyMemoryToImageIndirectInfoKHR = 1000549003 { src_copy_flags: u32, copy_count: u32,
@@ -65,6 +72,10 @@ structures! {
         cooperative_matrix_workgroup_scope_max_workgroup_size: u32,
         cooperative_matrix_flexible_dimensions_max_dimension: u32,
         cooperative_matrix_workgroup_scope_reserved_shared_memory: u32, }
+    PhysicalDeviceCooperativeVectorPropertiesNV = 1000491001 {
+        cooperative_vector_supported_stages: ShaderStageFlags,
+        cooperative_vector_training_float16_accumulation,
+        cooperative_vector_training_float32_accumulation, max_cooperative_vector_components: u32, }
     PhysicalDeviceDescriptorHeapPropertiesEXT = 1000135008 { sampler_heap_alignment: DeviceSize,
         resource_heap_alignment: DeviceSize, max_sampler_heap_size: DeviceSize,
         max_resource_heap_size: DeviceSize, min_sampler_heap_reserved_range: DeviceSize,
@@ -111,6 +122,7 @@ structures! {
     PhysicalDeviceRayTracingInvocationReorderPropertiesEXT = 1000581001 {
         ray_tracing_invocation_reorder_reordering_hint: RayTracingInvocationReorderModeNV,
         max_shader_binding_table_record_index: u32, }
+    PhysicalDeviceShaderLongVectorPropertiesEXT = 1000635001 { max_vector_components: u32, }
     PhysicalDeviceVulkan14Properties = 56 { line_sub_pixel_precision_bits: u32,
         max_vertex_attrib_divisor: u32, supports_non_zero_first_instance, max_push_descriptors: u32,
         dynamic_rendering_local_read_depth_stencil_attachments,
@@ -186,6 +198,12 @@ pointers! {
         *mut PipelineBinaryKeyKHR<'_>, *mut usize, *mut c_void) -> Result;
     PFN_vkReleaseCapturedPipelineDataKHR: (Device, *const ReleaseCapturedPipelineDataInfoKHR<'_>,
         *const AllocationCallbacks<'_>) -> Result;
+    PFN_vkGetPhysicalDeviceCooperativeVectorPropertiesNV: (PhysicalDevice, *mut u32,
+        *mut CooperativeVectorPropertiesNV<'_>) -> Result;
+    PFN_vkConvertCooperativeVectorMatrixNV: (Device,
+        *const ConvertCooperativeVectorMatrixInfoNV<'_>) -> Result;
+    PFN_vkCmdConvertCooperativeVectorMatrixNV: (CommandBuffer, u32,
+        *const ConvertCooperativeVectorMatrixInfoNV<'_>);
     PFN_vkCmdCopyMemoryIndirectKHR: (CommandBuffer, *const CopyMemoryIndirectInfoKHR<'_>);
     PFN_vkCmdCopyMemoryToImageIndirectKHR: (CommandBuffer,
         *const CopyMemoryToImageIndirectInfoKHR<'_>);

@@ -1,14 +1,16 @@
-//! Copies whose regions, including addresses, are in device memory (VK_KHR_copy_memory_indirect).
+//! Copies whose regions, including addresses, are in device memory (VK_KHR_copy_memory_indirect),
+//! and conversions of matrices at addresses (VK_NV_cooperative_vector).
 //! Memory that is not live is not accessed, and a message reports it to the application.
 
 #![forbid(unsafe_code)]
 
 use super::Executor;
+use crate::command::cooperative_vector::MatrixConversion;
 use crate::command::{BufferOrAddress, IndirectCommands, bounds, transfer};
 use crate::object::image::Image;
 use ash::vk;
 use base::abi::Dim;
-use base::mem::MemoryRange;
+use base::mem::{DeviceMemory, MemoryRange};
 
 /// Size of a `VkCopyMemoryIndirectCommandKHR` in bytes.
 const COPY: usize = 24;
@@ -48,6 +50,12 @@ impl Executor<'_> {
         range
     }
 
+    /// Returns the memory at an address, if all of it is live.
+    fn accessible_at(&self, command: &str, i: u32, address: u64, bytes: u64) -> Option<DeviceMemory> {
+        self.at(command, i, address, bytes)?;
+        self.exact_memory(&BufferOrAddress::Addresses, address, bytes)
+    }
+
     /// Calls `perform` with the parameters of each command, until the device is lost.
     fn each<const N: usize>(&self, name: &str, commands: &IndirectCommands, mut perform: impl FnMut(u32, [u8; N])) {
         for i in 0..commands.count {
@@ -57,6 +65,28 @@ impl Executor<'_> {
             let address = commands.address.wrapping_add(u64::from(i).wrapping_mul(commands.stride));
             if let Some(place) = self.at(name, i, address, N as u64) {
                 perform(i, transfer::parameters(place));
+            }
+        }
+    }
+
+    pub(super) fn convert_cooperative_vector_matrix(&mut self, all: &[Result<MatrixConversion, &'static str>]) {
+        const COMMAND: &str = "vkCmdConvertCooperativeVectorMatrixNV";
+        for (i, conversion) in (0..).zip(all) {
+            if self.device.is_losing() {
+                return;
+            }
+            let conversion = match conversion {
+                Ok(conversion) => conversion,
+                Err(why) => {
+                    self.device.report_invalid_usage(&format!("{COMMAND}: conversion {i}: {why}"));
+                    continue;
+                }
+            };
+            let [src, dst] = conversion.sizes();
+            let src = self.accessible_at(COMMAND, i, conversion.src, src);
+            let dst = self.accessible_at(COMMAND, i, conversion.dst, dst);
+            if let (Some(src), Some(dst)) = (src, dst) {
+                conversion.convert(src, dst);
             }
         }
     }

@@ -186,6 +186,7 @@ impl<'d> Executor<'d> {
             Command::CopyMemoryToImageIndirect { commands, image } => {
                 self.copy_memory_to_image_indirect(commands, image)
             }
+            Command::ConvertCooperativeVectorMatrix(all) => self.convert_cooperative_vector_matrix(all),
             Command::ResolveImage { src, dst, regions, modes } => self.resolve_image(src, dst, regions, *modes),
 
             Command::PipelineBarrier => {

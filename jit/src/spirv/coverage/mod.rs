@@ -9,6 +9,7 @@ mod rays;
 mod rows;
 mod special;
 mod spheres;
+mod vectors;
 
 use super::accept::Accept;
 use super::{Module, Specialization, capability, opcodes};
@@ -53,7 +54,8 @@ fn cases() -> Vec<Case> {
     list.push(case("packing", COMPUTE, rows::packing));
     list.push(case("dots", COMPUTE, rows::dots));
     list.push(case("mixed dots", COMPUTE, rows::mixed_dots));
-    let special = special::CASES.iter().chain(rays::CASES).chain(spheres::CASES).chain(motion::CASES);
+    let special =
+        special::CASES.iter().chain(rays::CASES).chain(spheres::CASES).chain(motion::CASES).chain(vectors::CASES);
     list.extend(special.map(|&(name, model, make)| case(name, model, make)));
     list.extend(
         special::tables().into_iter().chain(images::tables()).map(|(name, model, make)| case(name, model, make)),

@@ -580,7 +580,7 @@ opcodes! {
     5281 OpTypeHitObjectNV Declarations(Result) needs ShaderInvocationReorderNV;
     5283 OpImageSampleFootprintNV Other(ResultType Result Value Value Value Value (ImageOperands))
         needs ImageFootprintNV;
-    5288 OpTypeCooperativeVectorNV Declarations(Result Type Value) needs CooperativeVectorNV;
+    5288 OpTypeVectorIdEXT Declarations(Result Type Value) needs CooperativeVectorNV LongVectorEXT;
     5289 OpCooperativeVectorMatrixMulNV Other(ResultType Result Value Value Value Value Value Value
         Value Value Value (Value) (CooperativeMatrixOperands)) needs CooperativeVectorNV;
     5290 OpCooperativeVectorOuterProductAccumulateNV Other(Value Value Value Value Value Value

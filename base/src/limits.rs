@@ -76,6 +76,12 @@ pub const SUBPIXEL_BITS: u32 = 8;
 pub const MAX_EXTRA_OVERESTIMATION: f32 = 0.75;
 /// Steps of `extraPrimitiveOverestimationSize`, in pixels.
 pub const OVERESTIMATION_GRANULARITY: f32 = 0.25;
+/// Base-2 logarithm of the largest width and height of a fragment in pixels (`maxFragmentSize`).
+pub const MAX_FRAGMENT_SIZE_LOG2: u32 = 2;
+/// Width and height of the pixels for which a texel of a shading rate attachment is
+/// (`minFragmentShadingRateAttachmentTexelSize`, and max); a quad of the largest fragments is as
+/// large.
+pub const SHADING_RATE_TEXEL: u32 = 2 << MAX_FRAGMENT_SIZE_LOG2;
 /// Range to which point sizes are clamped (`pointSizeRange`).
 pub const POINT_SIZE_RANGE: [f32; 2] = [1.0, 1024.0];
 /// Range to which line widths are clamped (`lineWidthRange`).

@@ -428,6 +428,7 @@ const UNSAFE: &[(&str, &[&str])] = &[
             "tile::destination",
             "tile::early",
             "tile::hi_z",
+            "tile::coarse",
             "tile::color",
             "tile::color::advanced",
             "tile::color::unorm8_blend",

@@ -14,7 +14,7 @@ use crate::code::CodeBlob;
 use crate::emit::{self, Emission, EmitOptions, lane_count};
 use crate::error::{Error, Result};
 use crate::host;
-use crate::ir::{Builtin, Node, Op, Region, Shader};
+use crate::ir::{Builtin, InterpolateAt, Node, Op, Region, Shader};
 use crate::passes;
 use crate::spirv::{self, Accept, Deviation, Module, Specialization};
 use crate::tier::{self, Tier};
@@ -367,9 +367,10 @@ fn optimize(request: &CompileRequest<'_>) -> Result<Shader> {
 /// Returns the facts about a stage that are known without its code.
 fn info(shader: &Shader, request: &CompileRequest<'_>) -> Result<ShaderInfo> {
     let (mut draw_parameters, mut reads_primitive_id) = (false, false);
-    let (mut reads_sample_mask, mut reads_fully_covered) = (false, false);
+    let (mut reads_sample_mask, mut reads_fully_covered, mut reads_centroids) = (false, false, false);
     for data in shader.live_insts() {
         draw_parameters |= data.op.info().per_draw;
+        reads_centroids |= matches!(data.op, Op::LoadInput(_, InterpolateAt::Centroid));
         if let Op::Builtin(builtin) = data.op {
             reads_primitive_id |= builtin == Builtin::PrimitiveId;
             reads_sample_mask |= builtin == Builtin::SampleMaskIn;
@@ -380,7 +381,7 @@ fn info(shader: &Shader, request: &CompileRequest<'_>) -> Result<ShaderInfo> {
     if let Some(info) = stage_info.fragment_mut() {
         info.flat = passes::is_flat(shader);
         (info.reads_primitive_id, info.reads_sample_mask) = (reads_primitive_id, reads_sample_mask);
-        info.reads_fully_covered = reads_fully_covered;
+        (info.reads_fully_covered, info.reads_centroids) = (reads_fully_covered, reads_centroids);
     }
     let [inputs, outputs] = [&shader.inputs, &shader.outputs].map(Vec::clone);
     Ok(ShaderInfo {

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub use crate::feedback::Feedback;
+pub use crate::shading_rate::{FragmentSize, RateCombiner, ShadingRate};
 pub use crate::stages::{GraphicsStages, LinkError, link_compute};
 use base::limits::{MAX_COLOR_ATTACHMENTS, STREAMS};
 
@@ -46,6 +47,9 @@ pub struct RenderTargets {
     pub depth: Option<Attachment>,
     /// Stencil aspect.
     pub stencil: Option<Attachment>,
+    /// Shading rate attachment, each of whose texels is for a square of
+    /// [`SHADING_RATE_TEXEL`](base::limits::SHADING_RATE_TEXEL) pixels.
+    pub shading_rate: Option<Attachment>,
     /// Rasterization samples: 1, 2, 4, 8 or 16.
     pub samples: u32,
     /// Number of framebuffer layers.
@@ -259,6 +263,8 @@ pub struct DrawState {
     pub front_clockwise: bool,
     /// Conservative rasterization of polygons, lines of mode [`LineMode::Rectangular`] and points.
     pub conservative: ConservativeMode,
+    /// Sizes of fragments.
+    pub shading_rate: ShadingRate,
     /// Depth bias, if depthBiasEnable is set.
     pub depth_bias: Option<DepthBias>,
     /// Width of lines in pixels (lineWidth).
@@ -309,6 +315,7 @@ impl Default for DrawState {
             cull_mode: 0,
             front_clockwise: false,
             conservative: ConservativeMode::Disabled,
+            shading_rate: ShadingRate::PIXEL,
             depth_bias: None,
             line_width: 1.0,
             line_mode: LineMode::Rectangular,

@@ -6,16 +6,16 @@
 //! lanes, and an operand in memory. The bits are those of `FragmentPrimitive`'s formulas, operation
 //! by operation.
 
-use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_LANES, QuadPositions};
+use base::abi::{FragmentBatch, FragmentPrimitive, FragmentQuad, MAX_LANES, QuadPositions, SamplePositions};
 use base::host::{Floats, Host, Ints, SimdLevel};
-use base::limits::MAX_SAMPLES;
 use core::ffi::c_void;
 
 base::multiversion! {
     for Avx512 unsafe extern "code" fn interpolate_of
         (batch: *const FragmentBatch, quads: u32, inputs: *const u32, count: u32, rows: *mut f32) {
         let inputs = core::slice::from_raw_parts(inputs, count as usize);
-        batch_of::<H>(HOST, &*batch, padded(&*batch, quads), inputs, rows.cast());
+        let quads = core::slice::from_raw_parts((*batch).quads, padded(&*batch, quads));
+        batch_of::<H>(HOST, &*batch, quads, inputs, rows.cast());
     }
 }
 
@@ -37,14 +37,10 @@ pub unsafe extern "code" fn interpolate(
     unsafe { interpolate_of(SimdLevel::detect())(batch.cast(), quads, inputs, count, rows) }
 }
 
-/// Returns the quads of a batch, with those that pad its last chunk of `chunk` quads.
-///
-/// # Safety
-/// The requirements of the helpers hold; in particular, the batch is padded.
+/// Returns the number of quads of a batch, with those that pad its last chunk of `chunk` quads.
 #[inline(always)]
-unsafe fn padded(batch: &FragmentBatch, chunk: u32) -> &[FragmentQuad] {
-    // SAFETY: the batch is padded to whole chunks (`# Safety`).
-    unsafe { core::slice::from_raw_parts(batch.quads, batch.count.next_multiple_of(chunk) as usize) }
+fn padded(batch: &FragmentBatch, chunk: u32) -> usize {
+    batch.count.next_multiple_of(chunk) as usize
 }
 
 /// The values of an input at two quads.
@@ -100,11 +96,17 @@ fn inside<'a>(batch: &'a FragmentBatch, quad: &FragmentQuad) -> &'a QuadPosition
 /// all rows.
 #[base::code_fn]
 pub unsafe extern "code" fn centroids(batch: *const c_void, quads: u32, rows: *mut f32) {
-    // SAFETY: the batch has padded quads, and as many groups (`# Safety`).
-    let (batch, quads, groups, positions) = unsafe {
+    // SAFETY: the batch has padded quads, and as many groups and centroids, if any; there is memory
+    // for two rows of eight for each pair (`# Safety`).
+    let (batch, quads, groups, positions, known, rows) = unsafe {
         let batch = &*batch.cast::<FragmentBatch>();
-        let quads = padded(batch, quads);
-        (batch, quads, core::slice::from_raw_parts(batch.groups, quads.len()), &*batch.positions)
+        let quads = core::slice::from_raw_parts(batch.quads, padded(batch, quads));
+        let known = match batch.centroids.is_null() {
+            true => &[][..],
+            false => core::slice::from_raw_parts(batch.centroids, quads.len()),
+        };
+        let rows = core::slice::from_raw_parts_mut(rows, quads.len().div_ceil(2) * 2 * MAX_LANES);
+        (batch, quads, core::slice::from_raw_parts(batch.groups, quads.len()), &*batch.positions, known, rows)
     };
     for (number, (quad, groups)) in quads.iter().zip(groups).enumerate() {
         for pixel in 0..4 {
@@ -113,10 +115,12 @@ pub unsafe extern "code" fn centroids(batch: *const c_void, quads: u32, rows: *m
                 0..=4 => of(quad.coverage),
                 _ => (0..).zip(groups).fold(0, |mask, (group, &coverage)| mask | of(coverage) << (4 * group)),
             };
-            let at = centroid(positions, mask, batch.samples);
+            let at = match known.get(number) {
+                Some(known) => [known.x[pixel], known.y[pixel]],
+                None => centroid(positions, mask, batch.samples),
+            };
             for (axis, at) in at.into_iter().enumerate() {
-                // SAFETY: there is memory for two rows of eight for each pair (`# Safety`).
-                unsafe { rows.add((number / 2 * 2 + axis) * MAX_LANES + number % 2 * 4 + pixel).write(at) };
+                rows[(number / 2 * 2 + axis) * MAX_LANES + number % 2 * 4 + pixel] = at;
             }
         }
     }
@@ -124,7 +128,7 @@ pub unsafe extern "code" fn centroids(batch: *const c_void, quads: u32, rows: *m
 
 /// Returns the mean of the positions of the masked ones of `samples` samples; the centre if the
 /// mask has none or all.
-fn centroid(positions: &[QuadPositions; MAX_SAMPLES + 1], mask: u32, samples: u32) -> [f32; 2] {
+fn centroid(positions: &SamplePositions, mask: u32, samples: u32) -> [f32; 2] {
     let count = mask.count_ones();
     if count == 0 || count >= samples {
         return [0.5; 2];
@@ -349,6 +353,7 @@ mod tests {
                 positions: &positions,
                 groups: FragmentBatch::NO_GROUPS.as_ptr(),
                 contained: core::ptr::null(),
+                centroids: core::ptr::null(),
             };
             let inputs = [(4, true), (0, false), (2, true), (0, true)];
             let inputs = &inputs[..1 + rng.below(4) as usize];

@@ -11,8 +11,8 @@
 //! The layers are below. A module imports only modules of its own layer and of the layers above it
 //! in this list, and no imports form a cycle:
 //!
-//! - `stages` (of a pipeline), `feedback` (buffers in which vertices are captured), `api` and
-//!   `surface`: state, and attachments as memory;
+//! - `stages` (of a pipeline), `feedback` (buffers in which vertices are captured), `shading_rate`
+//!   (sizes of fragments), `api` and `surface`: state, and attachments as memory;
 //! - `prim`: the definition of a primitive; `tessellate`: the domain's primitives that the
 //!   tessellator makes of a patch;
 //! - `front` (draws → primitives) and `tile` (primitives → pixels), which do not know each other;
@@ -29,6 +29,7 @@ mod feedback;
 mod front;
 mod interpolate;
 mod prim;
+mod shading_rate;
 mod stages;
 mod surface;
 #[cfg(test)]

@@ -87,8 +87,8 @@ helpers! {
     /// Computes the positions at which centroid inputs of all quads of a [`super::FragmentBatch`],
     /// and of quads that pad the last chunk of `quads`, are evaluated. In each pixel, the position
     /// is the mean of the positions of the covered samples, or the centre if all or none are
-    /// covered. `rows`, aligned to 32 bytes, is `[pair of quads][x, y][lane of 8]`; the lanes of a
-    /// missing second quad get some value.
+    /// covered. Fragments of several pixels have theirs in the batch. `rows`, aligned to 32 bytes,
+    /// is `[pair of quads][x, y][lane of 8]`; the lanes of a missing second quad get some value.
     Centroids = centroids(batch: *const c_void, quads: u32, rows: *mut f32);
     /// Takes a plain sample of two coordinates for all chunks of 8 lanes, one after the other.
     /// `coords` is `[chunk][2][lane]` and `results` is `[chunk][4][lane]`, both aligned to 32

@@ -7,7 +7,7 @@
 
 use super::context::ShaderContext;
 use super::layout::{Layout, layout};
-use crate::limits::MAX_SAMPLES;
+use crate::limits::{MAX_FRAGMENT_SIZE_LOG2, MAX_SAMPLES};
 
 /// The function of a compiled stage. `batch` points to the stage's own batch struct, whose first
 /// field is [`BatchHeader`].
@@ -233,7 +233,9 @@ pub struct FragmentQuad {
     /// ([`SampleGroups`]).
     pub coverage: u16,
     /// Sample that this invocation shades (sample shading has one quad entry per sample), or
-    /// [`FragmentBatch::CENTRE`].
+    /// [`FragmentBatch::CENTRE`] plus the size of the fragments (`ShadingRateKHR`), which is 0 for
+    /// one pixel. Fragments of several pixels are the "pixels" of their quad, which is aligned to
+    /// its size, and their coverage has only the first bit.
     pub sample: u16,
     /// The primitive.
     pub primitive: *const FragmentPrimitive,
@@ -243,8 +245,13 @@ pub struct FragmentQuad {
 /// `4*g + s`.
 pub type SampleGroups = [u16; MAX_SAMPLES / 4];
 
-/// Positions of samples, and after them, up to [`FragmentBatch::CENTRE`], of the pixel centres.
-pub type SamplePositions = [QuadPositions; MAX_SAMPLES + 1];
+/// Positions of samples, after them, up to [`FragmentBatch::CENTRE`], of the pixel centres, and
+/// from there on of the centres of fragments by their size.
+pub type SamplePositions = [QuadPositions; MAX_SAMPLES + FRAGMENT_SIZES];
+
+/// Number of values of `ShadingRateKHR` up to the largest size of a fragment, four by four pixels.
+/// The word has the base-2 logarithms of the width, in bits 2 and 3, and of the height.
+const FRAGMENT_SIZES: usize = (MAX_FRAGMENT_SIZE_LOG2 << 2 | MAX_FRAGMENT_SIZE_LOG2) as usize + 1;
 
 /// Quads of a tile.
 #[repr(C)]
@@ -272,6 +279,10 @@ pub struct FragmentBatch {
     /// Pixels that the primitive contains, a bit each, by quad, padded as the quads are. Only a
     /// stage that reads FullyCoveredEXT reads them.
     pub contained: *const u16,
+    /// Positions of `Centroid` inputs relative to the corner of each fragment, by quad, padded as
+    /// the quads are, if fragments have several pixels and the stage reads such inputs; null if
+    /// not.
+    pub centroids: *const QuadPositions,
 }
 
 /// Pixels of a primitive that is [affine](FragmentPrimitive::affine): all from (x0, y0) to before
@@ -313,7 +324,8 @@ pub struct RectangleBatch {
     pub pitch: u64,
 }
 
-/// Positions in the four pixels of a quad, relative to the corner of its first pixel, in 0..2.
+/// Positions in the four pixels, or larger fragments, of a quad, relative to the corner of its
+/// first pixel.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QuadPositions {
@@ -330,7 +342,7 @@ pub const fn interpolated(slot: u32, perspective: bool) -> u32 {
 }
 
 impl FragmentBatch {
-    /// Value of `FragmentQuad::sample` in per-pixel shading.
+    /// Value of `FragmentQuad::sample` if a fragment is a pixel.
     pub const CENTRE: u16 = MAX_SAMPLES as u16;
 
     /// Largest number of quads of a batch.
@@ -346,19 +358,26 @@ impl FragmentBatch {
 
     /// Returns `positions` for samples at (x, y) in 0..1 inside of each pixel.
     pub const fn positions(samples: &[[f32; 2]]) -> SamplePositions {
-        let mut positions = [QuadPositions::new([0.5, 0.5]); MAX_SAMPLES + 1];
+        let mut positions = [QuadPositions::new([0.5, 0.5], [1.0; 2]); MAX_SAMPLES + FRAGMENT_SIZES];
         let mut i = 0;
         while i < samples.len() && i < Self::CENTRE as usize {
-            positions[i] = QuadPositions::new(samples[i]);
+            positions[i] = QuadPositions::new(samples[i], [1.0; 2]);
             i += 1;
+        }
+        let mut size = 0;
+        while size < FRAGMENT_SIZES {
+            let (width, height) = ((1 << (size >> 2)) as f32, (1 << (size & 3)) as f32);
+            positions[Self::CENTRE as usize + size] = QuadPositions::new([width / 2.0, height / 2.0], [width, height]);
+            size += 1;
         }
         positions
     }
 }
 
 impl QuadPositions {
-    const fn new([x, y]: [f32; 2]) -> QuadPositions {
-        QuadPositions { x: [x, x + 1.0, x, x + 1.0], y: [y, y, y + 1.0, y + 1.0] }
+    /// Makes the positions at (x, y) inside of each fragment of a quad.
+    const fn new([x, y]: [f32; 2], [width, height]: [f32; 2]) -> QuadPositions {
+        QuadPositions { x: [x, x + width, x, x + width], y: [y, y, y + height, y + height] }
     }
 }
 
@@ -496,7 +515,7 @@ layout!(FragmentPrimitive {
     affine
 });
 layout!(FragmentQuad { x, y, coverage, sample, primitive });
-layout!(FragmentBatch { header, count, samples, quads, outputs, alive, positions, groups, contained });
+layout!(FragmentBatch { header, count, samples, quads, outputs, alive, positions, groups, contained, centroids });
 layout!(QuadPositions { x, y });
 layout!(Rectangle { x0, y0, x1, y1, primitive });
 layout!(RectangleBatch { header, count, end, rectangles, target, pitch });

@@ -37,6 +37,8 @@ pub struct FragmentInfo {
     pub reads_primitive_id: bool,
     /// True if the stage reads FullyCoveredEXT.
     pub reads_fully_covered: bool,
+    /// True if the stage reads inputs at centroids.
+    pub reads_centroids: bool,
     /// True if the stage reads SampleMask.
     pub reads_sample_mask: bool,
     /// True if the stage has `PostDepthCoverage`.

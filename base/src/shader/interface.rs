@@ -20,6 +20,8 @@ pub enum BuiltinSlot {
     Layer,
     /// ViewportIndex (integer bits).
     ViewportIndex,
+    /// PrimitiveShadingRateKHR (integer bits).
+    ShadingRate,
     /// TessLevelOuter\[i\].
     TessLevelOuter(u8),
     /// TessLevelInner\[i\].

@@ -57,7 +57,7 @@ impl StageIoKind {
             BuiltinSlot::Position(_) | BuiltinSlot::PointSize => {
                 matches!(self, StageIoKind::Vertices | StageIoKind::Primitives | StageIoKind::Patch | StageIoKind::Mesh)
             }
-            BuiltinSlot::Layer | BuiltinSlot::ViewportIndex | BuiltinSlot::PrimitiveId => {
+            BuiltinSlot::Layer | BuiltinSlot::ViewportIndex | BuiltinSlot::ShadingRate | BuiltinSlot::PrimitiveId => {
                 matches!(self, StageIoKind::Vertices | StageIoKind::Mesh)
             }
             BuiltinSlot::VertexMark => matches!(self, StageIoKind::Vertices),

@@ -155,6 +155,9 @@ pub struct ProgramDesc<'a> {
     pub faces: (vk::CullModeFlags, vk::FrontFace),
     /// State that is set while commands are recorded.
     pub dynamic: &'a [vk::DynamicState],
+    /// Size of fragments in pixels. One that is larger than a pixel needs
+    /// [`Optional::shading_rate`](super::Optional::shading_rate).
+    pub fragment_size: vk::Extent2D,
     /// True if generated commands may use the pipeline.
     pub indirect: bool,
     /// True if no primitive is rasterized.
@@ -182,6 +185,7 @@ impl Default for ProgramDesc<'_> {
             mask: vk::ColorComponentFlags::RGBA,
             faces: (vk::CullModeFlags::NONE, vk::FrontFace::COUNTER_CLOCKWISE),
             dynamic: &[],
+            fragment_size: vk::Extent2D { width: 1, height: 1 },
             indirect: false,
             discard: false,
         }
@@ -321,6 +325,7 @@ impl Gpu {
             depth: desc.depth,
             blend: &vec![blend_state(desc.blend).color_write_mask(desc.mask); pass.colors],
             dynamic: desc.dynamic,
+            fragment_size: desc.fragment_size,
             flags2: desc.indirect.then_some(INDIRECT_BINDABLE_PIPELINE),
             ..PipelineDesc::new(&stages, layout, Target::Subpass(pass.handle, 0))
         })

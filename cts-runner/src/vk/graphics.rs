@@ -4,6 +4,9 @@
 use ash::vk;
 use std::ffi::{CStr, c_void};
 
+/// The size of fragments that are pixels.
+const PIXEL: vk::Extent2D = vk::Extent2D { width: 1, height: 1 };
+
 /// Name of the entry point of all shaders of the harness.
 const ENTRY: &CStr = c"main";
 
@@ -63,6 +66,8 @@ pub struct PipelineDesc<'a> {
     pub blend_constants: [f32; 4],
     /// Structure that extends the state of blending.
     pub blending: Option<&'a dyn vk::ExtendsPipelineColorBlendStateCreateInfo>,
+    /// Size of fragments in pixels; one pixel by default.
+    pub fragment_size: vk::Extent2D,
     /// State whose values commands set.
     pub dynamic: &'a [vk::DynamicState],
     /// Flags of the creation.
@@ -110,6 +115,7 @@ impl<'a> PipelineDesc<'a> {
             blend: &[],
             blend_constants: [0.0; 4],
             blending: None,
+            fragment_size: PIXEL,
             dynamic: &[],
             flags: vk::PipelineCreateFlags::empty(),
             flags2: None,
@@ -174,6 +180,7 @@ impl<'a> PipelineDesc<'a> {
         let mut flags = vk::PipelineCreateFlags2CreateInfoKHR::default().flags(self.flags2.unwrap_or_default());
         let mut subset = vk::GraphicsPipelineLibraryCreateInfoEXT::default().flags(self.subset.unwrap_or_default());
         let mut libraries = vk::PipelineLibraryCreateInfoKHR::default().libraries(self.libraries);
+        let mut rate = vk::PipelineFragmentShadingRateStateCreateInfoKHR::default().fragment_size(self.fragment_size);
         // The structures live shorter than those to which the create info points already.
         let mut info: vk::GraphicsPipelineCreateInfo<'_> = info;
         info.p_next = self.next.map_or(std::ptr::null(), |next| (&raw const *next).cast::<c_void>());
@@ -184,6 +191,9 @@ impl<'a> PipelineDesc<'a> {
                 info.push_next(&mut rendering)
             }
         };
+        if self.fragment_size != PIXEL {
+            info = info.push_next(&mut rate);
+        }
         if self.flags2.is_some() {
             info = info.push_next(&mut flags);
         }

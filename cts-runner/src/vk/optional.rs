@@ -1,6 +1,6 @@
 //! Features beyond Vulkan 1.0 that a workload may use: small types, descriptor indexing, subgroup
-//! operations, transform feedback, Y'CbCr conversions, mesh shaders, kinds of programs, ray
-//! tracing.
+//! operations, transform feedback, Y'CbCr conversions, mesh shaders, fragment shading rates, kinds
+//! of programs, ray tracing.
 
 use super::programs::{self, Programs};
 use super::rays::{self, Rays};
@@ -38,6 +38,8 @@ pub struct Optional {
     pub conversion: bool,
     /// True if the device has the features `meshShader` and `taskShader`.
     pub mesh_shader: bool,
+    /// True if the device has the feature `pipelineFragmentShadingRate`.
+    pub shading_rate: bool,
     /// True if the device has the feature `bufferDeviceAddress`.
     pub addresses: bool,
     /// Kinds of programs that the device has.
@@ -60,10 +62,11 @@ pub(super) struct Features {
     feedback: vk::PhysicalDeviceTransformFeedbackFeaturesEXT<'static>,
     conversion: vk::PhysicalDeviceSamplerYcbcrConversionFeatures<'static>,
     mesh: vk::PhysicalDeviceMeshShaderFeaturesEXT<'static>,
+    rate: vk::PhysicalDeviceFragmentShadingRateFeaturesKHR<'static>,
     address: vk::PhysicalDeviceBufferDeviceAddressFeatures<'static>,
     programs: programs::Features,
     rays: rays::Features,
-    wanted: [bool; 9],
+    wanted: [bool; 10],
 }
 
 impl Optional {
@@ -106,6 +109,10 @@ impl Optional {
         if core && listed(ext::mesh_shader::NAME) {
             features = features.push_next(&mut mesh);
         }
+        let mut rate = vk::PhysicalDeviceFragmentShadingRateFeaturesKHR::default();
+        if core && listed(khr::fragment_shading_rate::NAME) {
+            features = features.push_next(&mut rate);
+        }
         let mut address = vk::PhysicalDeviceBufferDeviceAddressFeatures::default();
         if core {
             features = features.push_next(&mut address);
@@ -138,6 +145,7 @@ impl Optional {
             transform_feedback: feedback.transform_feedback == vk::TRUE,
             conversion: conversion.sampler_ycbcr_conversion == vk::TRUE,
             mesh_shader: mesh.mesh_shader == vk::TRUE && mesh.task_shader == vk::TRUE,
+            shading_rate: rate.pipeline_fragment_shading_rate == vk::TRUE,
             addresses,
             programs,
             rays,
@@ -165,6 +173,8 @@ impl Optional {
             mesh: vk::PhysicalDeviceMeshShaderFeaturesEXT::default()
                 .mesh_shader(self.mesh_shader)
                 .task_shader(self.mesh_shader),
+            rate: vk::PhysicalDeviceFragmentShadingRateFeaturesKHR::default()
+                .pipeline_fragment_shading_rate(self.shading_rate),
             address: vk::PhysicalDeviceBufferDeviceAddressFeatures::default().buffer_device_address(self.addresses),
             programs: self.programs.features(),
             rays: self.rays.features(),
@@ -178,6 +188,7 @@ impl Optional {
                 self.conversion,
                 self.mesh_shader,
                 self.addresses,
+                self.shading_rate,
             ],
         }
     }
@@ -190,6 +201,7 @@ impl Optional {
             (self.cooperative, khr::cooperative_matrix::NAME),
             (self.transform_feedback, ext::transform_feedback::NAME),
             (self.mesh_shader, ext::mesh_shader::NAME),
+            (self.shading_rate, khr::fragment_shading_rate::NAME),
         ];
         let more = more.into_iter().filter(|(has, _)| *has).map(|(_, name)| name.as_ptr());
         missing.chain(more).chain(self.programs.extensions()).chain(self.rays.extensions()).collect()
@@ -225,6 +237,9 @@ impl Features {
         }
         if self.wanted[8] {
             info = info.push_next(&mut self.address);
+        }
+        if self.wanted[9] {
+            info = info.push_next(&mut self.rate);
         }
         self.rays.chain(self.programs.chain(info))
     }

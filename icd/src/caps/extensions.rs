@@ -389,6 +389,7 @@ extensions! {
     VK_ARM_rasterization_order_attachment_access, YES;
     VK_EXT_fragment_shader_interlock, YES;
     VK_EXT_conservative_rasterization, YES;
+    VK_KHR_fragment_shading_rate, YES;
     VK_KHR_fragment_shader_barycentric, YES;
     VK_NV_fragment_shader_barycentric, YES;
     VK_EXT_pipeline_protected_access, YES;

@@ -56,7 +56,7 @@ macro_rules! mandatory {
 
 const YES: Support = Support::Yes;
 const LATER: Support = Support::No("not written yet");
-const NO_RATE: Support = Support::No("no fragment shading rate");
+const NO_MASK: Support = Support::No("no SampleMask of fragments with several pixels, which its tests read");
 const NO_SPARSE: Support = Support::No("samples are sub-images, which no block has together");
 const NO_SHARED: Support = Support::No("no kernels for blocks that are decoded to shared exponents");
 const NO_VIDEO: Support = Support::No("no video");
@@ -332,7 +332,7 @@ features! {
     taskShader, YES;
     meshShader, YES;
     multiviewMeshShader, YES;
-    primitiveFragmentShadingRateMeshShader, NO_RATE;
+    primitiveFragmentShadingRateMeshShader, YES;
     meshShaderQueries, YES;
     primitivesGeneratedQueryWithRasterizerDiscard, YES;
     primitivesGeneratedQueryWithNonZeroStreams, YES;
@@ -425,7 +425,10 @@ features! {
     rasterizationOrderStencilAttachmentAccess, YES;
     fragmentShaderSampleInterlock, YES;
     fragmentShaderPixelInterlock, YES;
-    fragmentShaderShadingRateInterlock, NO_RATE;
+    fragmentShaderShadingRateInterlock, NO_MASK;
+    pipelineFragmentShadingRate, YES;
+    primitiveFragmentShadingRate, YES;
+    attachmentFragmentShadingRate, YES;
     fragmentShaderBarycentric, YES;
     sparseImageInt64Atomics, YES;
     shaderEarlyAndLateFragmentTests, YES;

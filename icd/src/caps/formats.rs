@@ -32,6 +32,9 @@ pub fn format_properties(format: vk::Format) -> vk::FormatProperties {
     if Extension::VK_KHR_acceleration_structure.is_advertised() && is_structure_vertex(format) {
         buffer |= Features::ACCELERATION_STRUCTURE_VERTEX_BUFFER_KHR;
     }
+    if Extension::VK_KHR_fragment_shading_rate.is_advertised() && format == vk::Format::R8_UINT {
+        optimal |= Features::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR;
+    }
     vk::FormatProperties {
         linear_tiling_features: if info.layout == Layout::DepthStencil { Features::empty() } else { optimal },
         optimal_tiling_features: optimal,
@@ -274,6 +277,7 @@ const USAGE_FEATURES: &[(Usage, Features)] = &[
     (Usage::COLOR_ATTACHMENT, Features::COLOR_ATTACHMENT),
     (Usage::DEPTH_STENCIL_ATTACHMENT, Features::DEPTH_STENCIL_ATTACHMENT),
     (Usage::INPUT_ATTACHMENT, ATTACHMENT),
+    (Usage::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR, Features::FRAGMENT_SHADING_RATE_ATTACHMENT_KHR),
     (Usage::HOST_TRANSFER_EXT, HOST_COPYABLE),
     (Usage::TRANSIENT_ATTACHMENT, Features::from_raw(!0)),
     (Usage::ATTACHMENT_FEEDBACK_LOOP_EXT, ATTACHMENT),

@@ -28,7 +28,7 @@ pub use extensions::{ExtensionSet, device_extensions, enable_device, enable_inst
 pub use features::{enable_features, features, fill_features2};
 pub use formats::{fill_format_properties2, fill_image_format_properties2, format_properties, image_format_properties};
 pub use host::{QUEUE_FAMILIES, heap_budget, heap_size, memory_properties, thread_count};
-pub use properties::{fill_properties2, properties, sample_location_grid};
+pub use properties::{fill_properties2, fragment_shading_rates, properties, sample_location_grid};
 
 #[cfg(test)]
 mod commands_tests;

@@ -12,9 +12,10 @@ use super::{API_VERSION, build_id, code_id, copy_str, thread_count};
 use crate::ffi::pointer::write_array;
 use base::abi::DESCRIPTOR_SIZE;
 use base::limits::{
-    CAPTURE_BUFFERS, DEFAULT_SUBGROUP_SIZE, MAX_CAPTURE_STRIDE, MAX_EXTRA_OVERESTIMATION, MAX_HEAP_RANGE,
-    MAX_MESH_PRIMITIVES, MAX_MESH_VERTICES, MAX_MESH_WORKGROUPS, MAX_PUSH_CONSTANTS, MAX_STAGE_COMPONENTS,
-    MAX_TASK_PAYLOAD, MAX_VECTOR_COMPONENTS, OVERESTIMATION_GRANULARITY, STREAMS, SUBGROUP_SIZES,
+    CAPTURE_BUFFERS, DEFAULT_SUBGROUP_SIZE, MAX_CAPTURE_STRIDE, MAX_EXTRA_OVERESTIMATION, MAX_FRAGMENT_SIZE_LOG2,
+    MAX_HEAP_RANGE, MAX_MESH_PRIMITIVES, MAX_MESH_VERTICES, MAX_MESH_WORKGROUPS, MAX_PUSH_CONSTANTS, MAX_SAMPLES,
+    MAX_STAGE_COMPONENTS, MAX_TASK_PAYLOAD, MAX_VECTOR_COMPONENTS, OVERESTIMATION_GRANULARITY, SHADING_RATE_TEXEL,
+    STREAMS, SUBGROUP_SIZES,
 };
 use base::pixel::SAMPLE_LOCATION_STEPS;
 use base::shader::RayValue;
@@ -275,7 +276,7 @@ fn vulkan14() -> vk::PhysicalDeviceVulkan14Properties<'static> {
         // and layers.
         block_texel_view_compatible_multiple_layers: vk::TRUE,
         max_combined_image_sampler_descriptor_count: 1,
-        fragment_shading_rate_clamp_combiner_inputs: vk::FALSE,
+        fragment_shading_rate_clamp_combiner_inputs: vk::TRUE,
         // Every access is checked, for any request of a pipeline.
         default_robustness_storage_buffers: vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2,
         default_robustness_uniform_buffers: vk::PipelineRobustnessBufferBehaviorEXT::ROBUST_BUFFER_ACCESS_2,
@@ -436,7 +437,7 @@ unsafe fn fill_1_3(next: *mut vk::BaseOutStructure<'_>) {
 
 /// Layouts of images that the host copies from and to: an image is stored in the same way in all of
 /// them.
-const HOST_COPY_LAYOUTS: [vk::ImageLayout; 19] = {
+const HOST_COPY_LAYOUTS: [vk::ImageLayout; 20] = {
     use vk::ImageLayout as L;
     [
         L::GENERAL,
@@ -457,6 +458,7 @@ const HOST_COPY_LAYOUTS: [vk::ImageLayout; 19] = {
         L::ATTACHMENT_OPTIMAL,
         L::RENDERING_LOCAL_READ_KHR,
         L::ATTACHMENT_FEEDBACK_LOOP_OPTIMAL_EXT,
+        L::FRAGMENT_SHADING_RATE_ATTACHMENT_OPTIMAL_KHR,
         L::PRESENT_SRC_KHR,
     ]
 };
@@ -510,7 +512,7 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.robust_uniform_buffer_access_size_alignment = 1;
         };
         PhysicalDeviceMaintenance7PropertiesKHR => |p| {
-            p.robust_fragment_shading_rate_attachment_access = vk::FALSE;
+            p.robust_fragment_shading_rate_attachment_access = vk::TRUE;
             // Depth and stencil are separate planes.
             p.separate_depth_stencil_attachment_access = vk::TRUE;
             let [uniform, storage] = [LIMITS.max_descriptor_set_uniform_buffers_dynamic, LIMITS.max_descriptor_set_storage_buffers_dynamic];
@@ -712,6 +714,27 @@ unsafe fn fill_extensions(next: *mut vk::BaseOutStructure<'_>) {
             p.fully_covered_fragment_shader_input_variable = vk::TRUE;
             p.conservative_rasterization_post_depth_coverage = vk::TRUE;
         };
+        PhysicalDeviceFragmentShadingRatePropertiesKHR => |p| {
+            let texel = vk::Extent2D { width: SHADING_RATE_TEXEL, height: SHADING_RATE_TEXEL };
+            let side = 1 << MAX_FRAGMENT_SIZE_LOG2;
+            (p.min_fragment_shading_rate_attachment_texel_size, p.max_fragment_shading_rate_attachment_texel_size) = (texel, texel);
+            p.max_fragment_shading_rate_attachment_texel_size_aspect_ratio = 1;
+            p.primitive_fragment_shading_rate_with_multiple_viewports = vk::TRUE;
+            p.layered_shading_rate_attachments = vk::TRUE;
+            p.fragment_shading_rate_non_trivial_combiner_ops = vk::TRUE;
+            p.max_fragment_size = vk::Extent2D { width: side, height: side };
+            p.max_fragment_size_aspect_ratio = side;
+            p.max_fragment_shading_rate_coverage_samples = side * side * MAX_SAMPLES as u32;
+            p.max_fragment_shading_rate_rasterization_samples = vk::SampleCountFlags::from_raw(MAX_SAMPLES as u32);
+            p.fragment_shading_rate_with_shader_depth_stencil_writes = vk::TRUE;
+            p.fragment_shading_rate_with_sample_mask = vk::TRUE;
+            // SampleMask has 32 bits, and fragments have up to 256 samples.
+            p.fragment_shading_rate_with_shader_sample_mask = vk::FALSE;
+            p.fragment_shading_rate_with_conservative_rasterization = vk::TRUE;
+            p.fragment_shading_rate_with_fragment_shader_interlock = vk::TRUE;
+            p.fragment_shading_rate_with_custom_sample_locations = vk::TRUE;
+            p.fragment_shading_rate_strict_multiply_combiner = vk::TRUE;
+        };
         // The provoking vertex mode decides about the order of every primitive's vertices
         // (`Topology::all_vertices`).
         PhysicalDeviceFragmentShaderBarycentricPropertiesKHR => |p| p.tri_strip_vertex_order_independent_of_provoking_vertex = vk::FALSE;
@@ -761,6 +784,16 @@ const MODULE_IDENTIFIER_ALGORITHM: [u8; vk::UUID_SIZE] = *b"BLAKE3 of words1";
 /// stays at the centre.
 const LOCATED: vk::SampleCountFlags =
     vk::SampleCountFlags::from_raw(SAMPLE_COUNTS.as_raw() & !vk::SampleCountFlags::TYPE_1.as_raw());
+
+/// Returns the answers of vkGetPhysicalDeviceFragmentShadingRatesKHR, in their order: the sizes of
+/// fragments with numbers of samples. Every number is supported with every size.
+pub fn fragment_shading_rates() -> Vec<(vk::Extent2D, vk::SampleCountFlags)> {
+    let sides = || (0..=MAX_FRAGMENT_SIZE_LOG2).rev().map(|log2| 1 << log2);
+    let sizes = sides().flat_map(|width| sides().map(move |height| vk::Extent2D { width, height }));
+    let pixel = vk::Extent2D { width: 1, height: 1 };
+    let all = vk::SampleCountFlags::from_raw(!0);
+    sizes.map(|size| (size, if size == pixel { all } else { SAMPLE_COUNTS })).collect()
+}
 
 /// Returns the size of the grid of pixels with separate sample locations: all pixels are alike.
 pub fn sample_location_grid(samples: vk::SampleCountFlags) -> vk::Extent2D {

@@ -353,6 +353,7 @@ pub struct BeginRendering {
     pub colors: Vec<Option<RenderingAttachment>>,
     pub depth: Option<RenderingAttachment>,
     pub stencil: Option<RenderingAttachment>,
+    pub shading_rate: Option<Arc<ImageView>>,
 }
 
 /// Parameters of `vkCmdExecuteGeneratedCommandsEXT`.

@@ -215,6 +215,8 @@ shims! {
             depth: one(info.p_depth_attachment),
             // The stencil clear value is the second word, as in a combined value.
             stencil: one(info.p_stencil_attachment),
+            shading_rate: find::<vk::RenderingFragmentShadingRateAttachmentInfoKHR<'_>>(info.p_next)
+                .and_then(|rate| optional(rate.image_view)),
         };
         begin.check_memory()?;
         push(buffer, Command::BeginRendering(Box::new(begin)));

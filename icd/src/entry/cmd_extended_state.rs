@@ -63,6 +63,11 @@ pub const COMMANDS: &[CommandRow] = &[
     ),
     row!(
         Device,
+        cmd_set_fragment_shading_rate as vk::PFN_vkCmdSetFragmentShadingRateKHR,
+        vkCmdSetFragmentShadingRateKHR: ext("VK_KHR_fragment_shading_rate")
+    ),
+    row!(
+        Device,
         cmd_set_primitive_restart_index as newer::PFN_vkCmdSetPrimitiveRestartIndexEXT,
         vkCmdSetPrimitiveRestartIndexEXT: ext("VK_EXT_primitive_restart_index")
     ),
@@ -123,6 +128,14 @@ shims! {
                 recorder.push(Command::SetDynamicState(DynamicState::VertexInputBindingStride(stride)));
             }
         });
+    }
+
+    fn cmd_set_fragment_shading_rate(
+        buffer: vk::CommandBuffer,
+        size: *const vk::Extent2D,
+        combiners: *const [vk::FragmentShadingRateCombinerOpKHR; 2],
+    ) {
+        set_translated(buffer, decode::shading_rate(*size, *combiners), DynamicState::FragmentShadingRate);
     }
 
     fn cmd_set_primitive_restart_index(buffer: vk::CommandBuffer, index: u32) {

@@ -31,6 +31,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(PhysicalDevice, get_physical_device_external_buffer_properties as vk::PFN_vkGetPhysicalDeviceExternalBufferProperties, vkGetPhysicalDeviceExternalBufferProperties: V1_1, vkGetPhysicalDeviceExternalBufferPropertiesKHR: ext("VK_KHR_external_memory_capabilities")),
     row!(PhysicalDevice, get_physical_device_external_semaphore_properties as vk::PFN_vkGetPhysicalDeviceExternalSemaphoreProperties, vkGetPhysicalDeviceExternalSemaphoreProperties: V1_1, vkGetPhysicalDeviceExternalSemaphorePropertiesKHR: ext("VK_KHR_external_semaphore_capabilities")),
     row!(PhysicalDevice, get_physical_device_external_fence_properties as vk::PFN_vkGetPhysicalDeviceExternalFenceProperties, vkGetPhysicalDeviceExternalFenceProperties: V1_1, vkGetPhysicalDeviceExternalFencePropertiesKHR: ext("VK_KHR_external_fence_capabilities")),
+    row!(PhysicalDevice, get_physical_device_fragment_shading_rates as vk::PFN_vkGetPhysicalDeviceFragmentShadingRatesKHR, vkGetPhysicalDeviceFragmentShadingRatesKHR: ext("VK_KHR_fragment_shading_rate")),
     row!(PhysicalDevice, get_physical_device_multisample_properties as vk::PFN_vkGetPhysicalDeviceMultisamplePropertiesEXT, vkGetPhysicalDeviceMultisamplePropertiesEXT: ext("VK_EXT_sample_locations")),
     row!(PhysicalDevice, get_physical_device_tool_properties as vk::PFN_vkGetPhysicalDeviceToolProperties, vkGetPhysicalDeviceToolProperties: V1_3, vkGetPhysicalDeviceToolPropertiesEXT: ext("VK_EXT_tooling_info")),
     row!(PhysicalDevice, get_physical_device_cooperative_matrix_properties as vk::PFN_vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR, vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR: ext("VK_KHR_cooperative_matrix")),
@@ -191,6 +192,25 @@ shims! {
             caps::formats::sparse_image_format_properties(&query, i.samples)
         });
         write_each(properties, count, out, |out, p| out.properties = p);
+    }
+
+    fn get_physical_device_fragment_shading_rates(
+        _device: Physical,
+        count: *mut u32,
+        out: *mut vk::PhysicalDeviceFragmentShadingRateKHR<'_>,
+    ) -> VkResult {
+        let rates = caps::fragment_shading_rates();
+        let all = rates.len() as u32;
+        if out.is_null() {
+            *count = all;
+            return Ok(());
+        }
+        *count = (*count).min(all);
+        for (i, (size, samples)) in rates.into_iter().take(*count as usize).enumerate() {
+            let out = &mut *out.add(i);
+            (out.fragment_size, out.sample_counts) = (size, samples);
+        }
+        if *count < all { Err(vk::Result::INCOMPLETE) } else { Ok(()) }
     }
 
     fn get_physical_device_multisample_properties(

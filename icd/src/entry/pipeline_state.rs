@@ -121,6 +121,7 @@ unsafe fn add_pre_rasterization<'a>(
             find::<vk::PipelineRasterizationDepthClipStateCreateInfoEXT<'_>>(chain).map(|c| c.depth_clip_enable != 0);
         structures.provoking_last = find::<vk::PipelineRasterizationProvokingVertexStateCreateInfoEXT<'_>>(chain)
             .map(|p| p.provoking_vertex_mode == vk::ProvokingVertexModeEXT::LAST_VERTEX);
+        structures.shading_rate = find::<vk::PipelineFragmentShadingRateStateCreateInfoKHR<'_>>(info.p_next);
         structures.conservative = find::<vk::PipelineRasterizationConservativeStateCreateInfoEXT<'_>>(chain);
         structures.rasterization_stream =
             find::<vk::PipelineRasterizationStateStreamCreateInfoEXT<'_>>(chain).map(|s| s.rasterization_stream);

@@ -70,6 +70,7 @@ unsafe fn subpass2(d: &vk::SubpassDescription2<'_>) -> Subpass {
         };
         let multisampled = find::<vk::MultisampledRenderToSingleSampledInfoEXT<'_>>(d.p_next);
         let depth_stencil = find::<vk::SubpassDescriptionDepthStencilResolve<'_>>(d.p_next);
+        let rate = find::<vk::FragmentShadingRateAttachmentInfoKHR<'_>>(d.p_next);
         let resolve = depth_stencil.and_then(|r| used(r.p_depth_stencil_resolve_attachment.as_ref()?.attachment));
         Subpass {
             inputs: list(d.p_input_attachments, d.input_attachment_count).into_iter().flatten().collect(),
@@ -77,6 +78,7 @@ unsafe fn subpass2(d: &vk::SubpassDescription2<'_>) -> Subpass {
             resolves: list(d.p_resolve_attachments, d.color_attachment_count),
             depth_stencil: d.p_depth_stencil_attachment.as_ref().and_then(|r| used(r.attachment)),
             depth_stencil_resolve: resolve,
+            shading_rate: rate.and_then(|r| used(r.p_fragment_shading_rate_attachment.as_ref()?.attachment)),
             multisampled: multisampled.and_then(samples),
             resolve_modes: depth_stencil.map(|r| (r.depth_resolve_mode, r.stencil_resolve_mode)).unwrap_or_default(),
             view_mask: d.view_mask,

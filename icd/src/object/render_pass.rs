@@ -35,6 +35,8 @@ pub struct Subpass {
     pub depth_stencil: Option<u32>,
     /// Target of a depth/stencil resolve.
     pub depth_stencil_resolve: Option<u32>,
+    /// Shading rate attachment.
+    pub shading_rate: Option<u32>,
     /// Resolve modes of depth and stencil, also if samples are resolved to the depth/stencil
     /// attachment itself.
     pub resolve_modes: (vk::ResolveModeFlags, vk::ResolveModeFlags),
@@ -60,7 +62,7 @@ impl Subpass {
     /// Returns every attachment to which the subpass refers.
     fn attachments(&self) -> impl Iterator<Item = u32> {
         let options = self.colors.iter().chain(&self.resolves).chain([&self.depth_stencil]).flatten().copied();
-        options.chain(self.depth_stencil_resolve).chain(self.inputs.iter().copied())
+        options.chain(self.depth_stencil_resolve).chain(self.shading_rate).chain(self.inputs.iter().copied())
     }
     fn uses(&self, attachment: u32) -> bool {
         self.attachments().any(|a| a == attachment)
@@ -83,13 +85,21 @@ impl RenderPass {
             subpass.inputs.retain(|&a| a < count);
             let lists = subpass.colors.iter_mut().chain(&mut subpass.resolves).chain([&mut subpass.depth_stencil]);
             lists.for_each(|a| *a = a.filter(|&a| a < count));
-            subpass.depth_stencil_resolve = subpass.depth_stencil_resolve.filter(|&a| a < count);
+            for a in [&mut subpass.depth_stencil_resolve, &mut subpass.shading_rate] {
+                *a = a.filter(|&a| a < count);
+            }
             for a in subpass.attachments() {
                 attachments[a as usize].first_use.get_or_insert(number);
                 attachments[a as usize].last_use = number;
             }
         }
         RenderPass { attachments, subpasses }
+    }
+
+    /// Returns true if a subpass has the attachment as its shading rate attachment, so that a texel
+    /// is for several pixels.
+    pub fn is_shading_rate(&self, attachment: u32) -> bool {
+        self.subpasses.iter().any(|subpass| subpass.shading_rate == Some(attachment))
     }
 
     /// Returns the views for which subpass `number` is the first to use an attachment, with

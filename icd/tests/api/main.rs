@@ -73,6 +73,7 @@ mod ray_queries;
 mod ray_tracing;
 mod shader_objects;
 mod shaders;
+mod shading_rate;
 mod single_sampled;
 mod subgroup_sizes;
 mod swept_spheres;

@@ -86,6 +86,8 @@ pub struct Triangles<'a> {
     pub attributes: &'a [(vk::Format, u32)],
     /// Side of viewport and scissor; `None` if they are dynamic.
     pub side: Option<u32>,
+    /// States that are dynamic, besides viewport and scissor.
+    pub dynamic: &'a [vk::DynamicState],
     /// Structure that extends the state of rasterization.
     pub rasterization: Option<&'a dyn vk::ExtendsPipelineRasterizationStateCreateInfo>,
     /// Flags of 64 bits, if there are any.
@@ -112,6 +114,7 @@ impl Triangles<'_> {
             stride: 0,
             attributes: &[],
             side: None,
+            dynamic: &[],
             rasterization: None,
             flags: None,
             next: None,
@@ -148,13 +151,16 @@ impl Triangles<'_> {
             Some(_) => (vk::PrimitiveTopology::PATCH_LIST, 3),
             None => (vk::PrimitiveTopology::TRIANGLE_LIST, 0),
         };
+        let mut dynamic = self.dynamic.to_vec();
+        if self.side.is_none() {
+            dynamic.extend([vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR]);
+        }
         let formats = [RGBA8];
         let target = match self.pass == vk::RenderPass::null() {
             true => Target::Formats(&formats),
             false => Target::Subpass(self.pass, self.subpass),
         };
         let (viewports, scissors) = self.side.map(|side| (viewport(side), area(side))).unzip();
-        let dynamic = [vk::DynamicState::VIEWPORT, vk::DynamicState::SCISSOR];
         PipelineDesc {
             bindings,
             attributes,
@@ -166,7 +172,7 @@ impl Triangles<'_> {
             samples: self.samples,
             sample_mask: self.sample_mask,
             blend: &[blend_state(None)],
-            dynamic: if self.side.is_some() { &[] } else { &dynamic },
+            dynamic: &dynamic,
             flags2: self.flags,
             next: self.next,
             ..PipelineDesc::new(&stages, self.layout, target)

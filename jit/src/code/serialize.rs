@@ -97,6 +97,7 @@ fields! {
         reads_input_attachments,
         reads_primitive_id,
         reads_fully_covered,
+        reads_centroids,
         reads_sample_mask,
         post_depth_coverage,
         ordered,
@@ -204,6 +205,7 @@ variants! {
         15 Ray(word)
         16 BaryCoord(component)
         17 BaryCoordNoPersp(component)
+        18 ShadingRate
     }
     RayValue {
         0 PrimitiveId

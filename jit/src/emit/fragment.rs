@@ -141,10 +141,16 @@ impl Emitter<'_> {
     /// Loads the position (F32) of a sample along an axis. Any index is valid: it is clamped.
     /// Indices that the pipeline has no sample for give the centre, and so does the only sample of
     /// a pipeline.
-    fn sample_position(&mut self, sample: C, axis: usize) -> C {
+    fn clamped_position(&mut self, sample: C, axis: usize) -> C {
         let last = self.b.iconst(Type::I32, i64::from(FragmentBatch::CENTRE));
         let index = self.b.umin(sample, last);
-        let address = self.sample_address(index);
+        self.sample_position(index, axis)
+    }
+
+    /// Loads the position (F32) along an axis that a quad's sample number stands for, in the first
+    /// fragment.
+    fn sample_position(&mut self, sample: C, axis: usize) -> C {
+        let address = self.sample_address(sample);
         self.b.load(Type::F32, read_only(AccessReason::Element, first_position(axis) as i32), address)
     }
 
@@ -268,19 +274,34 @@ impl Emitter<'_> {
         Ok(self.b.bitcast(to, v))
     }
 
-    /// Returns the weights at a position inside the pixels.
+    /// Returns the weights at a position inside the pixels, or larger fragments.
     fn weights_at(&mut self, inside: [C; 2], perspective: bool) -> Result<[C; 2]> {
         let f = self.fragment()?;
-        let (primitives, pixel) = (f.primitives.clone(), f.pixel.clone());
-        let steps = [[0f32, 1.0, 0.0, 1.0], [0.0, 0.0, 1.0, 1.0]];
-        let floats = self.vector_type(Ty::F32);
+        let (primitives, pixel, samples) = (f.primitives.clone(), f.pixel.clone(), f.samples.clone());
+        let positions = f.inside;
         let relative = [0, 1].map(|axis| {
-            let steps = self.words(|l| steps[axis][l & 3].to_bits() as i32);
-            let steps = self.b.bitcast(floats, steps);
+            // All positions of a quad are at the same place in their fragments.
+            let first: SmallVec<[C; 4]> = samples.iter().map(|&sample| self.sample_position(sample, axis)).collect();
+            let first = self.splat_quads(&first);
+            let steps = self.b.fsub(positions[axis], first);
             let corner = self.relative_position(&primitives, axis, &pixel[axis], steps);
             self.b.fadd(corner, inside[axis])
         });
         Ok(self.weights(&primitives, relative, perspective))
+    }
+
+    /// Returns the centres of the fragments of each lane along an axis, relative to the corner.
+    fn centres(&mut self, axis: usize) -> Result<C> {
+        let samples = self.fragment()?.samples.clone();
+        let pixel = self.b.iconst(Type::I32, i64::from(FragmentBatch::CENTRE));
+        let centres: SmallVec<[C; 4]> = samples
+            .iter()
+            .map(|&sample| {
+                let size = self.b.umax(sample, pixel);
+                self.sample_position(size, axis)
+            })
+            .collect();
+        Ok(self.splat_quads(&centres))
     }
 
     /// Returns the position inside the pixel where an input is evaluated, or `None` for the
@@ -290,17 +311,17 @@ impl Emitter<'_> {
             InterpolateAt::Default | InterpolateAt::Sample => return Ok(None),
             InterpolateAt::Centroid => self.centroids()?,
             InterpolateAt::Offset => {
-                let half = self.splat_constant(Ty::F32, u64::from(0.5f32.to_bits()));
+                let centres = [self.centres(0)?, self.centres(1)?];
                 let x = self.vector(data.args[0])?;
                 let y = self.vector(data.args[1])?;
-                [self.b.fadd(x, half), self.b.fadd(y, half)]
+                [self.b.fadd(x, centres[0]), self.b.fadd(y, centres[1])]
             }
             InterpolateAt::AtSample => {
                 let mut lanes: [Vec<C>; 2] = [Vec::new(), Vec::new()];
                 for lane in 0..self.lanes.count() as usize {
                     let sample = self.value_lane(data.args[0], lane)?;
                     for (axis, list) in lanes.iter_mut().enumerate() {
-                        list.push(self.sample_position(sample, axis));
+                        list.push(self.clamped_position(sample, axis));
                     }
                 }
                 lanes.map(|l| self.b.build(&l))
@@ -412,7 +433,7 @@ impl Emitter<'_> {
                     .iter()
                     .map(|&sample| {
                         let id = self.sample_id(sample);
-                        self.sample_position(id, axis)
+                        self.clamped_position(id, axis)
                     })
                     .collect();
                 self.splat_quads(&positions)
@@ -420,6 +441,10 @@ impl Emitter<'_> {
             Builtin::SampleMaskIn => self.sample_mask()?,
             Builtin::HelperInvocation => self.b.not(self.effects.covered()?),
             Builtin::FullyCovered => self.fully_covered()?,
+            Builtin::ShadingRate => {
+                let sizes: SmallVec<[C; 4]> = samples.iter().map(|&sample| self.fragment_size(sample)).collect();
+                self.splat_quads(&sizes)
+            }
             other => return Err(Error::invalid(format!("{other:?} is no fragment's"))),
         };
         self.define(result, ValueRep::Varying(c))
@@ -436,8 +461,15 @@ impl Emitter<'_> {
     }
 
     fn sample_id(&mut self, sample: C) -> C {
-        let per_pixel = self.b.icmp_imm(IntCond::Eq, sample, i64::from(FragmentBatch::CENTRE));
+        let per_pixel = self.b.icmp_imm(IntCond::Uge, sample, i64::from(FragmentBatch::CENTRE));
         let zero = self.b.iconst(Type::I32, 0);
         self.b.select(per_pixel, zero, sample)
+    }
+
+    /// Returns the size of the fragments of a quad as ShadingRateKHR encodes it.
+    fn fragment_size(&mut self, sample: C) -> C {
+        let pixel = self.b.iconst(Type::I32, i64::from(FragmentBatch::CENTRE));
+        let sample = self.b.umax(sample, pixel);
+        self.b.isub(sample, pixel)
     }
 }

@@ -231,6 +231,7 @@ impl Emitter<'_> {
             | Builtin::SampleMaskIn
             | Builtin::HelperInvocation
             | Builtin::FullyCovered
+            | Builtin::ShadingRate
             | Builtin::PrimitiveId
             | Builtin::Layer
             | Builtin::ViewportIndex => return self.fragment_builtin(builtin, result),

@@ -385,6 +385,8 @@ pub enum Builtin {
     HelperInvocation,
     /// FullyCoveredEXT: B1.
     FullyCovered,
+    /// ShadingRateKHR.
+    ShadingRate,
     /// PrimitiveId.
     PrimitiveId,
     /// InvocationId.

@@ -49,6 +49,7 @@ static EXTENSIONS: &[&str] = &[
     "SPV_KHR_float_controls",
     "SPV_KHR_float_controls2",
     "SPV_KHR_fragment_shader_barycentric",
+    "SPV_KHR_fragment_shading_rate",
     "SPV_KHR_integer_dot_product",
     "SPV_KHR_maximal_reconvergence",
     "SPV_KHR_multiview",

@@ -28,8 +28,10 @@ pub(crate) const SUBGROUP_EQ_MASK: u32 = 4416;
 pub(crate) const SUBGROUP_GE_MASK: u32 = 4417;
 pub(crate) const SUBGROUP_LE_MASK: u32 = 4419;
 pub(crate) const SUBGROUP_LT_MASK: u32 = 4420;
+pub(crate) const PRIMITIVE_SHADING_RATE: u32 = 4432;
 pub(crate) const DEVICE_INDEX: u32 = 4438;
 pub(crate) const VIEW_INDEX: u32 = 4440;
+pub(crate) const SHADING_RATE: u32 = 4444;
 pub(crate) const FRAG_STENCIL_REF: u32 = 5014;
 pub(crate) const FULLY_COVERED: u32 = 5264;
 pub(crate) const BARY_COORD: u32 = 5286;
@@ -71,6 +73,7 @@ static INPUTS: &[InputRow] = &[
     (4426, 1, Ty::I32, |_| Builtin::DrawIndex),
     (DEVICE_INDEX, 1, Ty::I32, |_| Builtin::DeviceIndex),
     (VIEW_INDEX, 1, Ty::I32, |_| Builtin::ViewIndex),
+    (SHADING_RATE, 1, Ty::I32, |_| Builtin::ShadingRate),
     (FULLY_COVERED, 1, Ty::B1, |_| Builtin::FullyCovered),
 ];
 
@@ -98,6 +101,7 @@ pub(crate) fn slot(side: StageIoKind, number: u32, component: u32) -> Option<Slo
         PRIMITIVE_ID => BuiltinSlot::PrimitiveId,
         LAYER => BuiltinSlot::Layer,
         VIEWPORT_INDEX => BuiltinSlot::ViewportIndex,
+        PRIMITIVE_SHADING_RATE => BuiltinSlot::ShadingRate,
         CULL_PRIMITIVE => BuiltinSlot::CullPrimitive,
         PRIMITIVE_POINT_INDICES..=PRIMITIVE_TRIANGLE_INDICES if component < 3 => BuiltinSlot::PrimitiveIndex(c),
         FRAG_DEPTH => BuiltinSlot::FragDepth,
@@ -112,7 +116,7 @@ pub(crate) fn slot(side: StageIoKind, number: u32, component: u32) -> Option<Slo
 
 /// Returns true if a mesh has the built-in for each of its primitives.
 pub(crate) fn is_of_primitive(number: u32) -> bool {
-    matches!(number, PRIMITIVE_ID | LAYER | VIEWPORT_INDEX | CULL_PRIMITIVE)
+    matches!(number, PRIMITIVE_ID | LAYER | VIEWPORT_INDEX | PRIMITIVE_SHADING_RATE | CULL_PRIMITIVE)
         || (PRIMITIVE_POINT_INDICES..=PRIMITIVE_TRIANGLE_INDICES).contains(&number)
 }
 

@@ -74,6 +74,7 @@ implemented! {
     ShaderViewportIndex false;
     Float8EXT true;
     Float8CooperativeMatrixEXT true;
+    FragmentShadingRateKHR false;
     SubgroupBallotKHR true;
     DrawParameters false;
     WorkgroupMemoryExplicitLayoutKHR false;

@@ -157,7 +157,7 @@ pub fn run_workgroup(
             Builtin::VertexIndex | Builtin::InstanceIndex | Builtin::BaseVertex | Builtin::BaseInstance => 0,
             Builtin::FragCoord(_) | Builtin::FrontFacing | Builtin::PointCoord(_) | Builtin::SampleId => 0,
             Builtin::SamplePosition(_) | Builtin::SampleMaskIn => 0,
-            Builtin::HelperInvocation | Builtin::FullyCovered => 0,
+            Builtin::HelperInvocation | Builtin::FullyCovered | Builtin::ShadingRate => 0,
             Builtin::PrimitiveId | Builtin::InvocationId | Builtin::Layer | Builtin::ViewportIndex => 0,
             Builtin::PatchVertices | Builtin::TessCoord(_) => 0,
         })

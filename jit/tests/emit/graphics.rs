@@ -344,6 +344,7 @@ fn run_stage(
         positions: &positions,
         groups: FragmentBatch::NO_GROUPS.as_ptr(),
         contained: core::ptr::null(),
+        centroids: core::ptr::null(),
     };
     // SAFETY: the batch is laid out as the interface says.
     unsafe { stage.run(&env.context, (&raw mut batch).cast()) };

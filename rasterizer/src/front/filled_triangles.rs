@@ -49,7 +49,8 @@ impl PrimitiveBuilder<'_> {
             negative,
             clockwise: state.front_clockwise,
         };
-        let pairs = self.draw.linkage().pairs(self.grid.samples) != RectanglePairs::None;
+        let pairs =
+            self.draw.linkage().pairs(self.grid.samples, &self.draw.draw.state.shading_rate) != RectanglePairs::None;
         let (mut start, len) = (0, batch.primitives.len());
         while start < len {
             let mut end = (start + BLOCK).min(len);
@@ -108,7 +109,7 @@ impl PrimitiveBuilder<'_> {
     /// Returns true if a triangle of a batch may become one rectangle with the one before it.
     #[inline(always)]
     pub fn follows(&self, batch: &Batch<'_>, i: usize) -> bool {
-        match (self.draw.linkage().pairs(self.grid.samples), batch.begins) {
+        match (self.draw.linkage().pairs(self.grid.samples, &self.draw.draw.state.shading_rate), batch.begins) {
             (RectanglePairs::Numbered, _) => {
                 let (before, number) = (batch.primitives[i - 1].1, batch.primitives[i].1);
                 before % 2 == 0 && before + 1 == number

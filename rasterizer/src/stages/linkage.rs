@@ -4,6 +4,7 @@
 //! They are computed once for a list of stages; a draw never searches an interface.
 
 use super::list::{StageList, Tessellation};
+use crate::shading_rate::ShadingRate;
 use base::abi::{InputSource, SlotLayout};
 use base::shader::{
     BuiltinSlot, Interpolation, OutputPlacement, Records, ShaderInfo, SlotKind, StageInterface, WorkgroupInfo,
@@ -129,6 +130,9 @@ pub struct Linkage {
     pub links: Vec<InputLink>,
     /// Number of attribute rows of a primitive.
     pub rows: usize,
+    /// The row with PrimitiveShadingRateKHR, behind those of the fragment inputs, if the stage
+    /// before the rasterizer writes it.
+    pub rate_row: Option<usize>,
     /// True if a triangle that is half of a rectangle has the rows of the rectangle: some rows are
     /// interpolated, and none depends on the order of the vertices.
     pub has_half_rows: bool,
@@ -173,11 +177,12 @@ fn is_of_primitive(slot: BuiltinSlot) -> bool {
 }
 
 impl Linkage {
-    /// Returns the triangles that may become one rectangle in a pass with this number of samples.
-    /// With several samples, a pixel on the diagonal has a fragment of each triangle, and a shader
-    /// with side effects is executed for both.
-    pub fn pairs(&self, samples: u32) -> RectanglePairs {
-        let both = samples > 1 && self.has_fragment_side_effects;
+    /// Returns the triangles that may become one rectangle in a pass with this number of samples,
+    /// and at this shading rate. With several samples, a pixel on the diagonal has a fragment of
+    /// each triangle, and so have fragments of several pixels. A shader with side effects is
+    /// executed for both.
+    pub fn pairs(&self, samples: u32, rate: &ShadingRate) -> RectanglePairs {
+        let both = (samples > 1 || *rate != ShadingRate::PIXEL) && self.has_fragment_side_effects;
         if both { RectanglePairs::None } else { self.pairs }
     }
 
@@ -202,12 +207,15 @@ impl Linkage {
         let distances = |make: fn(u8) -> BuiltinSlot| {
             (0..8).map(|i| builtin(make(i))).filter(|&s| s != NO_SLOT).collect::<Vec<_>>()
         };
+        let rate_source = if mesh.is_some() { LinkSource::Primitive } else { LinkSource::Vertices };
+        let rate = Some(builtin(BuiltinSlot::ShadingRate)).filter(|&slot| slot != NO_SLOT);
+        let rate = rate.map(|slot| (slot, Interpolation::Flat, rate_source));
         let links = stages.fragment().map_or_else(Vec::new, |fragment| {
-            let inputs = fragment.info.interface.inputs.iter();
-            runs(inputs.map(|input| {
+            let inputs = fragment.info.interface.inputs.iter().map(|input| {
                 let (slot, source) = source_of(vertex, mesh.is_some(), input.kind);
                 (slot, input.interpolation, source)
-            }))
+            });
+            runs(inputs.chain(rate))
         });
         let ordered = links.iter().any(InputLink::depends_on_order);
         let fragment = stages.fragment().and_then(|fragment| fragment.info.stage_info.fragment());
@@ -224,6 +232,7 @@ impl Linkage {
             clip: distances(BuiltinSlot::ClipDistance),
             cull: distances(BuiltinSlot::CullDistance),
             rows: links.iter().map(|link| usize::from(link.count)).sum(),
+            rate_row: rate.and(stages.fragment()).map(|fragment| fragment.info.interface.inputs.len()),
             has_inner_edges: fragment.is_some_and(|info| info.reads_fully_covered),
             has_half_rows: !ordered && links.iter().any(InputLink::is_interpolated),
             links,

@@ -81,8 +81,8 @@ impl TileJob<'_> {
     /// primitives wait for each other only where they meet ([`TileJob::keep_order`]).
     #[inline(always)]
     pub fn finish_ordered(&mut self) {
-        if self.draw.plan.order == FragmentOrder::Primitives && self.scratch.quads.len() != 0 {
-            fragment::shade(self);
+        if self.draw.plan.order == FragmentOrder::Primitives {
+            fragment::finish(self);
         }
     }
 
@@ -137,8 +137,9 @@ impl TileJob<'_> {
     #[inline(never)]
     fn keep_order(&mut self, rect: [i32; 4]) {
         let [x0, y0, x1, y1] = intersect(self.waiting, rect);
-        if self.scratch.quads.len() != 0 && x0 < x1 && y0 < y1 {
-            fragment::shade(self);
+        // Fragments of several pixels may meet where the primitives' pixels do not.
+        if x0 < x1 && y0 < y1 || self.draw.plan.coarse.is_some() {
+            fragment::finish(self);
         }
         self.waiting = match self.scratch.quads.len() {
             0 => rect,
@@ -238,9 +239,7 @@ impl TileJob<'_> {
 
     /// Ends the draw in this tile.
     pub fn finish(&mut self) {
-        if self.scratch.quads.len() > 0 {
-            fragment::shade(self);
-        }
+        fragment::finish(self);
         self.flush_rectangles();
         let draw = self.draw.draw;
         if let Some(occlusion) = draw.queries.occlusion.as_ref().filter(|_| self.passed > 0) {

@@ -1,16 +1,17 @@
 //! A batch of quads: the fragment stage, the coverage that it changes, late tests and colour
 //! writes.
 
+use super::coarse::{CoarseQuads, PixelBatch, size_of};
 use super::depth::{self, DepthBlock, DepthFormat};
 use super::job::TileJob;
 use super::path::{FragmentOrder, Invocations, LateCoverage, TestOrder};
-use super::quads::{BATCH_QUADS, WIDEST_CHUNK};
+use super::plan::TilePlan;
+use super::quads::{BATCH_QUADS, Quads, WIDEST_CHUNK};
 use super::shaded::{SPREAD, ShadedOutputs, ShadedQuads, pixels};
-use crate::prim::{Prim, contained_pixels};
+use crate::prim::{INNER_ROWS, Prim, contained_pixels};
 use crate::stages::NO_SLOT;
-use base::abi::{FragmentBatch, FragmentQuad, SampleGroups, SlotLayout};
+use base::abi::{FragmentBatch, FragmentQuad, QuadPositions, SampleGroups, SlotLayout};
 use base::shader::CompiledStage;
-use execution::AlignedBuf;
 
 /// Number of samples of a group.
 const GROUP: u32 = 4;
@@ -24,8 +25,78 @@ fn any_sample(coverage: u16) -> u32 {
 pub fn shade(job: &mut TileJob<'_>) {
     let plan = job.draw.plan;
     match (plan.order, plan.invocations) {
+        _ if plan.coarse.is_some() => gather(job),
         (FragmentOrder::Primitives, Invocations::Sample) => shade_by_samples(job),
         _ => shade_all(job),
+    }
+}
+
+/// Shades, tests and writes all quads that wait.
+pub fn finish(job: &mut TileJob<'_>) {
+    if job.scratch.quads.len() != 0 {
+        shade(job);
+    }
+    if !job.scratch.coarse.is_empty() {
+        shade_fragments(job);
+    }
+}
+
+/// Gathers quads of pixels whose fragments may have several pixels, and shades the fragments of
+/// whole primitives if there are many.
+fn gather(job: &mut TileJob<'_>) {
+    let Some(plan) = &job.draw.plan.coarse else { return };
+    let mut batch = job.scratch.coarse.empty_batch();
+    exchange(job, &mut batch);
+    while let Some(rest) = job.scratch.coarse.gather(plan, job.layer, batch) {
+        shade_fragments(job);
+        batch = rest;
+    }
+}
+
+/// Exchanges the quads collected so far, with their coverage, for those of a batch.
+fn exchange(job: &mut TileJob<'_>, batch: &mut PixelBatch) {
+    core::mem::swap(&mut job.scratch.quads, &mut batch.quads);
+    core::mem::swap(&mut job.scratch.groups, &mut batch.groups);
+    core::mem::swap(&mut job.scratch.coverage, &mut batch.coverage);
+}
+
+/// Shades the fragments of the gathered pixels, and tests and writes these.
+fn shade_fragments(job: &mut TileJob<'_>) {
+    let Some(stage) = job.draw.draw.stages.fragment() else { return };
+    let mut coarse = core::mem::take(&mut job.scratch.coarse);
+    let layout = SlotLayout::new(stage.info.interface.outputs.len(), stage.info.lanes);
+    let kills = stage.info.stage_info.fragment().is_some_and(|info| info.kills);
+    coarse.finish();
+    run_fragments(job, stage, layout, &mut coarse);
+    for mut batch in core::mem::take(&mut coarse.pixels) {
+        exchange(job, &mut batch);
+        shaded_by(job, |_, words, alive| coarse.copy_outputs(&batch, (layout, kills), words, alive), write_colors);
+        exchange(job, &mut batch);
+        coarse.recycle(batch);
+    }
+    coarse.clear();
+    job.scratch.coarse = coarse;
+}
+
+/// Runs the stage for the fragments of gathered pixels.
+fn run_fragments(job: &mut TileJob<'_>, stage: &CompiledStage, layout: SlotLayout, coarse: &mut CoarseQuads) {
+    let (batches, words) = (coarse.fragment_batches(), layout.words(4 * BATCH_QUADS));
+    let reads_centroids = stage.info.stage_info.fragment().is_some_and(|info| info.reads_centroids);
+    if reads_centroids {
+        let samples = job.pass.grid.samples;
+        coarse.find_centroids(job.draw.plan.positions(samples), samples);
+    }
+    coarse.outputs.words(batches * words);
+    coarse.alive.words(batches * BATCH_QUADS);
+    for number in 0..batches {
+        let centroids = match reads_centroids {
+            true => coarse.centroids[number * BATCH_QUADS..].as_ptr(),
+            false => core::ptr::null(),
+        };
+        let outputs = &mut coarse.outputs.words(batches * words)[number * words..][..words];
+        let alive = &mut coarse.alive.words(batches * BATCH_QUADS)[number * BATCH_QUADS..][..BATCH_QUADS];
+        let more = MoreInputs { groups: FragmentBatch::NO_GROUPS.as_ptr(), centroids };
+        call_stage(job, stage, (&mut coarse.fragments[number], more), outputs, alive);
     }
 }
 
@@ -54,21 +125,50 @@ fn shade_by_samples(job: &mut TileJob<'_>) {
 
 /// Shades the quads as one batch.
 fn shade_all(job: &mut TileJob<'_>) {
-    let plan = job.draw.plan;
-    shaded(job, |shaded| {
-        for color in &plan.colors {
-            // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
-            // this worker owns the tile.
-            unsafe { color.write_batch(shaded) };
-        }
-    });
+    shaded_by(job, run_quads, write_colors);
+}
+
+/// Writes the colours of shaded quads.
+#[inline(always)]
+fn write_colors(plan: &TilePlan, shaded: &ShadedQuads<'_>) {
+    for color in &plan.colors {
+        // SAFETY: covered pixels lie inside the render area, which lies inside the attachments;
+        // this worker owns the tile.
+        unsafe { color.write_batch(shaded) };
+    }
 }
 
 /// Shades and tests the quads collected so far, passes them to `write` (each group of samples
 /// separately), and clears the batch.
 #[inline(always)]
 pub fn shaded(job: &mut TileJob<'_>, mut write: impl FnMut(&ShadedQuads<'_>)) {
-    let count = job.scratch.quads.len();
+    shaded_by(job, run_quads, |_, shaded| write(shaded));
+}
+
+/// Runs the stage for the quads collected so far; fills in their outputs and live lanes.
+#[inline(always)]
+fn run_quads(job: &mut TileJob<'_>, outputs: &mut [u32], alive: &mut [u32]) {
+    let stage = job.draw.draw.stages.fragment();
+    let Some(stage) = stage.filter(|_| job.draw.plan.shades()) else { return alive.fill(u32::MAX) };
+    let mut quads = core::mem::take(&mut job.scratch.quads);
+    let mut groups = FragmentBatch::NO_GROUPS.as_ptr();
+    if job.pass.grid.samples > GROUP {
+        job.scratch.groups.resize(BATCH_QUADS_PADDED, SampleGroups::default());
+        groups = job.scratch.groups.as_ptr();
+    }
+    let more = MoreInputs { groups, centroids: core::ptr::null() };
+    call_stage(job, stage, (&mut quads, more), outputs, alive);
+    job.scratch.quads = quads;
+}
+
+/// Tests the quads collected so far, whose outputs and live lanes `shade` fills in, passes them to
+/// `write` (each group of samples separately), and clears the batch.
+#[inline(always)]
+fn shaded_by(
+    job: &mut TileJob<'_>,
+    shade: impl FnOnce(&mut TileJob<'_>, &mut [u32], &mut [u32]),
+    mut write: impl FnMut(&TilePlan, &ShadedQuads<'_>),
+) {
     let mut outputs = (core::mem::take(&mut job.scratch.outputs), core::mem::take(&mut job.scratch.alive));
     let stage = job.draw.draw.stages.fragment();
     let layout = stage.map_or(SlotLayout::new(0, 4), |s| SlotLayout::new(s.info.interface.outputs.len(), s.info.lanes));
@@ -77,14 +177,9 @@ pub fn shaded(job: &mut TileJob<'_>, mut write: impl FnMut(&ShadedQuads<'_>)) {
         let quads = job.scratch.quads.list();
         job.draw.plan.colors.iter().for_each(|color| color.prefetch(job.layer, quads));
     }
-    if let Some(stage) = stage.filter(|_| job.draw.plan.shades()) {
-        call_stage(job, stage, count, words, &mut outputs);
-        if let Some(alpha) = job.draw.plan.smooth_alpha {
-            multiply(outputs.0.words(words), layout, alpha, &job.scratch.coverage);
-        }
-    } else {
-        outputs.1.words(BATCH_QUADS_PADDED).fill(u32::MAX);
-        outputs.0.words(words);
+    shade(job, outputs.0.words(words), outputs.1.words(BATCH_QUADS_PADDED));
+    if let Some(alpha) = job.draw.plan.smooth_alpha.filter(|_| job.draw.plan.shades()) {
+        multiply(outputs.0.words(words), layout, alpha, &job.scratch.coverage);
     }
     let view =
         ShadedOutputs { words: outputs.0.as_words(words), layout, alive: outputs.1.as_words(BATCH_QUADS_PADDED) };
@@ -105,7 +200,7 @@ pub fn shaded(job: &mut TileJob<'_>, mut write: impl FnMut(&ShadedQuads<'_>)) {
                 late_tests(job, quads.list_mut(), view, group, (frag_depth, frag_stencil));
             }
         }
-        write(&ShadedQuads {
+        let shaded = ShadedQuads {
             quads: quads.list(),
             outputs: view,
             alpha: plan.alpha,
@@ -113,7 +208,8 @@ pub fn shaded(job: &mut TileJob<'_>, mut write: impl FnMut(&ShadedQuads<'_>)) {
             first_sample: group * GROUP,
             samples: samples.min(GROUP),
             whole,
-        });
+        };
+        write(plan, &shaded);
     }
     job.scratch.quads = quads;
     job.scratch.quads.clear();
@@ -134,39 +230,41 @@ fn multiply(words: &mut [u32], layout: SlotLayout, slot: u16, factors: &[[f32; 4
 /// Number of quads of a batch with the padding of its last chunk.
 const BATCH_QUADS_PADDED: usize = BATCH_QUADS.next_multiple_of(WIDEST_CHUNK);
 
+/// Inputs of a batch besides its quads, padded as they are.
+struct MoreInputs {
+    groups: *const SampleGroups,
+    centroids: *const QuadPositions,
+}
+
 fn call_stage(
     job: &mut TileJob<'_>,
     stage: &CompiledStage,
-    count: usize,
-    words: usize,
-    outputs: &mut (AlignedBuf, AlignedBuf),
+    (quads, more): (&mut Quads, MoreInputs),
+    outputs: &mut [u32],
+    alive: &mut [u32],
 ) {
-    let quads = &mut job.scratch.quads;
+    let count = quads.len();
     if !job.draw.draw.queries.statistics.is_empty() {
         job.invocations += quads.list().iter().map(|q| u64::from(any_sample(q.coverage).count_ones())).sum::<u64>();
     }
     let per_chunk = (stage.info.lanes as usize / 4).max(FragmentBatch::PADDING);
     let samples = job.pass.grid.samples;
-    let groups = &mut job.scratch.groups;
-    if samples > GROUP {
-        groups.resize(BATCH_QUADS_PADDED, SampleGroups::default());
-    }
     // A stage that reads FullyCoveredEXT gets the pixels that the primitives contain.
     let reads_contained = stage.info.stage_info.fragment().is_some_and(|info| info.reads_fully_covered);
     let mut contained = if reads_contained { vec![0; BATCH_QUADS_PADDED] } else { Vec::new() };
-    let rows = stage.info.interface.inputs.len();
-    let alive = outputs.1.words(BATCH_QUADS_PADDED);
+    let rows = job.draw.draw.stages.linkage().rows;
     alive.fill(u32::MAX);
     let mut batch = FragmentBatch {
         header: job.memory.header(stage),
         count: count as u32,
         samples,
         quads: quads.padded(per_chunk),
-        outputs: outputs.0.words(words).as_mut_ptr(),
+        outputs: outputs.as_mut_ptr(),
         alive: alive.as_mut_ptr(),
         positions: job.draw.plan.positions(samples),
-        groups: if samples > GROUP { groups.as_ptr() } else { FragmentBatch::NO_GROUPS.as_ptr() },
+        groups: more.groups,
         contained: contained.as_ptr(),
+        centroids: more.centroids,
     };
     // SAFETY: quads and groups are padded to whole chunks, and outputs and alive hold every chunk
     // of a full batch. The primitives outlive the tile; behind the rows of a stage's inputs they
@@ -175,11 +273,26 @@ fn call_stage(
     unsafe {
         for (pixels, quad) in contained.iter_mut().zip(quads.list()) {
             let inner = &*(*quad.primitive).attributes.add(rows).cast();
-            *pixels = contained_pixels(inner, [quad.x, quad.y]);
+            *pixels = contained_fragments(inner, quad);
         }
         batch.contained = contained.as_ptr();
         stage.run(&job.draw.draw.context, (&raw mut batch).cast());
     }
+}
+
+/// Returns the fragments of a quad, a bit each, all of whose pixels lie inside of the half planes
+/// of these rows.
+fn contained_fragments(rows: &[[u32; 3]; INNER_ROWS], quad: &FragmentQuad) -> u16 {
+    let [width, height] = size_of(quad);
+    let mut contained = 0xf;
+    for (x, y) in (0..1u16 << height).flat_map(|y| (0..1u16 << width).map(move |x| (2 * x, 2 * y))) {
+        let pixels = contained_pixels(rows, [quad.x + x, quad.y + y]);
+        for pixel in (0..4).filter(|pixel| pixels >> pixel & 1 == 0) {
+            let lane = (x + (pixel & 1)) >> width | ((y + (pixel >> 1)) >> height) << 1;
+            contained &= !(1 << lane);
+        }
+    }
+    contained
 }
 
 /// Applies the stage's results to the quads' coverage by a group of samples; `slots` are those of

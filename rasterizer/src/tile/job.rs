@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::coarse::CoarseQuads;
 use super::color::FlatColor;
 use super::depth::{BlockAddress, DepthPlan, QuadTest};
 use super::hi_z::HiZTest;
@@ -29,6 +30,8 @@ pub struct TileScratch {
     pub groups: Vec<SampleGroups>,
     /// Coverage of the quads after early tests, if the fragment stage sees that from before them.
     pub passing: Vec<SampleGroups>,
+    /// Quads of pixels that wait in draws with fragments of several pixels.
+    pub coarse: CoarseQuads,
     pub outputs: AlignedBuf,
     pub alive: AlignedBuf,
     /// Colours of the current flat primitive, by colour plan.

@@ -2,13 +2,15 @@
 //!
 //! The parameters of a draw and a pass are prepared before (`plan`, `pass`); three enumerations of
 //! them choose the path of pixels: [`path::TilePath`] that of primitives, [`path::EarlyTest`] the
-//! tests, [`path::Destination`] what follows. Coverage comes in 4×4 blocks or in rows of
-//! squares (`cover`, `blocks`), is tested (`early`), and becomes quads (`expand`), filled pixels
-//! (`flat`) or owners of pixels (`visibility_buffer`). Up to [`BATCH_QUADS`](quads::BATCH_QUADS)
-//! quads of one draw are shaded in one call, then tested (late) and written in order (`fragment`,
-//! `color`). All accesses to a pixel happen on this worker, in primitive order.
+//! tests, [`path::Destination`] what follows. Coverage comes in 4×4 blocks or in rows of squares
+//! (`cover`, `blocks`), is tested (`early`), and becomes quads (`expand`), filled pixels (`flat`)
+//! or owners of pixels (`visibility_buffer`). Up to [`BATCH_QUADS`](quads::BATCH_QUADS) quads of
+//! one draw are shaded in one call, then tested (late) and written in order (`fragment`, `color`);
+//! fragments of several pixels are shaded for all quads of their pixels (`coarse`). All accesses to
+//! a pixel happen on this worker, in primitive order.
 
 mod blocks;
+mod coarse;
 mod color;
 mod cover;
 mod depth;
@@ -115,6 +117,7 @@ fn run_any(scene: &TileRound<'_>, i: usize, worker: &Worker, memory: &mut StageM
         scratch.coverage.clear();
         scratch.groups.clear();
         scratch.passing.clear();
+        scratch.coarse.clear();
         let plan = draw.plan;
         let deferred = plan.overwrites.filter(|_| defer && draw.draw.queries.statistics.is_empty());
         worker.set_running(draw.running);
@@ -132,6 +135,7 @@ fn run_any(scene: &TileRound<'_>, i: usize, worker: &Worker, memory: &mut StageM
         for run in group.chunk_by(|a, b| a.chunk == b.chunk) {
             if aborted(&draw.draw.context) {
                 job.scratch.quads.clear();
+                job.scratch.coarse.clear();
                 job.scratch.rectangles.clear();
                 job.scratch.visibility.discard();
                 break;

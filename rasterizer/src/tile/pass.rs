@@ -23,6 +23,8 @@ pub struct RenderPass {
     pub depth: Option<RenderSurface>,
     /// Stencil attachment.
     pub stencil: Option<RenderSurface>,
+    /// Shading rate attachment.
+    pub shading_rate: Option<RenderSurface>,
     /// Hi-Z bounds of `depth`.
     pub hi_z: Option<Arc<HiZ>>,
     /// Render area x0, y0, x1, y1, inside every attachment.
@@ -84,6 +86,7 @@ impl RenderPass {
             color,
             depth,
             stencil,
+            shading_rate: targets.shading_rate.as_ref().and_then(|a| RenderSurface::new(a, Aspect::Color)),
             hi_z,
             area,
             exceeds_caches,

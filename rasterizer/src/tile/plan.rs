@@ -3,6 +3,7 @@
 
 #![forbid(unsafe_code)]
 
+use super::coarse::CoarsePlan;
 use super::color::ColorPlan;
 use super::depth::DepthPlan;
 use super::pass::RenderPass;
@@ -10,7 +11,7 @@ use super::path::{
     EarlyTest, FragmentOrder, Invocations, LateCoverage, LinePlan, PrimitiveColors, TestOrder, TilePath,
 };
 use super::shaded::OutputAlpha;
-use crate::api::{AttachmentLoops, ConservativeMode, Draw, DrawState, GraphicsStages, LineMode, Topology};
+use crate::api::{AttachmentLoops, ConservativeMode, Draw, DrawState, GraphicsStages, LineMode, ShadingRate, Topology};
 use crate::prim::{CustomSampleLocations, sample_positions};
 use crate::stages::NO_SLOT;
 use base::abi::SamplePositions;
@@ -30,6 +31,7 @@ pub struct TileState {
     ordered: bool,
     /// True if pixels are covered as a whole.
     whole_pixels: bool,
+    rate: ShadingRate,
 }
 
 impl TileState {
@@ -44,6 +46,7 @@ impl TileState {
             loops: state.loops,
             ordered: state.ordered,
             whole_pixels: state.conservative != ConservativeMode::Disabled,
+            rate: state.shading_rate,
         }
     }
 }
@@ -77,6 +80,8 @@ pub struct TilePlan {
     pub tests: TestOrder,
     /// The invocations of the fragment stage.
     pub invocations: Invocations,
+    /// The sizes of fragments, if they may have several pixels.
+    pub coarse: Option<CoarsePlan>,
     /// The order of fragments.
     pub order: FragmentOrder,
     /// The coverage after the fragment stage.
@@ -174,7 +179,7 @@ impl TilePlan {
 
     /// Makes the plan for a pass.
     pub fn new(stages: &GraphicsStages, state: &TileState, pass: &RenderPass) -> TilePlan {
-        let TileState { key, values, lines, loops, ordered, whole_pixels } = *state;
+        let TileState { key, values, lines, loops, ordered, whole_pixels, rate } = *state;
         let none = StageInterface::default();
         let info = stages.fragment().map(|f| &f.info);
         let interface = info.map_or(&none, |f| &f.interface);
@@ -199,7 +204,18 @@ impl TilePlan {
         let sees_all = early && all_matters && key.samples > 1 && !per_sample && !depth.is_no_op();
         let coverage_is_final =
             early && !sees_all && !fragment.kills && !fragment.writes_sample_mask && !key.alpha_to_coverage;
+        let shades = info.is_some() && (!colors.is_empty() || changes);
+        let is_flat = fragment.flat && coverage_is_final && key.samples == 1 && lines.is_none() && written != 0;
+        // A fragment of several pixels has no sample mask that the stage could read or write.
+        // Fragments of one colour need not be shaded together.
+        let may_be_coarse = shades
+            && !(per_sample || fragment.sample_shading || is_flat)
+            && !(fragment.reads_sample_mask || fragment.writes_sample_mask);
+        let coarse = Some(rate)
+            .filter(|_| may_be_coarse)
+            .and_then(|rate| CoarsePlan::new(rate, stages.linkage().rate_row, pass.shading_rate));
         let writes_colors = coverage_is_final
+            && coarse.is_none()
             && key.samples == 1
             && lines.is_none()
             && !info.is_some_and(|f| f.side_effects)
@@ -227,7 +243,6 @@ impl TilePlan {
                 frag_stencil: builtin(BuiltinSlot::FragStencilRef),
             },
         };
-        let shades = info.is_some() && (!colors.is_empty() || changes);
         let reads = |inputs: bool, loops: bool| loops || inputs && fragment.reads_input_attachments;
         let reads_own = reads(pass.inputs.color, loops.color) && written != 0
             || reads(pass.inputs.depth_stencil, loops.depth_stencil) && depth.writes();
@@ -235,7 +250,6 @@ impl TilePlan {
         let is_ordered = fragment.ordered || reads_own || ordered && reads_any;
         let sample_mask = values.sample_mask & ((1 << key.samples) - 1);
         let is_untested = early && shades && depth.is_no_op() && key.samples == 1 && sample_mask != 0;
-        let is_flat = fragment.flat && coverage_is_final && key.samples == 1 && lines.is_none() && written != 0;
         let coverage_alpha = key.alpha_to_coverage.then(|| color_slots(interface, 0, 0)[3]);
         TilePlan {
             path: match lines {
@@ -249,6 +263,7 @@ impl TilePlan {
                 (true, false) => Invocations::Pixel,
                 (true, true) => Invocations::Sample,
             },
+            coarse,
             order: if is_ordered { FragmentOrder::Primitives } else { FragmentOrder::Any },
             late_coverage: match coverage_is_final {
                 true => LateCoverage::Final,

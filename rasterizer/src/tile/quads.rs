@@ -93,6 +93,11 @@ impl Quads {
         self.len = 0;
     }
 
+    /// Removes the quads from `len` on.
+    pub fn truncate(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
     /// Returns true if four more quads do not fit.
     #[inline(always)]
     pub fn is_full(&self) -> bool {

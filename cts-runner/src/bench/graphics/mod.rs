@@ -26,6 +26,7 @@ mod objects;
 mod picture;
 mod post;
 mod primitives;
+mod rates;
 mod reference;
 mod sampling;
 mod steps;
@@ -44,6 +45,7 @@ pub const SPECS: &[&[Spec]] = &[
     fill::SPECS,
     sampling::SPECS,
     divergent::SPECS,
+    rates::SPECS,
     geometry::SPECS,
     meshlets::SPECS,
     capture::SPECS,

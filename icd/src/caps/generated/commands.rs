@@ -103,6 +103,8 @@ commands! {
         vkGetCalibratedTimestampsEXT;
     [Ext(E::VK_KHR_timeline_semaphore)]: vkGetSemaphoreCounterValueKHR vkWaitSemaphoresKHR
         vkSignalSemaphoreKHR;
+    [Ext(E::VK_KHR_fragment_shading_rate)]: vkGetPhysicalDeviceFragmentShadingRatesKHR
+        vkCmdSetFragmentShadingRateKHR;
     [Ext(E::VK_KHR_dynamic_rendering_local_read)]: vkCmdSetRenderingAttachmentLocationsKHR
         vkCmdSetRenderingInputAttachmentIndicesKHR;
     [Ext(E::VK_EXT_buffer_device_address)]: vkGetBufferDeviceAddressEXT;

@@ -427,6 +427,9 @@ registry_facts! {
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_EXT_conservative_rasterization 1 Device None
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
+    VK_KHR_fragment_shading_rate 2 Device None
+        [Dependency::Any(&[Dependency::All(&[Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2),
+        Core(V1_1)]), Ext(E::VK_KHR_create_renderpass2)]), Core(V1_2)])];
     VK_KHR_fragment_shader_barycentric 1 Device None
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_NV_fragment_shader_barycentric 1 Device None

@@ -143,6 +143,8 @@ structures! {
     PhysicalDeviceFragmentShaderInterlockFeaturesEXT 1000251000
         [Ext(E::VK_EXT_fragment_shader_interlock)]: fragmentShaderSampleInterlock
         fragmentShaderPixelInterlock fragmentShaderShadingRateInterlock;
+    PhysicalDeviceFragmentShadingRateFeaturesKHR 1000226003 [Ext(E::VK_KHR_fragment_shading_rate)]:
+        pipelineFragmentShadingRate primitiveFragmentShadingRate attachmentFragmentShadingRate;
     PhysicalDeviceGlobalPriorityQueryFeatures 1000388000 [Ext(E::VK_KHR_global_priority),
         Ext(E::VK_EXT_global_priority_query), Core(V1_4)]: globalPriorityQuery;
     PhysicalDeviceGraphicsPipelineLibraryFeaturesEXT 1000320000
@@ -474,6 +476,7 @@ mandatory! {
     [Ext(E::VK_EXT_scalar_block_layout)]: scalarBlockLayout;
     [Ext(E::VK_EXT_subgroup_size_control)]: subgroupSizeControl;
     [Ext(E::VK_EXT_subgroup_size_control)]: computeFullSubgroups;
+    [Ext(E::VK_KHR_fragment_shading_rate)]: pipelineFragmentShadingRate;
     [Ext(E::VK_KHR_dynamic_rendering_local_read)]: dynamicRenderingLocalRead;
     [Ext(E::VK_EXT_shader_image_atomic_int64)]: shaderInt64;
     [Ext(E::VK_EXT_shader_image_atomic_int64)]: shaderImageInt64Atomics;

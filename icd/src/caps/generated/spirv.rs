@@ -79,6 +79,14 @@ pub static CAPABILITIES: &[(Capability, &[Unlock])] = &[
     (Capability::ShaderViewportIndex, &[Has(Feature::shaderOutputViewportIndex)]),
     (Capability::Float8EXT, &[Has(Feature::shaderFloat8)]),
     (Capability::Float8CooperativeMatrixEXT, &[Has(Feature::shaderFloat8CooperativeMatrix)]),
+    (
+        Capability::FragmentShadingRateKHR,
+        &[
+            Has(Feature::pipelineFragmentShadingRate),
+            Has(Feature::primitiveFragmentShadingRate),
+            Has(Feature::attachmentFragmentShadingRate),
+        ],
+    ),
     (Capability::SubgroupBallotKHR, &[Ext(Extension::VK_EXT_shader_subgroup_ballot)]),
     (Capability::DrawParameters, &[Has(Feature::shaderDrawParameters), Ext(Extension::VK_KHR_shader_draw_parameters)]),
     (Capability::WorkgroupMemoryExplicitLayoutKHR, &[Has(Feature::workgroupMemoryExplicitLayout)]),
@@ -255,6 +263,7 @@ pub static EXTENSIONS: &[(&str, &[Unlock])] = &[
     ("SPV_KHR_float_controls", &[Core(V1_2), Ext(Extension::VK_KHR_shader_float_controls)]),
     ("SPV_KHR_float_controls2", &[Core(V1_4), Ext(Extension::VK_KHR_shader_float_controls2)]),
     ("SPV_KHR_fragment_shader_barycentric", &[Ext(Extension::VK_KHR_fragment_shader_barycentric)]),
+    ("SPV_KHR_fragment_shading_rate", &[Ext(Extension::VK_KHR_fragment_shading_rate)]),
     ("SPV_KHR_integer_dot_product", &[Core(V1_3), Ext(Extension::VK_KHR_shader_integer_dot_product)]),
     ("SPV_KHR_maximal_reconvergence", &[Ext(Extension::VK_KHR_shader_maximal_reconvergence)]),
     ("SPV_KHR_multiview", &[Core(V1_1), Ext(Extension::VK_KHR_multiview)]),

@@ -66,6 +66,7 @@ struct TargetAttachments {
     multisampled: Option<u32>,
     /// Attachments that may also be input attachments.
     inputs: AttachmentLoops,
+    shading_rate: Option<Arc<ImageView>>,
 }
 
 /// Indices of views.
@@ -273,6 +274,7 @@ impl TargetAttachments {
             layers: layers_of(self.layers, self.view_mask),
             area: self.area,
             inputs: self.inputs,
+            shading_rate: self.shading_rate.as_ref().map(|view| view.attachment.clone()),
             ..Default::default()
         };
         for (i, color) in self.colors.iter().enumerate().take(MAX_COLOR_ATTACHMENTS) {
@@ -328,6 +330,7 @@ impl SubpassSource {
             view_mask: subpass.view_mask,
             multisampled: subpass.multisampled,
             inputs: subpass.own_inputs(),
+            shading_rate: subpass.shading_rate.and_then(view),
             ..Default::default()
         };
         let color = |(i, a): (usize, &Option<u32>)| {
@@ -455,7 +458,8 @@ fn clip_area(mut area: [u32; 4], views: impl Iterator<Item = [u32; 3]>) -> [u32;
 
 impl<'d> Executor<'d> {
     pub(super) fn begin_render_pass(&mut self, c: &BeginRenderPass) {
-        let area = clip_area(area_of(&c.area), c.views.iter().map(|v| v.extent()));
+        let of_pixels = c.views.iter().zip(0..).filter(|(_, a)| !c.render_pass.is_shading_rate(*a));
+        let area = clip_area(area_of(&c.area), of_pixels.map(|(v, _)| v.extent()));
         self.check_area(&c.area, area);
         if !c.views.iter().all(|view| view.has_memory()) {
             return self.device.report_invalid_usage(IMAGE_DESTROYED);
@@ -523,6 +527,7 @@ impl<'d> Executor<'d> {
             multisampled: c.multisampled,
             // Dynamic rendering has no other input attachments.
             inputs: AttachmentLoops { color: true, depth_stencil: true },
+            shading_rate: c.shading_rate.clone(),
             ..Default::default()
         };
         // A colour attachment without a resolve mode uses the average, as in a render pass object.
@@ -546,7 +551,8 @@ impl<'d> Executor<'d> {
         (targets.colors, targets.depth, targets.stencil) = (colors, depth, stencil);
         targets.area = clip_area(targets.area, targets.all().map(|t| t.view.extent()));
         self.check_area(&c.area, targets.area);
-        if !targets.all().all(TargetAttachment::has_memory) {
+        let rate = targets.shading_rate.as_ref();
+        if !(targets.all().all(TargetAttachment::has_memory) && rate.is_none_or(|view| view.has_memory())) {
             return self.device.report_invalid_usage(IMAGE_DESTROYED);
         }
         let Some(mut instance) = self.begin(targets, resumes) else { return };

@@ -4,8 +4,8 @@ use ash::vk;
 use base::limits::{MAX_COLOR_ATTACHMENTS, MAX_VERTEX_BINDINGS, MAX_VIEWPORTS};
 use base::pixel::{BlendAttachment, CompareOp, LogicOp, SampleLocations};
 use rasterizer::api::{
-    AttachmentLoops, ConservativeMode, DepthBias, LineMode, PolygonMode, SmallVec4, Stipple, Topology, VertexAttribute,
-    VertexBinding,
+    AttachmentLoops, ConservativeMode, DepthBias, LineMode, PolygonMode, ShadingRate, SmallVec4, Stipple, Topology,
+    VertexAttribute, VertexBinding,
 };
 use std::sync::Arc;
 
@@ -37,6 +37,7 @@ replaced_whole!(
     LineMode,
     LogicOp,
     PolygonMode,
+    ShadingRate,
     Stipple,
     Topology
 );

@@ -25,6 +25,7 @@ pub struct CreateInfo<'a> {
     /// True if `VkPipelineRasterizationProvokingVertexStateCreateInfoEXT` selects the last vertex.
     pub provoking_last: Option<bool>,
     pub conservative: Option<&'a vk::PipelineRasterizationConservativeStateCreateInfoEXT<'a>>,
+    pub shading_rate: Option<&'a vk::PipelineFragmentShadingRateStateCreateInfoKHR<'a>>,
     /// Stream of `VkPipelineRasterizationStateStreamCreateInfoEXT`.
     pub rasterization_stream: Option<u32>,
     pub line: Option<&'a vk::PipelineRasterizationLineStateCreateInfoKHR<'a>>,

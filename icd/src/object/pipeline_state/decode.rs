@@ -13,8 +13,8 @@ use base::pixel::{
     IDENTITY_LOCATIONS, Locations, LogicOp, NO_LOCATION, SAMPLE_LOCATION_STEPS, SampleLocations, StencilOp, StencilOps,
 };
 use rasterizer::api::{
-    AttachmentLoops, ConservativeMode, LineMode, PolygonMode, SmallVec4, Stipple, Topology, VertexAttribute,
-    VertexBinding, Viewport,
+    AttachmentLoops, ConservativeMode, FragmentSize, LineMode, PolygonMode, RateCombiner, ShadingRate, SmallVec4,
+    Stipple, Topology, VertexAttribute, VertexBinding, Viewport,
 };
 
 fn check_enum<T>(value: Option<T>, what: &str, number: i32) -> Result<T, String> {
@@ -48,6 +48,18 @@ pub fn conservative_mode(mode: vk::ConservativeRasterizationModeEXT) -> Result<C
 pub fn overestimation(size: f32) -> i32 {
     const STEP: f32 = OVERESTIMATION_GRANULARITY;
     ((size.clamp(0.0, MAX_EXTRA_OVERESTIMATION) / STEP).ceil() * STEP * (1 << SUBPIXEL_BITS) as f32) as i32
+}
+
+/// Converts a size of fragments and two combiner operations.
+pub fn shading_rate(
+    size: vk::Extent2D,
+    combiners: [vk::FragmentShadingRateCombinerOpKHR; 2],
+) -> Result<ShadingRate, String> {
+    let combiner = |op: vk::FragmentShadingRateCombinerOpKHR| {
+        check_enum(RateCombiner::from_vk(op.as_raw()), "shading rate combiner operation", op.as_raw())
+    };
+    let combiners = [combiner(combiners[0])?, combiner(combiners[1])?];
+    Ok(ShadingRate { size: FragmentSize::new(size.width, size.height), combiners })
 }
 
 /// Converts a `VkCompareOp`.

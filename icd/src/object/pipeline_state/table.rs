@@ -30,7 +30,8 @@ use base::pixel::{
     BlendAttachment, Blending, CompareOp, IDENTITY_LOCATIONS, Locations, LogicOp, SampleLocations, StencilOps,
 };
 use rasterizer::api::{
-    AttachmentLoops, ConservativeMode, DepthBias, DrawState, LineMode, PolygonMode, Stipple, Topology, Viewport,
+    AttachmentLoops, ConservativeMode, DepthBias, DrawState, LineMode, PolygonMode, ShadingRate, Stipple, Topology,
+    Viewport,
 };
 use std::sync::Arc;
 
@@ -136,7 +137,10 @@ macro_rules! pipeline_state {
                 $joined
             })*
             values.unused.disable(&mut draw.pixel);
-            draw.pixel.sample_shading = values.min_sample_shading * values.samples as f32 > 1.0;
+            if let Some(share) = values.min_sample_shading {
+                draw.pixel.sample_shading = share * values.samples as f32 > 1.0;
+                draw.shading_rate = ShadingRate::PIXEL;
+            }
             draw
         }
     };
@@ -240,6 +244,8 @@ pipeline_state! {
         ExtraPrimitiveOverestimationSize overestimation: f32 = 0.0; [EXTRA_PRIMITIVE_OVERESTIMATION_SIZE_EXT] PreRasterization;
             conservative => |c| c.extra_primitive_overestimation_size;
             |draw, v| if let ConservativeMode::Overestimate { extra } = &mut draw.conservative { *extra = decode::overestimation(*v) };
+        FragmentShadingRate shading_rate: ShadingRate = ShadingRate::PIXEL; [FRAGMENT_SHADING_RATE_KHR] PreRasterization;
+            shading_rate => |s| decode::shading_rate(s.fragment_size, s.combiner_ops)?; |draw, v| draw.shading_rate = *v;
         RasterizationStream rasterization_stream: u32 = 0; [RASTERIZATION_STREAM_EXT] PreRasterization;
             rasterization_stream => |s| decode::rasterization_stream(*s)?; |draw, v| draw.rasterization_stream = *v;
         PolygonMode polygon_mode: PolygonMode = PolygonMode::Fill; [POLYGON_MODE_EXT] PreRasterization;
@@ -273,9 +279,8 @@ pipeline_state! {
             loops => |f| *f; |draw, v| draw.loops = *v;
     }
     fixed {
-        MinSampleShading min_sample_shading: f32 = 0.0; FragmentOutput;
-            multisample => |m| if m.sample_shading_enable != 0 { m.min_sample_shading } else { 0.0 };
-            |_draw, _| ();
+        MinSampleShading min_sample_shading: Option<f32> = None; FragmentOutput;
+            multisample => |m| (m.sample_shading_enable != 0).then_some(m.min_sample_shading); |_draw, _| ();
         AttachmentLocations locations: Locations = IDENTITY_LOCATIONS; FragmentOutput;
             locations => |l| decode::locations(l); |draw, l| draw.pixel.locations = *l;
         OrderedColorAccess ordered_color: bool = false; FragmentOutput;
@@ -413,7 +418,7 @@ mod tests {
             values: List::from_elem(true, 1),
         })
         .apply(&mut values);
-        values.min_sample_shading = 0.5;
+        values.min_sample_shading = Some(0.5);
         let draw = join(&values);
         assert_eq!(draw.pixel.blend[0], BlendAttachment::DISABLED);
         assert_eq!(draw.pixel.blend[1], BlendAttachment { write_mask: 15, ..BlendAttachment::DISABLED });

@@ -201,6 +201,7 @@ builtins! {
     SampleMaskIn,              GIVES_WORD,  OF_SAMPLE;
     HelperInvocation,          GIVES_BOOL,  OF_SAMPLE;
     FullyCovered,              GIVES_BOOL,  OF_SAMPLE;
+    ShadingRate,               GIVES_WORD,  OF_SAMPLE;
     PrimitiveId,               GIVES_WORD,
         OF_PIXEL { shape: Primitive, stages: Reads(Family::Primitive) };
     InvocationId,              GIVES_WORD,  OF_VERTEX { stages: Reads(Family::Instance) };

@@ -623,11 +623,13 @@ const BUILTINS: &[(u32, u32, u32, Ty, u32)] = &[
     (35, FRAGMENT, 18, I32, 0), (35, FRAGMENT, 19, F2, 0), (1, FRAGMENT, 23, BOOL, 0), (32, FRAGMENT, 3, F32, 2), (33, FRAGMENT, 4, F32, 2),
     (5265, FRAGMENT, 5264, BOOL, 0), (5284, FRAGMENT, 5286, F3, 0), (5284, FRAGMENT, 5287, F3, 0),
     (69, FRAGMENT, 9, I32, 0), (70, FRAGMENT, 10, I32, 0), (57, FRAGMENT, 10, I32, 0), (5254, FRAGMENT, 9, I32, 0), (1, FRAGMENT, 20, I32, 1),
+    (4422, FRAGMENT, 4444, I32, 0),
 ];
 
 fn builtin(a: &mut Asm, capability: u32, number: u32, ty: Ty, count: u32) {
     a.capabilities.insert(capability);
     match capability {
+        4422 => _ = a.extensions.insert("SPV_KHR_fragment_shading_rate"),
         5254 => _ = a.extensions.insert("SPV_EXT_shader_viewport_index_layer"),
         5265 => _ = a.extensions.insert("SPV_EXT_fragment_fully_covered"),
         5284 => _ = a.extensions.insert("SPV_KHR_fragment_shader_barycentric"),

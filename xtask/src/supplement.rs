@@ -23,8 +23,17 @@ pub struct InstructionRow {
 
 const VECTORS: &[(&str, &str)] = &[("IdRef", "Vector 1"), ("IdRef", "Vector 2"), ("IdRef", "Accumulator")];
 
-/// Instructions, those of SPV_EXT_descriptor_heap and SPV_VALVE_mixed_float_dot_product.
+/// Instructions, those of SPV_KHR_fma, SPV_EXT_descriptor_heap and
+/// SPV_VALVE_mixed_float_dot_product.
 pub static INSTRUCTIONS: &[InstructionRow] = &[
+    InstructionRow {
+        name: "OpFmaKHR",
+        number: 4427,
+        class: "Arithmetic",
+        operands: &[("IdRef", "Operand 1"), ("IdRef", "Operand 2"), ("IdRef", "Operand 3")],
+        has: (true, true),
+        capabilities: &["FMAKHR"],
+    },
     InstructionRow {
         name: "OpTypeBufferEXT",
         number: 5115,
@@ -92,28 +101,29 @@ pub static INSTRUCTIONS: &[InstructionRow] = &[
 ];
 
 /// A capability: its number, its name, the capabilities that it declares implicitly, and the
-/// feature that unlocks it, or the extension alone if the feature has no name.
+/// features that unlock it, or the extension alone if there are none.
 #[derive(Debug)]
 pub struct CapabilityRow {
     number: u32,
     name: &'static str,
     implied: &'static [&'static str],
-    feature: &'static str,
-    /// Extension that provides the feature.
+    features: &'static [&'static str],
+    /// Extension that provides the features.
     extension: &'static str,
 }
 
 /// Capabilities.
 #[rustfmt::skip]
 pub static CAPABILITIES: &[CapabilityRow] = &[
-    CapabilityRow { number: 5128, name: "DescriptorHeapEXT", implied: &["UntypedPointersKHR"], feature: "descriptorHeap", extension: "VK_EXT_descriptor_heap" },
-    CapabilityRow { number: 5388, name: hit_objects::CAPABILITY, implied: &["RayTracingKHR"], feature: "", extension: "VK_EXT_ray_tracing_invocation_reorder" },
-    CapabilityRow { number: 5425, name: LONG_VECTOR, implied: &[], feature: "longVector", extension: "VK_EXT_shader_long_vector" },
-    CapabilityRow { number: 6032, name: "RayTracingOpacityMicromapExecutionModeKHR", implied: &["Shader"], feature: "micromap", extension: "VK_KHR_opacity_micromap" },
-    CapabilityRow { number: 6912, name: "DotProductFloat16AccFloat32VALVE", implied: &["Float16"], feature: "shaderMixedFloatDotProductFloat16AccFloat32", extension: "VK_VALVE_shader_mixed_float_dot_product" },
-    CapabilityRow { number: 6913, name: "DotProductFloat16AccFloat16VALVE", implied: &["Float16"], feature: "shaderMixedFloatDotProductFloat16AccFloat16", extension: "VK_VALVE_shader_mixed_float_dot_product" },
-    CapabilityRow { number: 6914, name: "DotProductBFloat16AccVALVE", implied: &["BFloat16TypeKHR"], feature: "shaderMixedFloatDotProductBFloat16Acc", extension: "VK_VALVE_shader_mixed_float_dot_product" },
-    CapabilityRow { number: 6915, name: "DotProductFloat8AccFloat32VALVE", implied: &["Float8EXT"], feature: "shaderMixedFloatDotProductFloat8AccFloat32", extension: "VK_VALVE_shader_mixed_float_dot_product" },
+    CapabilityRow { number: 5128, name: "DescriptorHeapEXT", implied: &["UntypedPointersKHR"], features: &["descriptorHeap"], extension: "VK_EXT_descriptor_heap" },
+    CapabilityRow { number: 5388, name: hit_objects::CAPABILITY, implied: &["RayTracingKHR"], features: &[], extension: "VK_EXT_ray_tracing_invocation_reorder" },
+    CapabilityRow { number: 5425, name: LONG_VECTOR, implied: &[], features: &["longVector"], extension: "VK_EXT_shader_long_vector" },
+    CapabilityRow { number: 6030, name: "FMAKHR", implied: &[], features: &["shaderFmaFloat16", "shaderFmaFloat32", "shaderFmaFloat64"], extension: "VK_KHR_shader_fma" },
+    CapabilityRow { number: 6032, name: "RayTracingOpacityMicromapExecutionModeKHR", implied: &["Shader"], features: &["micromap"], extension: "VK_KHR_opacity_micromap" },
+    CapabilityRow { number: 6912, name: "DotProductFloat16AccFloat32VALVE", implied: &["Float16"], features: &["shaderMixedFloatDotProductFloat16AccFloat32"], extension: "VK_VALVE_shader_mixed_float_dot_product" },
+    CapabilityRow { number: 6913, name: "DotProductFloat16AccFloat16VALVE", implied: &["Float16"], features: &["shaderMixedFloatDotProductFloat16AccFloat16"], extension: "VK_VALVE_shader_mixed_float_dot_product" },
+    CapabilityRow { number: 6914, name: "DotProductBFloat16AccVALVE", implied: &["BFloat16TypeKHR"], features: &["shaderMixedFloatDotProductBFloat16Acc"], extension: "VK_VALVE_shader_mixed_float_dot_product" },
+    CapabilityRow { number: 6915, name: "DotProductFloat8AccFloat32VALVE", implied: &["Float8EXT"], features: &["shaderMixedFloatDotProductFloat8AccFloat32"], extension: "VK_VALVE_shader_mixed_float_dot_product" },
 ];
 
 const LONG_VECTOR: &str = "LongVectorEXT";
@@ -392,11 +402,9 @@ fn merge_hit_objects(grammar: &mut Grammar) -> Result<(), String> {
 pub fn merge_registry(registry: &mut Registry) -> Result<(), String> {
     let capabilities = CAPABILITIES.iter().map(|row| {
         let extension = row.extension.to_owned();
-        let by = match row.feature {
-            "" => Condition::Extension(extension),
-            feature => Condition::Feature { name: feature.to_owned(), providers: vec![extension] },
-        };
-        (row.name, by)
+        let feature = |name: &&str| Condition::Feature { name: (*name).to_owned(), providers: vec![extension.clone()] };
+        let by: Vec<Condition> = row.features.iter().map(feature).collect();
+        (row.name, if by.is_empty() { vec![Condition::Extension(extension)] } else { by })
     });
     add(&mut registry.spirv_capabilities, capabilities, false)?;
     for &(name, version) in NEWER_VERSIONS {
@@ -426,7 +434,7 @@ pub fn merge_registry(registry: &mut Registry) -> Result<(), String> {
         };
         registry.structures.insert(row.structure.0.to_owned(), structure);
     }
-    let extensions = SPIRV_EXTENSIONS.iter().map(|row| (row.0, Condition::Extension(row.1.to_owned())));
+    let extensions = SPIRV_EXTENSIONS.iter().map(|row| (row.0, vec![Condition::Extension(row.1.to_owned())]));
     add(&mut registry.spirv_extensions, extensions, true)
 }
 
@@ -455,15 +463,15 @@ fn extension(row: &ExtensionRow) -> Extension {
 
 fn add(
     list: &mut Vec<Unlocked>,
-    rows: impl Iterator<Item = (&'static str, Condition)>,
+    rows: impl Iterator<Item = (&'static str, Vec<Condition>)>,
     only_new: bool,
 ) -> Result<(), String> {
     for (name, by) in rows {
         match list.iter().find(|row| row.name == name) {
             Some(_) if only_new => return Err(caught_up(name)),
-            Some(row) if row.by != [by.clone()] => return Err(format!("the registry unlocks {name} by {:?}", row.by)),
+            Some(row) if row.by != by => return Err(format!("the registry unlocks {name} by {:?}", row.by)),
             Some(_) => {}
-            None => list.push(Unlocked { name: name.to_owned(), by: vec![by] }),
+            None => list.push(Unlocked { name: name.to_owned(), by }),
         }
     }
     Ok(())

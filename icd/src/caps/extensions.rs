@@ -298,6 +298,7 @@ extensions! {
     VK_NV_cooperative_matrix2, YES;
     VK_NV_cooperative_vector, YES;
     VK_EXT_shader_long_vector, YES;
+    VK_KHR_shader_fma, YES;
     VK_KHR_shader_untyped_pointers, YES;
     VK_NV_shader_subgroup_partitioned, YES;
     VK_EXT_shader_subgroup_partitioned, YES;

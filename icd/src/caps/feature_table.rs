@@ -309,6 +309,9 @@ features! {
     cooperativeVector, YES;
     cooperativeVectorTraining, YES;
     longVector, YES;
+    shaderFmaFloat16, YES;
+    shaderFmaFloat32, YES;
+    shaderFmaFloat64, LATER;
     shaderUntypedPointers, YES;
     shaderSubgroupPartitioned, YES;
     pipelineRobustness, YES;

@@ -48,6 +48,7 @@ static EXTENSIONS: &[&str] = &[
     "SPV_KHR_expect_assume",
     "SPV_KHR_float_controls",
     "SPV_KHR_float_controls2",
+    "SPV_KHR_fma",
     "SPV_KHR_fragment_shader_barycentric",
     "SPV_KHR_fragment_shading_rate",
     "SPV_KHR_integer_dot_product",

@@ -164,6 +164,7 @@ implemented! {
     ReplicatedCompositesEXT false;
     GroupNonUniformRotateKHR true;
     FloatControls2 false;
+    FMAKHR false;
     RayTracingOpacityMicromapExecutionModeKHR false;
     AtomicFloat32AddEXT true;
     AtomicFloat64AddEXT true;

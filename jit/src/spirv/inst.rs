@@ -304,6 +304,13 @@ impl Translator<'_> {
                 };
                 Ok(a.iter().zip(&b).map(one).collect())
             }
+            op::OpFmaKHR => {
+                let ((a, b), c) = (self.pair(v, 0, 1)?, self.operand(v, 2)?);
+                if a.len() != c.len() || a.iter().any(|&x| !self.b.ty(x).is_float()) {
+                    return Err(Error::invalid("fused multiply-add of other types"));
+                }
+                Ok(a.iter().zip(&b).zip(&c).map(|((&a, &b), &c)| self.b.fma(a, b, c)).collect())
+            }
             op::OpBitCount => {
                 let (elem, _) = self.s.vector(v.ty)?;
                 let to = self.s.scalar(elem)?;

@@ -250,6 +250,8 @@ registry_facts! {
     VK_NV_cooperative_vector 4 Device None
         [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_EXT_shader_long_vector 1 Device None [Core(V1_2)];
+    VK_KHR_shader_fma 1 Device None
+        [Dependency::Any(&[Ext(E::VK_KHR_get_physical_device_properties2), Core(V1_1)])];
     VK_KHR_shader_untyped_pointers 1 Device None [Ext(E::VK_KHR_get_physical_device_properties2)];
     VK_NV_shader_subgroup_partitioned 1 Device None [Core(V1_1)];
     VK_EXT_shader_subgroup_partitioned 1 Device None

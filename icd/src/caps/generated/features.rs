@@ -305,6 +305,8 @@ structures! {
         shaderFloat8CooperativeMatrix;
     PhysicalDeviceShaderFloatControls2Features 1000528000 [Ext(E::VK_KHR_shader_float_controls2),
         Core(V1_4)]: shaderFloatControls2;
+    PhysicalDeviceShaderFmaFeaturesKHR 1000579000 [Ext(E::VK_KHR_shader_fma)]: shaderFmaFloat16
+        shaderFmaFloat32 shaderFmaFloat64;
     PhysicalDeviceShaderImageAtomicInt64FeaturesEXT 1000234000
         [Ext(E::VK_EXT_shader_image_atomic_int64)]: shaderImageInt64Atomics sparseImageInt64Atomics;
     PhysicalDeviceShaderIntegerDotProductFeatures 1000280000
@@ -595,6 +597,7 @@ mandatory! {
     [Ext(E::VK_EXT_shader_float8)]: shaderFloat8;
     [Ext(E::VK_EXT_device_generated_commands)]: deviceGeneratedCommands;
     [Ext(E::VK_KHR_maintenance8)]: maintenance8;
+    [Ext(E::VK_KHR_shader_fma)]: shaderFmaFloat32;
     [Ext(E::VK_EXT_ray_tracing_invocation_reorder)]: rayTracingInvocationReorder;
     [Ext(E::VK_KHR_maintenance9)]: maintenance9;
     [Ext(E::VK_NV_cooperative_matrix2)]: cooperativeMatrixWorkgroupScope

@@ -205,6 +205,10 @@ pub static CAPABILITIES: &[(Capability, &[Unlock])] = &[
     (Capability::ReplicatedCompositesEXT, &[Has(Feature::shaderReplicatedComposites)]),
     (Capability::GroupNonUniformRotateKHR, &[Has(Feature::shaderSubgroupRotate)]),
     (Capability::FloatControls2, &[Has(Feature::shaderFloatControls2)]),
+    (
+        Capability::FMAKHR,
+        &[Has(Feature::shaderFmaFloat16), Has(Feature::shaderFmaFloat32), Has(Feature::shaderFmaFloat64)],
+    ),
     (Capability::RayTracingOpacityMicromapExecutionModeKHR, &[Has(Feature::micromap)]),
     (
         Capability::AtomicFloat32AddEXT,
@@ -262,6 +266,7 @@ pub static EXTENSIONS: &[(&str, &[Unlock])] = &[
     ("SPV_KHR_expect_assume", &[Core(V1_4), Ext(Extension::VK_KHR_shader_expect_assume)]),
     ("SPV_KHR_float_controls", &[Core(V1_2), Ext(Extension::VK_KHR_shader_float_controls)]),
     ("SPV_KHR_float_controls2", &[Core(V1_4), Ext(Extension::VK_KHR_shader_float_controls2)]),
+    ("SPV_KHR_fma", &[Ext(Extension::VK_KHR_shader_fma)]),
     ("SPV_KHR_fragment_shader_barycentric", &[Ext(Extension::VK_KHR_fragment_shader_barycentric)]),
     ("SPV_KHR_fragment_shading_rate", &[Ext(Extension::VK_KHR_fragment_shading_rate)]),
     ("SPV_KHR_integer_dot_product", &[Core(V1_3), Ext(Extension::VK_KHR_shader_integer_dot_product)]),

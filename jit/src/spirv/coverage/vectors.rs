@@ -1,4 +1,4 @@
-//! Modules with cooperative and long vectors.
+//! Modules with cooperative and long vectors, and fused multiply-adds.
 
 use super::asm::{Asm, F32, Scalar, Ty, U32};
 use super::special::Special;
@@ -6,6 +6,7 @@ use super::special::Special;
 pub const CASES: &[Special] = &[
     ("cooperative vectors", super::asm::COMPUTE, cooperative_vectors),
     ("long vectors", super::asm::COMPUTE, long_vectors),
+    ("fused multiply-adds", super::asm::COMPUTE, fused),
 ];
 
 const HALF: Ty = Ty::new(Scalar::Float(16), 1);
@@ -61,4 +62,15 @@ fn long_vectors(a: &mut Asm) {
     let (at, product) = (a.value(U32), a.r(142, long, &[all, x]));
     let element = a.r(77, single, &[product, at]);
     a.keep(F32, element);
+}
+
+/// Adds the instruction of SPV_KHR_fma.
+fn fused(a: &mut Asm) {
+    a.capabilities.insert(6030);
+    a.extensions.insert("SPV_KHR_fma");
+    for ty in [F32, Ty::new(Scalar::Float(32), 3)] {
+        let (of, x, y) = (a.ty(ty), a.value(ty), a.value(ty));
+        let sum = a.r(4427, of, &[x, y, x]);
+        a.keep(ty, sum);
+    }
 }

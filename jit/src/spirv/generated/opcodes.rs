@@ -444,6 +444,7 @@ opcodes! {
     4425 OpUntypedArrayLengthKHR Other(ResultType Result Type Value Literal) needs
         UntypedPointersKHR;
     4426 OpUntypedPrefetchKHR Other(Any Value (Value) (Value) (Value)) needs UntypedPointersKHR;
+    4427 OpFmaKHR Other(ResultType Result Value Value Value) needs FMAKHR;
     4428 OpSubgroupAllKHR Other(ResultType Result Value) needs SubgroupVoteKHR;
     4429 OpSubgroupAnyKHR Other(ResultType Result Value) needs SubgroupVoteKHR;
     4430 OpSubgroupAllEqualKHR Other(ResultType Result Value) needs SubgroupVoteKHR;

@@ -22,6 +22,7 @@ mod avx2;
 mod intrinsics;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+mod plain;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod sse41;
@@ -33,8 +34,7 @@ use crate::abi::MAX_LANES;
 use crate::cpu::CpuFeatures;
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
-#[cfg(target_arch = "x86_64")]
-pub use intrinsics::Plain;
+pub use plain::Plain;
 pub use vector::{Floats, Ints};
 
 /// The features of a processor; each level includes those before it.
@@ -150,29 +150,34 @@ pub trait Host: Copy {
     #[cfg(target_arch = "x86_64")]
     fn join(self, low: __m128i, high: __m128i) -> Self::Ints;
 
-    /// Loads the 16 bytes at `low` and those at `high` as one vector, little-endian.
-    ///
-    /// # Safety
-    /// The bytes are readable, and the host has the level.
+    /// Joins two arrays of 16 bytes to one vector, little-endian.
     #[inline(always)]
-    unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
-        // SAFETY: 16 bytes are readable at both addresses (`# Safety`).
-        let [low, high] =
-            unsafe { [low.cast::<[u32; 4]>().read_unaligned(), high.cast::<[u32; 4]>().read_unaligned()] };
-        let ([a, b, c, d], [e, f, g, h]) = (low, high);
-        Self::Ints::from_array([a, b, c, d, e, f, g, h].map(u32::from_le))
+    fn halves<T: Plain>(self, low: &T, high: &T) -> Self::Ints {
+        const { assert!(size_of::<T>() == 16) };
+        #[cfg(target_arch = "x86_64")]
+        return self.join(Sse2.load_128(low), Sse2.load_128(high));
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let ([a, b, c, d], [e, f, g, h]) = (plain::words(low), plain::words(high));
+            Self::Ints::from_array([a, b, c, d, e, f, g, h].map(u32::from_le))
+        }
     }
 
-    /// Loads the 8 bytes at each of the addresses as one vector, little-endian.
-    ///
-    /// # Safety
-    /// The bytes are readable, and the host has the level.
+    /// Joins four arrays of 8 bytes to one vector, little-endian.
     #[inline(always)]
-    unsafe fn quarters_at(at: [*const u8; 4]) -> Self::Ints {
-        // SAFETY: 8 bytes are readable at each address (`# Safety`).
-        let at = at.map(|at| unsafe { at.cast::<[u32; 2]>().read_unaligned() });
-        let [[a, b], [c, d], [e, f], [g, h]] = at;
-        Self::Ints::from_array([a, b, c, d, e, f, g, h].map(u32::from_le))
+    fn quarters<T: Plain>(self, of: &[T; 4]) -> Self::Ints {
+        const { assert!(size_of::<T>() == 8) };
+        #[cfg(target_arch = "x86_64")]
+        {
+            let [a, b, c, d] = [Sse2.load_64(&of[0]), Sse2.load_64(&of[1]), Sse2.load_64(&of[2]), Sse2.load_64(&of[3])];
+            self.join(Sse2._mm_unpacklo_epi64(a, b), Sse2._mm_unpacklo_epi64(c, d))
+        }
+        #[cfg(not(target_arch = "x86_64"))]
+        {
+            let [[a, b], [c, d]] = [plain::words(&of[0]), plain::words(&of[1])];
+            let [[e, f], [g, h]] = [plain::words(&of[2]), plain::words(&of[3])];
+            Self::Ints::from_array([a, b, c, d, e, f, g, h].map(u32::from_le))
+        }
     }
 
     /// Returns the halves of a vector.
@@ -185,13 +190,10 @@ pub trait Host: Copy {
 pub struct Portable(());
 
 impl Portable {
-    /// Returns the token.
-    ///
-    /// # Safety
-    /// The host has the level.
+    /// Returns the token, because every host has the level.
     #[inline(always)]
     #[must_use]
-    pub const unsafe fn assume() -> Portable {
+    pub const fn assume() -> Portable {
         Portable(())
     }
 }
@@ -318,12 +320,6 @@ impl Host for Sse41 {
     }
 
     #[inline(always)]
-    unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
-        // SAFETY: 16 bytes are readable at both addresses, as `Host::halves_at` requires.
-        sse41::U32x8(unsafe { [_mm_loadu_si128(low.cast()), _mm_loadu_si128(high.cast())] })
-    }
-
-    #[inline(always)]
     fn split(lanes: Self::Ints) -> [__m128i; 2] {
         lanes.0
     }
@@ -349,26 +345,6 @@ impl Host for Avx2 {
     #[inline(always)]
     fn join(self, low: __m128i, high: __m128i) -> Self::Ints {
         avx2::U32x8(self._mm256_set_m128i(high, low))
-    }
-
-    #[inline(always)]
-    unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
-        // SAFETY: 16 bytes are readable at both addresses, as `Host::halves_at` requires.
-        unsafe { Avx2(()).join(_mm_loadu_si128(low.cast()), _mm_loadu_si128(high.cast())) }
-    }
-
-    #[inline(always)]
-    unsafe fn quarters_at(at: [*const u8; 4]) -> Self::Ints {
-        // SAFETY: 8 bytes are readable at each address, as `Host::quarters_at` requires.
-        unsafe {
-            let [a, b, c, d] = [
-                _mm_loadl_epi64(at[0].cast()),
-                _mm_loadl_epi64(at[1].cast()),
-                _mm_loadl_epi64(at[2].cast()),
-                _mm_loadl_epi64(at[3].cast()),
-            ];
-            Avx2(()).join(_mm_unpacklo_epi64(a, b), _mm_unpacklo_epi64(c, d))
-        }
     }
 
     #[inline(always)]
@@ -423,20 +399,6 @@ impl Host for Avx512 {
     #[inline(always)]
     fn join(self, low: __m128i, high: __m128i) -> Self::Ints {
         Avx2(()).join(low, high)
-    }
-
-    #[inline(always)]
-    unsafe fn halves_at(low: *const u8, high: *const u8) -> Self::Ints {
-        // SAFETY: the host has AVX-512, which includes AVX2; the addresses meet the requirements of
-        // the trait's method.
-        unsafe { Avx2::halves_at(low, high) }
-    }
-
-    #[inline(always)]
-    unsafe fn quarters_at(at: [*const u8; 4]) -> Self::Ints {
-        // SAFETY: the host has AVX-512, which includes AVX2; the addresses meet the requirements of
-        // the trait's method.
-        unsafe { Avx2::quarters_at(at) }
     }
 
     #[inline(always)]
@@ -539,6 +501,35 @@ macro_rules! multiversion {
     )*};
 }
 
+/// Defines functions as [`multiversion!`] does, which are safe because their first argument is the
+/// token of the level for which they are called.
+///
+/// The body is a part of every variant, and sees the token of the variant's level by the name of
+/// the first argument, and its type as `H`. Generics are written twice, as parameters and as
+/// arguments.
+#[macro_export]
+macro_rules! multiversion_fn {
+    ($(
+        $(#[$doc:meta])*
+        $vis:vis $(for $avx512:ident)? fn $name:ident $([$($generics:tt)*] [$($names:tt)*])?
+            ($token:ident: H $(, $arg:ident: $ty:ty)* $(,)?) $body:block
+    )*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        $vis fn $name<Level: $crate::host::Host $(, $($generics)*)?>(_: Level $(, $arg: $ty)*) {
+            $crate::multiversion! {
+                $(for $avx512)? unsafe fn of_level $([$($generics)*] [$($names)*])? ($($arg: $ty),*) {
+                    #[inline(always)]
+                    fn body<H: $crate::host::Host $(, $($generics)*)?>($token: H $(, $arg: $ty)*) $body
+                    body::<H $(, $($names)*)?>(HOST $(, $arg)*)
+                }
+            }
+            // SAFETY: the host has the level, because the token exists, and the body is safe.
+            unsafe { of_level $(::<$($names)*>)? (Level::LEVEL)($($arg),*) }
+        }
+    )*};
+}
+
 /// Defines one variant of [`multiversion!`].
 #[doc(hidden)]
 #[macro_export]
@@ -612,6 +603,7 @@ mod tests {
             a ^ b,
             a.min(b),
             a.max(b),
+            a.min_unsigned(b),
             a.equal(b),
             a.greater(b),
             a.shl(0),

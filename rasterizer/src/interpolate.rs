@@ -56,8 +56,6 @@ unsafe fn batch_of<H: Host>(
     inputs: &[u32],
     mut rows: *mut Row,
 ) {
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = host;
     // SAFETY: the quads have valid primitives, and there is memory for all rows (`# Safety`).
     unsafe {
         while let Some(first) = rest.first() {
@@ -72,9 +70,9 @@ unsafe fn batch_of<H: Host>(
             }
             let second = rest.get(1).unwrap_or(first);
             if first.primitive == second.primitive {
-                pair::<H, true>(batch, [first, second], inputs, rows);
+                pair::<H, true>(host, batch, [first, second], inputs, rows);
             } else {
-                pair::<H, false>(batch, [first, second], inputs, rows);
+                pair::<H, false>(host, batch, [first, second], inputs, rows);
             }
             (rest, rows) = (rest.get(2..).unwrap_or_default(), rows.add(inputs.len()));
         }
@@ -165,6 +163,7 @@ fn plane<H: Host, const SAME: bool>(a: &[f32; 3], b: &[f32; 3], [x, y]: [H::Floa
 /// The requirements of [`batch_of`] hold, and the quads belong to the batch.
 #[inline(always)]
 unsafe fn pair<H: Host, const SAME: bool>(
+    host: H,
     batch: &FragmentBatch,
     [first, second]: [&FragmentQuad; 2],
     inputs: &[u32],
@@ -178,12 +177,9 @@ unsafe fn pair<H: Host, const SAME: bool>(
     };
     let (corner_a, corner_b) = (corner(first, a), corner(second, b));
     let (inside_a, inside_b) = (inside(batch, first), inside(batch, second));
-    // SAFETY: the positions have four lanes each.
-    let at = unsafe {
-        let x = H::halves_at(inside_a.x.as_ptr().cast(), inside_b.x.as_ptr().cast()).as_floats();
-        let y = H::halves_at(inside_a.y.as_ptr().cast(), inside_b.y.as_ptr().cast()).as_floats();
-        [each::<H, false>(corner_a[0], corner_b[0]) + x, each::<H, false>(corner_a[1], corner_b[1]) + y]
-    };
+    let x = host.halves(&inside_a.x, &inside_b.x).as_floats();
+    let y = host.halves(&inside_a.y, &inside_b.y).as_floats();
+    let at = [each::<H, false>(corner_a[0], corner_b[0]) + x, each::<H, false>(corner_a[1], corner_b[1]) + y];
     let linear = [plane::<H, SAME>(&a.b1, &b.b1, at), plane::<H, SAME>(&a.b2, &b.b2, at)];
     let smooth = if a.affine & b.affine != 0 {
         linear

@@ -9,6 +9,7 @@ use super::MAX_LANES;
 use super::layout::layout;
 use crate::limits::MAX_LEVELS;
 use crate::text::FromText;
+use core::mem::MaybeUninit;
 
 /// Image dimensionality as in SPIR-V's `Dim`; whether the image is arrayed is separate.
 #[repr(u32)]
@@ -67,12 +68,13 @@ pub const TAPS: usize = 8;
 #[repr(C, align(32))]
 pub struct Taps {
     /// Column and row of each texel.
-    pub at: [[[u32; MAX_LANES]; 2]; TAPS],
+    pub at: [MaybeUninit<[[u32; MAX_LANES]; 2]>; TAPS],
     /// The components of each texel, as a sample without a filter gives them before the view's
     /// mapping.
-    pub texels: [[[u32; MAX_LANES]; 4]; TAPS],
-    /// The first texel of the slice that contains all texels.
-    pub base: *mut u8,
+    pub texels: [MaybeUninit<[[u32; MAX_LANES]; 4]>; TAPS],
+    /// Number of bytes from `ImageView::base` to the first texel of the slice that contains all
+    /// texels.
+    pub offset: u64,
     /// Number of bytes between rows (of blocks) of the slice.
     pub pitch: u32,
     /// Width and height of the slice in texels.

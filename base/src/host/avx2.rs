@@ -110,6 +110,7 @@ impl Ints for U32x8 {
         sar(self: Self, by: u32) -> U32x8 { _mm256_sra_epi32(self.0, _mm_cvtsi32_si128(by as i32)) }
         min(self: Self, other: Self) -> U32x8 { _mm256_min_epi32(self.0, other.0) }
         max(self: Self, other: Self) -> U32x8 { _mm256_max_epi32(self.0, other.0) }
+        min_unsigned(self: Self, other: Self) -> U32x8 { _mm256_min_epu32(self.0, other.0) }
         equal(self: Self, other: Self) -> U32x8 { _mm256_cmpeq_epi32(self.0, other.0) }
         greater(self: Self, other: Self) -> U32x8 { _mm256_cmpgt_epi32(self.0, other.0) }
         select(self: Self, yes: Self, no: Self) -> U32x8 { _mm256_blendv_epi8(no.0, yes.0, self.0) }

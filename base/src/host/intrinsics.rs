@@ -6,7 +6,7 @@
 //! name of its intrinsic. Intrinsics that take a pointer have no method; arrays are loaded and
 //! stored by [`Avx512::load`], [`Avx512::store`] and their relatives.
 
-use super::{Avx2, Avx512, Host, SimdLevel, Sse2, Sse41};
+use super::{Avx2, Avx512, Host, Plain, SimdLevel, Sse2, Sse41};
 use core::arch::x86_64::*;
 use core::ops::Deref;
 
@@ -22,24 +22,6 @@ macro_rules! intrinsics {
         }
     )*};
 }
-
-/// An array of numbers: a type of which all bytes have a value, and whose value may be any bytes.
-///
-/// # Safety
-/// The type has no padding, and all bits are valid.
-pub unsafe trait Plain {}
-
-/// Marks types of numbers.
-macro_rules! plain {
-    ($($ty:ty)*) => {$(
-        // SAFETY: a number has no padding, and all bits are valid.
-        unsafe impl Plain for $ty {}
-    )*};
-}
-plain! { u8 i8 u16 i16 u32 i32 u64 i64 f32 }
-
-// SAFETY: an array has no padding between elements, and all bits of the elements are valid.
-unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
 impl Deref for Avx512 {
     type Target = Avx2;
@@ -236,6 +218,7 @@ impl Avx2 {
         _mm256_cvtps_epi32(a: __m256) -> __m256i;
         _mm256_extracti128_si256[AT: i32](a: __m256i) -> __m128i;
         _mm256_max_epu8(a: __m256i, b: __m256i) -> __m256i;
+        _mm256_min_epu32(a: __m256i, b: __m256i) -> __m256i;
         _mm256_min_epu8(a: __m256i, b: __m256i) -> __m256i;
         _mm256_min_ps(a: __m256, b: __m256) -> __m256;
         _mm256_movemask_ps(a: __m256) -> i32;
@@ -402,6 +385,7 @@ impl Avx512 {
         _mm512_max_epu8(a: __m512i, b: __m512i) -> __m512i;
         _mm512_max_ps(a: __m512, b: __m512) -> __m512;
         _mm512_min_epi32(a: __m512i, b: __m512i) -> __m512i;
+        _mm512_min_epu32(a: __m512i, b: __m512i) -> __m512i;
         _mm512_min_epu8(a: __m512i, b: __m512i) -> __m512i;
         _mm512_min_ps(a: __m512, b: __m512) -> __m512;
         _mm512_movepi32_mask(a: __m512i) -> __mmask16;

@@ -121,6 +121,7 @@ impl Ints for U32x8 {
         min(a, other) -> U32x8 {
             vreinterpretq_u32_s32(vminq_s32(vreinterpretq_s32_u32(a), vreinterpretq_s32_u32(other)))
         }
+        min_unsigned(a, other) -> U32x8 { vminq_u32(a, other) }
         max(a, other) -> U32x8 {
             vreinterpretq_u32_s32(vmaxq_s32(vreinterpretq_s32_u32(a), vreinterpretq_s32_u32(other)))
         }

@@ -98,6 +98,10 @@ impl Ints for U32x8 {
         lanes!(U32x8, (a = self, b = other)(a as i32).max(b as i32) as u32)
     }
     #[inline(always)]
+    fn min_unsigned(self, other: Self) -> Self {
+        lanes!(U32x8, (a = self, b = other) a.min(b))
+    }
+    #[inline(always)]
     fn equal(self, other: Self) -> Self {
         lanes!(U32x8, (a = self, b = other) ones(a == b))
     }

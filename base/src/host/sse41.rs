@@ -112,6 +112,7 @@ impl Ints for U32x8 {
         sar(it; by: u32) -> U32x8 { _mm_sra_epi32(it, _mm_cvtsi32_si128(by as i32)) }
         min(it, other) -> U32x8 { _mm_min_epi32(it, other) }
         max(it, other) -> U32x8 { _mm_max_epi32(it, other) }
+        min_unsigned(it, other) -> U32x8 { _mm_min_epu32(it, other) }
         equal(it, other) -> U32x8 { _mm_cmpeq_epi32(it, other) }
         greater(it, other) -> U32x8 { _mm_cmpgt_epi32(it, other) }
         select(it, yes, no) -> U32x8 { _mm_blendv_epi8(no, yes, it) }

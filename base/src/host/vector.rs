@@ -41,6 +41,8 @@ pub trait Ints:
     fn min(self, other: Self) -> Self;
     /// Returns the greater of each two lanes, as signed numbers.
     fn max(self, other: Self) -> Self;
+    /// Returns the smaller of each two lanes, as unsigned numbers.
+    fn min_unsigned(self, other: Self) -> Self;
     /// Returns all ones in lanes that are equal.
     fn equal(self, other: Self) -> Self;
     /// Returns all ones in lanes of `self` that are greater, as signed numbers.

@@ -2,6 +2,7 @@
 //! of a call, lanes gather from the cache. Otherwise the missing tiles are decoded; if tiles of one
 //! call share a place, their texels are copied to memory from which the lanes gather.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over places index several arrays of vectors")]
 
 #[cfg(target_arch = "x86_64")]
@@ -15,10 +16,11 @@ use super::avx512::quad_windows::{WindowShape, by_axis, is_wanted, min_of_both, 
 #[cfg(target_arch = "x86_64")]
 use super::chunk_batch::SEVERAL;
 use super::decode_cache::{TEXEL_BITS, TexelBuffer, TileReader};
+use super::memory::{TexelMemory, ValidView};
 use super::slice::Slice;
 use super::texel::Texels;
-use super::words::{self, Words};
-use base::abi::{ImageView, MAX_LANES};
+use super::words::Words;
+use base::abi::MAX_LANES;
 #[cfg(target_arch = "x86_64")]
 use base::format::bc_vectors::{colors, single_texel_decode};
 use base::format::lanes::{FilterTexel, Lanes};
@@ -28,6 +30,9 @@ use base::host::Avx512;
 use base::host::{Host, Ints};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
+use core::cell::Cell;
+#[cfg(target_arch = "x86_64")]
+use core::hint::black_box;
 
 /// Block-compressed formats whose texels are decoded to those of row `ROW` of the format table,
 /// which have `WORDS` words (1 or 2); with `RAW` they are filtered as integers
@@ -36,78 +41,64 @@ pub struct CompressedClass<const ROW: usize, const WORDS: usize, const RAW: bool
 
 impl<const ROW: usize, const WORDS: usize, const RAW: bool> CompressedClass<ROW, WORDS, RAW> {
     /// Returns the offsets of the texels at `N` (at most four) positions of each lane, and the
-    /// address to which they are relative: that of the cache or of `room`.
-    ///
-    /// # Safety
-    /// The texels lie inside the slice (in all lanes, wanted or not). The host is `H`. The thread
-    /// decodes no other blocks while they are read.
+    /// memory in which they lie: that of the cache or of `room`. They must be read before the
+    /// thread decodes other blocks.
     #[inline(always)]
-    unsafe fn find<H: Host, const N: usize>(
-        view: &ImageView,
-        slice: &Slice,
+    fn find<'a, H: Host, const N: usize>(
+        host: H,
+        view: ValidView<'a>,
+        slice: &Slice<'a>,
         places: [[H::Ints; 2]; N],
-        room: &mut TexelBuffer<WORDS>,
-    ) -> ([H::Ints; N], *const u8) {
+        room: &'a mut TexelBuffer<WORDS>,
+    ) -> ([H::Ints; N], TexelMemory<'a>) {
         const { assert!(N <= 4 && FormatRow::<ROW>::BYTES == 4 * WORDS) };
         let three = H::Ints::splat(3);
-        // SAFETY: the texels lie inside the slice (`# Safety`); the reader lives only within this
-        // call.
-        unsafe {
-            let reader = TileReader::new(view, slice.base, u64::from(slice.pitch), slice.size);
-            let (mut tags, mut at, mut inside) = ([three; N], [three; N], [three; N]);
-            for n in 0..N {
-                let [x, y] = places[n];
-                let [tag, place] = reader.places(x.shr(2), y.shr(2));
-                inside[n] = (y & three).shl(2) | (x & three);
-                (tags[n], at[n]) = (tag, place);
-            }
-            let mask = slice.mask & 0xff;
-            if !reader.has::<H, N>(&tags, &at, mask) {
-                let [mut tags_of, mut places_of, mut texels] = [[[0; MAX_LANES]; N]; 3];
-                for n in 0..N {
-                    (tags_of[n], places_of[n], texels[n]) =
-                        (tags[n].to_array(), at[n].to_array(), inside[n].to_array());
-                    reader.ensure_all_decoded(&tags_of[n], &places_of[n], mask);
-                }
-                // A decoded tile can have replaced another one of these tiles.
-                if !reader.has::<H, N>(&tags, &at, mask) {
-                    reader.copy(&tags_of, &places_of, &texels, mask, room);
-                    for n in 0..N {
-                        at[n] = H::Ints::from_array(std::array::from_fn(|lane| {
-                            ((n * MAX_LANES + lane) * 4 * WORDS) as u32
-                        }));
-                    }
-                    return (at, room.as_ptr().cast());
-                }
-            }
-            for n in 0..N {
-                at[n] = (at[n].shl(TEXEL_BITS) | inside[n]).shl(1 + WORDS as u32);
-            }
-            (at, reader.texels(WORDS))
+        let reader = TileReader::new(view, slice);
+        let (mut tags, mut at, mut inside) = ([three; N], [three; N], [three; N]);
+        for n in 0..N {
+            let [x, y] = places[n];
+            let [tag, place] = reader.places(x.shr(2), y.shr(2));
+            inside[n] = (y & three).shl(2) | (x & three);
+            (tags[n], at[n]) = (tag, place);
         }
+        let mask = slice.mask & 0xff;
+        if !reader.has::<H, N>(host, &tags, &at, mask) {
+            let [mut tags_of, mut places_of, mut texels] = [[[0; MAX_LANES]; N]; 3];
+            for n in 0..N {
+                (tags_of[n], places_of[n], texels[n]) = (tags[n].to_array(), at[n].to_array(), inside[n].to_array());
+                reader.ensure_all_decoded(&tags_of[n], &places_of[n], mask);
+            }
+            // A decoded tile can have replaced another one of these tiles.
+            if !reader.has::<H, N>(host, &tags, &at, mask) {
+                reader.copy(&tags_of, &places_of, &texels, mask, room);
+                for n in 0..N {
+                    at[n] =
+                        H::Ints::from_array(std::array::from_fn(|lane| ((n * MAX_LANES + lane) * 4 * WORDS) as u32));
+                }
+                return (at, TexelMemory::of(Cell::from_mut(&mut room[..]).as_slice_of_cells()));
+            }
+        }
+        for n in 0..N {
+            at[n] = (at[n].shl(TEXEL_BITS) | inside[n]).shl(1 + WORDS as u32);
+        }
+        (at, reader.texels(WORDS))
     }
 
     /// Returns the words of the texels at `N` positions of each lane.
-    ///
-    /// # Safety
-    /// The requirements of [`CompressedClass::find`] hold.
     #[inline(always)]
-    unsafe fn texels<H: Host, const N: usize>(
-        view: &ImageView,
-        slice: &Slice,
+    fn texels<H: Host, const N: usize>(
+        host: H,
+        view: ValidView<'_>,
+        slice: &Slice<'_>,
         places: [[H::Ints; 2]; N],
     ) -> [Words<H>; N] {
         let (mut room, mut out) = ([[[0; WORDS]; MAX_LANES]; 4], [[H::Ints::splat(0); 4]; N]);
-        // SAFETY: the requirements of `CompressedClass::find` hold (`# Safety`), and the texels are
-        // read before other blocks are decoded.
-        unsafe {
-            let (at, base) = Self::find::<H, N>(view, slice, places, &mut room);
-            for n in 0..N {
-                out[n] = match WORDS {
-                    1 => words::gather::<H, 4>(base, at[n]),
-                    _ => words::gather::<H, 8>(base, at[n]),
-                };
-            }
+        let (at, memory) = Self::find::<H, N>(host, view, slice, places, &mut room);
+        for n in 0..N {
+            out[n] = match WORDS {
+                1 => memory.gather::<H, 4>(host, at[n]),
+                _ => memory.gather::<H, 8>(host, at[n]),
+            };
         }
         out
     }
@@ -115,31 +106,34 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> CompressedClass<ROW,
 
 /// The source of texels of blocks.
 #[cfg(target_arch = "x86_64")]
-pub enum CompressedTexels {
+pub struct CompressedTexels;
+
+/// The state of a level of blocks.
+#[cfg(target_arch = "x86_64")]
+pub enum CompressedLevel<'a> {
     /// Each texel is decoded alone, which is quicker than to decode its block; `opaque` is true if
     /// all texels are opaque.
     ByThemselves { opaque: bool },
     /// Texels come from the cache of decoded tiles.
-    Decoded(TileReader),
+    Decoded(TileReader<'a>),
 }
 
 #[cfg(target_arch = "x86_64")]
 impl TexelSource for CompressedTexels {
+    type Level<'a> = CompressedLevel<'a>;
+
     #[inline(always)]
-    unsafe fn new(view: &ImageView, slice: &Slice) -> CompressedTexels {
+    fn new<'a>(view: ValidView<'a>, slice: &Slice<'a>) -> CompressedLevel<'a> {
         match single_texel_decode(view.format) {
-            Some(opaque) => CompressedTexels::ByThemselves { opaque },
-            // SAFETY: the reader lives within one kernel's call, like the source.
-            None => CompressedTexels::Decoded(unsafe {
-                TileReader::new(view, slice.base, u64::from(slice.pitch), slice.size)
-            }),
+            Some(opaque) => CompressedLevel::ByThemselves { opaque },
+            None => CompressedLevel::Decoded(TileReader::new(view, slice)),
         }
     }
 
     #[inline(always)]
-    unsafe fn find<K: SampleKind<TexelSource = CompressedTexels>, const LINEAR: bool, const TWO: bool>(
+    fn find<K: SampleKind<TexelSource = CompressedTexels>, const LINEAR: bool, const TWO: bool>(
         v: Avx512,
-        axes: &LevelSampler<K>,
+        axes: &LevelSampler<'_, K>,
         [first, second]: [__m512i; 2],
         weight: __m512,
         far: u16,
@@ -148,116 +142,104 @@ impl TexelSource for CompressedTexels {
         if is_wanted(far, mask.into()) {
             return None;
         }
-        // SAFETY: the texels, and so their blocks, lie inside of the level, as `TexelSource::find`
-        // requires; places are the cache's.
-        unsafe {
-            // The vector has both rows of all lanes.
-            let y = v._mm512_shuffle_i64x2::<0xee>(first, second);
-            let four = K::FOUR;
-            let reader = match &axes.source {
-                CompressedTexels::Decoded(reader) => reader,
-                // Texels of two words have no such blocks.
-                CompressedTexels::ByThemselves { .. } if four.words() == 2 => return None,
-                CompressedTexels::ByThemselves { opaque } => {
-                    let mut lanes = [TilePositions::of_a_chunk::<LINEAR>(v, [first, second])];
-                    let (slice, near) = (&axes.slices[0], axes.common.get());
-                    colors_at::<true>(v, slice, *opaque, &mut lanes, mask | mask << MAX_LANES, near);
-                    let [left, right] = lanes[0].columns;
-                    return Some(match LINEAR {
-                        true => filter_of(v, four, [[left; 2], [right; 2]], by_axis(v, weight)),
-                        false => chosen_of(v, four, [left; 2]),
-                    });
-                }
-            };
-            let texels = reader.texels(four.words());
-            if !LINEAR {
-                let at = reader.find_512::<true>(v, first, y, mask)?;
-                return Some(match four.words() {
-                    1 => chosen_of(v, four, eight_at::<4>(v, four, texels, at)),
-                    _ => chosen_of(v, four, eight_at::<8>(v, four, texels, at)),
+        // The vector has both rows of all lanes.
+        let y = v._mm512_shuffle_i64x2::<0xee>(first, second);
+        let four = K::FOUR;
+        let reader = match &axes.source {
+            CompressedLevel::Decoded(reader) => reader,
+            // Texels of two words have no such blocks.
+            CompressedLevel::ByThemselves { .. } if four.words() == 2 => return None,
+            CompressedLevel::ByThemselves { opaque } => {
+                let mut lanes = [TilePositions::of_a_chunk::<LINEAR>(v, [first, second])];
+                let (slice, near) = (&axes.slices[0], axes.common.get());
+                colors_at::<true>(v, slice, *opaque, &mut lanes, mask | mask << MAX_LANES, near);
+                let [left, right] = lanes[0].columns;
+                return Some(match LINEAR {
+                    true => filter_of(v, four, [[left; 2], [right; 2]], by_axis(v, weight)),
+                    false => chosen_of(v, four, [left; 2]),
                 });
             }
-            if four.words() == 1 && !TWO && axes.common.get() {
-                match near_tiles(v, reader, [first, second], mask) {
-                    Some([left, right]) => {
-                        return Some(filter_of(v, four, [[left; 2], [right; 2]], by_axis(v, weight)));
-                    }
-                    None => axes.common.set(false),
-                }
-            }
-            let mask = mask | mask << MAX_LANES;
-            let mut sides = [[v._mm512_setzero_si512(); 2]; 2];
-            for (side, columns) in sides.iter_mut().zip([first, second]) {
-                let at = reader.find_512::<false>(v, v._mm512_shuffle_i64x2::<0x44>(columns, columns), y, mask)?;
-                // The texels are loaded now, because tiles of the next side may replace theirs.
-                *side = match four.words() {
-                    1 => texels_at::<4>(v, four, texels, at),
-                    _ => texels_at::<8>(v, four, texels, at),
-                };
-            }
-            Some(filter_of(v, four, sides, by_axis(v, weight)))
+        };
+        let texels = reader.texels(four.words());
+        if !LINEAR {
+            let at = reader.find_512::<true>(v, first, y, mask)?;
+            return Some(match four.words() {
+                1 => chosen_of(v, four, eight_at::<4>(v, four, texels, at)),
+                _ => chosen_of(v, four, eight_at::<8>(v, four, texels, at)),
+            });
         }
+        if four.words() == 1 && !TWO && axes.common.get() {
+            match near_tiles(v, reader, [first, second], mask) {
+                Some([left, right]) => {
+                    return Some(filter_of(v, four, [[left; 2], [right; 2]], by_axis(v, weight)));
+                }
+                None => axes.common.set(false),
+            }
+        }
+        let mask = mask | mask << MAX_LANES;
+        let mut sides = [[v._mm512_setzero_si512(); 2]; 2];
+        for (side, columns) in sides.iter_mut().zip([first, second]) {
+            let at = reader.find_512::<false>(v, v._mm512_shuffle_i64x2::<0x44>(columns, columns), y, mask)?;
+            // The texels are loaded now, because tiles of the next side may replace theirs.
+            *side = match four.words() {
+                1 => texels_at::<4>(v, four, texels, at),
+                _ => texels_at::<8>(v, four, texels, at),
+            };
+        }
+        Some(filter_of(v, four, sides, by_axis(v, weight)))
     }
 
     #[inline(always)]
-    unsafe fn find_several<K: SampleKind<TexelSource = CompressedTexels>>(
+    fn find_several<K: SampleKind<TexelSource = CompressedTexels>>(
         v: Avx512,
-        axes: &LevelSampler<K>,
+        axes: &LevelSampler<'_, K>,
         seen: &[LocatedTexels; SEVERAL],
         found: &mut [FilteredTexels; SEVERAL],
         count: usize,
     ) {
-        // SAFETY: the texels, and so their blocks, lie inside of the level, as
-        // `TexelSource::find_several` requires.
-        unsafe {
-            let (CompressedTexels::ByThemselves { opaque }, 1) = (&axes.source, K::FOUR.words()) else {
-                return one_by_one(v, axes, seen, found, count);
+        let (CompressedLevel::ByThemselves { opaque }, 1) = (&axes.source, K::FOUR.words()) else {
+            return one_by_one(v, axes, seen, found, count);
+        };
+        let (slice, near) = (&axes.slices[0], axes.common.get());
+        let mask = slice.mask as u16 & 0xff;
+        let mut places = [TilePositions::of_a_chunk::<true>(v, seen[0].0); SEVERAL];
+        for (places, seen) in places.iter_mut().zip(seen) {
+            *places = TilePositions::of_a_chunk::<true>(v, seen.0);
+        }
+        colors_at::<true>(v, slice, *opaque, &mut places, mask | mask << MAX_LANES, near);
+        for i in 0..count {
+            let (_, weight, far) = seen[i % SEVERAL];
+            let [left, right] = places[i % SEVERAL].columns;
+            found[i % SEVERAL] = match is_wanted(far, mask.into()) {
+                true => None,
+                false => Some(filter_of(v, K::FOUR, [[left; 2], [right; 2]], by_axis(v, weight))),
             };
-            let (slice, near) = (&axes.slices[0], axes.common.get());
-            let mask = slice.mask as u16 & 0xff;
-            let mut places = [TilePositions::of_a_chunk::<true>(v, seen[0].0); SEVERAL];
-            for (places, seen) in places.iter_mut().zip(seen) {
-                *places = TilePositions::of_a_chunk::<true>(v, seen.0);
-            }
-            colors_at::<true>(v, slice, *opaque, &mut places, mask | mask << MAX_LANES, near);
-            for i in 0..count {
-                let (_, weight, far) = seen[i % SEVERAL];
-                let [left, right] = places[i % SEVERAL].columns;
-                found[i % SEVERAL] = match is_wanted(far, mask.into()) {
-                    true => None,
-                    false => Some(filter_of(v, K::FOUR, [[left; 2], [right; 2]], by_axis(v, weight))),
-                };
-            }
         }
     }
 
     #[inline(always)]
-    unsafe fn words<K: SampleKind<TexelSource = CompressedTexels>>(
+    fn words<K: SampleKind<TexelSource = CompressedTexels>>(
         v: Avx512,
-        axes: &LevelSampler<K>,
+        axes: &LevelSampler<'_, K>,
         [x, y]: [__m512i; 2],
         _: [__m512i; 2],
     ) -> Option<__m512i> {
-        // SAFETY: the texels, and so their blocks, lie inside of the level, as `TexelSource::words`
-        // requires; places are the cache's.
-        unsafe {
-            let reader = match &axes.source {
-                CompressedTexels::Decoded(reader) => reader,
-                CompressedTexels::ByThemselves { opaque } => {
-                    let mut lanes = [TilePositions { y, columns: [x; 2], count: 1 }];
-                    colors_at::<false>(v, &axes.slices[0], *opaque, &mut lanes, u16::MAX, true);
-                    return Some(lanes[0].columns[0]);
-                }
-            };
-            if axes.common.get() {
-                match tiles_of_two(v, reader, [x, y]) {
-                    Some(words) => return Some(words),
-                    None => axes.common.set(false),
-                }
+        let reader = match &axes.source {
+            CompressedLevel::Decoded(reader) => reader,
+            CompressedLevel::ByThemselves { opaque } => {
+                let mut lanes = [TilePositions { y, columns: [x; 2], count: 1 }];
+                colors_at::<false>(v, &axes.slices[0], *opaque, &mut lanes, u16::MAX, true);
+                return Some(lanes[0].columns[0]);
             }
-            let at = reader.find_512::<false>(v, x, y, u16::MAX)?;
-            Some(texels_at::<4>(v, K::FOUR, reader.texels(1), at)[0])
+        };
+        if axes.common.get() {
+            match tiles_of_two(v, reader, [x, y]) {
+                Some(words) => return Some(words),
+                None => axes.common.set(false),
+            }
         }
+        let at = reader.find_512::<false>(v, x, y, u16::MAX)?;
+        Some(texels_at::<4>(v, K::FOUR, reader.texels(1), at)[0])
     }
 }
 
@@ -287,28 +269,22 @@ base::avx512_fn! {
     /// Replaces the columns of wanted lanes by the texels there, in blocks of colours (BC1). `near`
     /// means that the lanes mostly lie in one window. Sixteen lanes are two chunks, or with `ONE`
     /// one chunk twice.
-    ///
-    /// # Safety
-    /// The texels lie inside of the slice, whose blocks are BC1 blocks.
-    unsafe fn colors_at [const ONE: bool] [ONE]
-        (v: Avx512, slice: &Slice, opaque: bool, places: &mut [TilePositions], wanted: u16, near: bool) {
+    fn colors_at [const ONE: bool] [ONE]
+        (v: Avx512, slice: &Slice<'_>, opaque: bool, places: &mut [TilePositions], wanted: u16, near: bool) {
         for places in places {
             let number = places.count;
             let TilePositions { y, columns, .. } = places;
-            // SAFETY: the texels lie inside of the slice of BC1 blocks (`# Safety`).
-            unsafe { colors_of::<ONE>(v, slice, opaque, *y, &mut columns[..number], wanted, near) };
+            colors_of::<ONE>(v, slice, opaque, *y, &mut columns[..number], wanted, near);
         }
 
     }
 }
 
-/// # Safety
-/// The texels lie inside of the slice, whose blocks are BC1 blocks.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn colors_of<const ONE: bool>(
+fn colors_of<const ONE: bool>(
     v: Avx512,
-    slice: &Slice,
+    slice: &Slice<'_>,
     opaque: bool,
     y: __m512i,
     columns: &mut [__m512i],
@@ -317,49 +293,47 @@ unsafe fn colors_of<const ONE: bool>(
 ) {
     // Width and height in blocks of a window, which is one vector.
     const SIDES: [u32; 2] = [4, 2];
-    // SAFETY: the texels lie inside of the slice (`# Safety`), and so do windows. Offsets are below
-    // 2^31, because there are at most 2^12 rows of 2^12 blocks of eight bytes.
-    unsafe {
-        let three = v._mm512_set1_epi32(3);
-        let (top, row) = (v._mm512_srli_epi32::<2>(y), v._mm512_slli_epi32::<2>(v._mm512_and_si512(y, three)));
-        let [width, height] = [slice.size[0].div_ceil(4), slice.size[1].div_ceil(4)];
-        if near && width >= SIDES[0] && height >= SIDES[1] {
-            let left = min_of_corners::<ONE>(v, v._mm512_srli_epi32::<2>(columns[0]), width - SIDES[0]);
-            let first = min_of_corners::<ONE>(v, top, height - SIDES[1]);
-            let below = v._mm512_sub_epi32(top, first);
-            let mut outside = v._mm512_cmpge_epu32_mask(below, v._mm512_set1_epi32(SIDES[1] as i32));
-            for column in columns.iter() {
-                let right = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(*column), left);
-                outside |= v._mm512_cmpge_epu32_mask(right, v._mm512_set1_epi32(SIDES[0] as i32));
-            }
-            if outside & wanted == 0 {
-                let (x, y) = (v._mm512_castsi512_si128(left), v._mm512_castsi512_si128(first));
-                let at = v._mm_cvtsi128_si32(y) as u32 * slice.pitch + 8 * v._mm_cvtsi128_si32(x) as u32;
-                let blocks = window(v, WindowShape::Rows, slice, at);
-                // Each block has two words.
-                let before = v._mm512_sub_epi32(v._mm512_slli_epi32::<3>(below), v._mm512_slli_epi32::<1>(left));
-                for column in columns {
-                    let number = v._mm512_slli_epi32::<1>(v._mm512_srli_epi32::<2>(*column));
-                    let number = v._mm512_add_epi32(number, before);
-                    let ends = v._mm512_permutexvar_epi32(number, blocks);
-                    let indices = v._mm512_permutexvar_epi32(v._mm512_or_si512(number, v._mm512_set1_epi32(1)), blocks);
-                    let texel = v._mm512_or_si512(row, v._mm512_and_si512(*column, three));
-                    *column = colors(v, ends, indices, texel, opaque);
-                }
-                return;
-            }
+    let three = v._mm512_set1_epi32(3);
+    let (top, row) = (v._mm512_srli_epi32::<2>(y), v._mm512_slli_epi32::<2>(v._mm512_and_si512(y, three)));
+    let [width, height] = [slice.size[0].div_ceil(4), slice.size[1].div_ceil(4)];
+    if near && width >= SIDES[0] && height >= SIDES[1] {
+        let left = min_of_corners::<ONE>(v, v._mm512_srli_epi32::<2>(columns[0]), width - SIDES[0]);
+        let first = min_of_corners::<ONE>(v, top, height - SIDES[1]);
+        let below = v._mm512_sub_epi32(top, first);
+        let mut outside = v._mm512_cmpge_epu32_mask(below, v._mm512_set1_epi32(SIDES[1] as i32));
+        for column in columns.iter() {
+            let right = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(*column), left);
+            outside |= v._mm512_cmpge_epu32_mask(right, v._mm512_set1_epi32(SIDES[0] as i32));
         }
-        let rows = v._mm512_mullo_epi32(top, v._mm512_set1_epi32(slice.pitch as i32));
-        let even = v._mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-        let (base, odd) = (slice.base.cast_const(), v._mm512_or_si512(even, v._mm512_set1_epi32(1)));
-        for column in columns {
-            let at = v._mm512_add_epi32(rows, v._mm512_slli_epi32::<3>(v._mm512_srli_epi32::<2>(*column)));
-            let a = _mm512_i32gather_epi64::<1>(v._mm512_castsi512_si256(at), base.cast());
-            let b = _mm512_i32gather_epi64::<1>(v._mm512_extracti64x4_epi64::<1>(at), base.cast());
-            let (ends, indices) = (v._mm512_permutex2var_epi32(a, even, b), v._mm512_permutex2var_epi32(a, odd, b));
-            let texel = v._mm512_or_si512(row, v._mm512_and_si512(*column, three));
-            *column = colors(v, ends, indices, texel, opaque);
+        if outside & wanted == 0 {
+            let (x, y) = (v._mm512_castsi512_si128(left), v._mm512_castsi512_si128(first));
+            let at = v._mm_cvtsi128_si32(y) as u32 * slice.pitch + 8 * v._mm_cvtsi128_si32(x) as u32;
+            let blocks = window(v, WindowShape::Rows, slice, at);
+            // Each block has two words.
+            let before = v._mm512_sub_epi32(v._mm512_slli_epi32::<3>(below), v._mm512_slli_epi32::<1>(left));
+            for column in columns {
+                let number = v._mm512_slli_epi32::<1>(v._mm512_srli_epi32::<2>(*column));
+                let number = v._mm512_add_epi32(number, before);
+                let ends = v._mm512_permutexvar_epi32(number, blocks);
+                let indices = v._mm512_permutexvar_epi32(v._mm512_or_si512(number, v._mm512_set1_epi32(1)), blocks);
+                let texel = v._mm512_or_si512(row, v._mm512_and_si512(*column, three));
+                *column = colors(v, ends, indices, texel, opaque);
+            }
+            return;
         }
+    }
+    let rows = v._mm512_mullo_epi32(top, v._mm512_set1_epi32(slice.pitch as i32));
+    let even = v._mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    let odd = v._mm512_or_si512(even, v._mm512_set1_epi32(1));
+    // The bounds are hidden from the compiler, so that they take no registers from the loop above.
+    let memory = black_box(slice.memory);
+    for column in columns {
+        let at = v._mm512_add_epi32(rows, v._mm512_slli_epi32::<3>(v._mm512_srli_epi32::<2>(*column)));
+        let a = memory.eight_pairs::<1>(v, v._mm512_castsi512_si256(at));
+        let b = memory.eight_pairs::<1>(v, v._mm512_extracti64x4_epi64::<1>(at));
+        let (ends, indices) = (v._mm512_permutex2var_epi32(a, even, b), v._mm512_permutex2var_epi32(a, odd, b));
+        let texel = v._mm512_or_si512(row, v._mm512_and_si512(*column, three));
+        *column = colors(v, ends, indices, texel, opaque);
     }
 }
 
@@ -380,64 +354,52 @@ fn min_of_corners<const ONE: bool>(v: Avx512, of: __m512i, max: u32) -> __m512i 
 /// Returns the texels of a linear filter, left ones and right ones, each above and below, if those
 /// of all wanted lanes lie in four tiles that share a corner. Such tiles are looked up one by one,
 /// and need no gather.
-///
-/// # Safety
-/// The texels lie inside of the slice.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn near_tiles(v: Avx512, reader: &TileReader, [first, second]: [__m512i; 2], mask: u16) -> Option<[__m512i; 2]> {
-    // SAFETY: the texels lie inside of the slice (`# Safety`).
-    unsafe {
-        let min = v._mm512_srli_epi32::<2>(min_of_both(v, min_of_quads(v, first)));
-        // Intrinsics are not inlined in closures.
-        let a = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(first), min);
-        let b = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(second), min);
-        let tiles = v._mm512_or_si512(a, b);
-        let one = v._mm512_set1_epi32(1);
-        if is_wanted(v._mm512_cmpgt_epu32_mask(tiles, one), mask.into()) {
-            return None;
-        }
-        let wanted = mask | mask << MAX_LANES;
-        let others = v._mm512_test_epi32_mask(tiles, one) & wanted;
-        let column = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(min)) as u32;
-        let row = v._mm_cvtsi128_si32(v._mm512_extracti32x4_epi32::<2>(min)) as u32;
-        let tiles = reader.tiles(v, [column, row], [others & 0xff != 0, others >> MAX_LANES != 0]);
-        let three = v._mm512_set1_epi32(3);
-        let [a_inside, b_inside] = [v._mm512_and_si512(first, three), v._mm512_and_si512(second, three)];
-        let rows = v._mm512_slli_epi32::<2>(v._mm512_shuffle_i64x2::<0xee>(a_inside, b_inside));
-        let lower = v._mm512_test_epi32_mask(v._mm512_shuffle_i64x2::<0xee>(a, b), one);
-        let left = v._mm512_or_si512(a_inside, v._mm512_slli_epi32::<4>(a));
-        let left = v._mm512_or_si512(rows, v._mm512_shuffle_i64x2::<0x44>(left, left));
-        let right = v._mm512_or_si512(b_inside, v._mm512_slli_epi32::<4>(b));
-        let right = v._mm512_or_si512(rows, v._mm512_shuffle_i64x2::<0x44>(right, right));
-        Some([of_tiles(v, tiles, left, lower), of_tiles(v, tiles, right, lower)])
+fn near_tiles(v: Avx512, reader: &TileReader<'_>, [first, second]: [__m512i; 2], mask: u16) -> Option<[__m512i; 2]> {
+    let min = v._mm512_srli_epi32::<2>(min_of_both(v, min_of_quads(v, first)));
+    // Intrinsics are not inlined in closures.
+    let a = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(first), min);
+    let b = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(second), min);
+    let tiles = v._mm512_or_si512(a, b);
+    let one = v._mm512_set1_epi32(1);
+    if is_wanted(v._mm512_cmpgt_epu32_mask(tiles, one), mask.into()) {
+        return None;
     }
+    let wanted = mask | mask << MAX_LANES;
+    let others = v._mm512_test_epi32_mask(tiles, one) & wanted;
+    let column = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(min)) as u32;
+    let row = v._mm_cvtsi128_si32(v._mm512_extracti32x4_epi32::<2>(min)) as u32;
+    let tiles = reader.tiles(v, [column, row], [others & 0xff != 0, others >> MAX_LANES != 0]);
+    let three = v._mm512_set1_epi32(3);
+    let [a_inside, b_inside] = [v._mm512_and_si512(first, three), v._mm512_and_si512(second, three)];
+    let rows = v._mm512_slli_epi32::<2>(v._mm512_shuffle_i64x2::<0xee>(a_inside, b_inside));
+    let lower = v._mm512_test_epi32_mask(v._mm512_shuffle_i64x2::<0xee>(a, b), one);
+    let left = v._mm512_or_si512(a_inside, v._mm512_slli_epi32::<4>(a));
+    let left = v._mm512_or_si512(rows, v._mm512_shuffle_i64x2::<0x44>(left, left));
+    let right = v._mm512_or_si512(b_inside, v._mm512_slli_epi32::<4>(b));
+    let right = v._mm512_or_si512(rows, v._mm512_shuffle_i64x2::<0x44>(right, right));
+    Some([of_tiles(v, tiles, left, lower), of_tiles(v, tiles, right, lower)])
 }
 
 /// Returns the texels at x and y of two chunks, without a filter, if they lie in four tiles that
 /// share a corner.
-///
-/// # Safety
-/// The texels lie inside of the slice.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn tiles_of_two(v: Avx512, reader: &TileReader, [x, y]: [__m512i; 2]) -> Option<__m512i> {
-    // SAFETY: the texels lie inside of the slice (`# Safety`).
-    unsafe {
-        let one = v._mm512_set1_epi32(1);
-        let min = [v._mm512_reduce_min_epi32(x) >> 2, v._mm512_reduce_min_epi32(y) >> 2];
-        let a = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(x), v._mm512_set1_epi32(min[0]));
-        let b = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(y), v._mm512_set1_epi32(min[1]));
-        if v._mm512_cmpgt_epu32_mask(v._mm512_or_si512(a, b), one) != 0 {
-            return None;
-        }
-        let (right, lower) = (v._mm512_test_epi32_mask(a, one), v._mm512_test_epi32_mask(b, one));
-        let tiles = reader.tiles(v, min.map(|tile| tile as u32), [right != 0, lower != 0]);
-        let three = v._mm512_set1_epi32(3);
-        let (x, y) = (v._mm512_and_si512(x, three), v._mm512_and_si512(y, three));
-        let columns = v._mm512_or_si512(x, v._mm512_slli_epi32::<4>(a));
-        Some(of_tiles(v, tiles, v._mm512_or_si512(columns, v._mm512_slli_epi32::<2>(y)), lower))
+fn tiles_of_two(v: Avx512, reader: &TileReader<'_>, [x, y]: [__m512i; 2]) -> Option<__m512i> {
+    let one = v._mm512_set1_epi32(1);
+    let min = [v._mm512_reduce_min_epi32(x) >> 2, v._mm512_reduce_min_epi32(y) >> 2];
+    let a = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(x), v._mm512_set1_epi32(min[0]));
+    let b = v._mm512_sub_epi32(v._mm512_srli_epi32::<2>(y), v._mm512_set1_epi32(min[1]));
+    if v._mm512_cmpgt_epu32_mask(v._mm512_or_si512(a, b), one) != 0 {
+        return None;
     }
+    let (right, lower) = (v._mm512_test_epi32_mask(a, one), v._mm512_test_epi32_mask(b, one));
+    let tiles = reader.tiles(v, min.map(|tile| tile as u32), [right != 0, lower != 0]);
+    let three = v._mm512_set1_epi32(3);
+    let (x, y) = (v._mm512_and_si512(x, three), v._mm512_and_si512(y, three));
+    let columns = v._mm512_or_si512(x, v._mm512_slli_epi32::<4>(a));
+    Some(of_tiles(v, tiles, v._mm512_or_si512(columns, v._mm512_slli_epi32::<2>(y)), lower))
 }
 
 /// Returns texels of four tiles by their numbers in an upper tile and the one right of it, or in
@@ -458,22 +420,18 @@ impl Texels for AnyCompressed {
     type Shared = AnyCompressed;
 
     #[inline(always)]
-    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
+    fn texel(view: ValidView<'_>, slice: TexelMemory<'_>, row_pitch: u64, x: u32, y: u32) -> Texel {
         let mut bytes = [0; 16];
-        // SAFETY: the texel lies inside the slice, as `Texels::texel` requires; the reader lives
-        // only within this call.
-        unsafe {
-            let reader = TileReader::of_texels(view, slice, row_pitch);
-            for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(reader.texel(x, y)) {
-                *bytes = word.to_le_bytes();
-            }
+        let reader = TileReader::of_texels(view, slice, row_pitch);
+        for (bytes, word) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(reader.texel(x, y)) {
+            *bytes = word.to_le_bytes();
         }
         (kernels(plain(Format(view.format as u16))).unpack_one)(&bytes)
     }
 
     /// Does nothing, because there are no stores to compressed images.
     #[inline(always)]
-    unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
+    fn store<V: Ints>(_: ValidView<'_>, _: &Slice<'_>, _: V, _: V, _: &Lanes) {}
 }
 
 impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for CompressedClass<ROW, WORDS, RAW> {
@@ -487,29 +445,33 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Compresse
     type Shared = AnyCompressed;
 
     #[inline(always)]
-    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        // SAFETY: the texel lies inside the slice, as `Texels::texel` requires.
-        unsafe { AnyCompressed::texel(view, slice, row_pitch, x, y) }
+    fn texel(view: ValidView<'_>, slice: TexelMemory<'_>, row_pitch: u64, x: u32, y: u32) -> Texel {
+        AnyCompressed::texel(view, slice, row_pitch, x, y)
     }
 
     #[inline(always)]
-    unsafe fn words<H: Host>(view: &ImageView, slice: &Slice, x: H::Ints, y: H::Ints) -> Words<H> {
-        // SAFETY: the texels lie inside the slice, as `Texels::words` requires.
-        let [words] = unsafe { Self::texels::<H, 1>(view, slice, [[x, y]]) };
+    fn words<H: Host>(host: H, view: ValidView<'_>, slice: &Slice<'_>, x: H::Ints, y: H::Ints) -> Words<H> {
+        let [words] = Self::texels::<H, 1>(host, view, slice, [[x, y]]);
         words
     }
 
     #[inline(always)]
-    unsafe fn footprint<H: Host>(view: &ImageView, slice: &Slice, x: [H::Ints; 2], y: [H::Ints; 2]) -> [Words<H>; 4] {
-        // SAFETY: the texels lie inside the slice, as `Texels::footprint` requires.
-        unsafe { Self::texels::<H, 4>(view, slice, [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]]) }
+    fn footprint<H: Host>(
+        host: H,
+        view: ValidView<'_>,
+        slice: &Slice<'_>,
+        x: [H::Ints; 2],
+        y: [H::Ints; 2],
+    ) -> [Words<H>; 4] {
+        Self::texels::<H, 4>(host, view, slice, [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]])
     }
 
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn bilinear<H: Host, const R: bool>(
-        view: &ImageView,
-        slice: &Slice,
+    fn bilinear<H: Host, const R: bool>(
+        host: H,
+        view: ValidView<'_>,
+        slice: &Slice<'_>,
         x: [H::Ints; 2],
         y: [H::Ints; 2],
         weights: [H::Floats; 2],
@@ -517,13 +479,9 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Compresse
         let four = Self::FOUR?;
         let places = [[x[0], y[0]], [x[1], y[0]], [x[0], y[1]], [x[1], y[1]]];
         let mut room = [[[0; WORDS]; MAX_LANES]; 4];
-        // SAFETY: the texels lie inside the slice, and the host is `H`, as `Texels::bilinear`
-        // requires; texels are read before other blocks are decoded.
-        unsafe {
-            let v = H::assume().avx512()?;
-            let (at, base) = Self::find::<H, 4>(view, slice, places, &mut room);
-            Some(bilinear::bilinear_at::<H>(v, four.raw(RAW && R), base, at, weights))
-        }
+        let v = host.avx512()?;
+        let (at, memory) = Self::find::<H, 4>(host, view, slice, places, &mut room);
+        Some(bilinear::bilinear_at::<H>(v, four.raw(RAW && R), memory, at, weights))
     }
 
     #[inline(always)]
@@ -537,5 +495,5 @@ impl<const ROW: usize, const WORDS: usize, const RAW: bool> Texels for Compresse
 
     /// Does nothing, because there are no stores to compressed images.
     #[inline(always)]
-    unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
+    fn store<V: Ints>(_: ValidView<'_>, _: &Slice<'_>, _: V, _: V, _: &Lanes) {}
 }

@@ -12,8 +12,9 @@
 //! samples of an image only by a dependency, whose two sides are separate pieces of work. Entries
 //! of the second cache never become stale.
 
-use super::words;
-use base::abi::{ImageView, MAX_LANES};
+use super::memory::{TexelMemory, ValidView};
+use super::slice::Slice;
+use base::abi::MAX_LANES;
 use base::epoch::epoch;
 use base::format::{Format, decode_tiles, plain};
 #[cfg(target_arch = "x86_64")]
@@ -21,7 +22,7 @@ use base::host::Avx512;
 use base::host::{Host, Ints, prefetch};
 #[cfg(target_arch = "x86_64")]
 use core::arch::x86_64::*;
-use std::cell::UnsafeCell;
+use std::cell::{Cell, OnceCell};
 
 /// Logarithm of the number of columns of tiles of a window, whose tiles all have different places.
 const COLUMNS: u32 = 5;
@@ -77,24 +78,24 @@ struct CachedSlice {
 
 /// The caches of a thread. All zeros are an empty cache, because no format that is decoded is 0.
 struct DecodeCache {
-    epoch: u64,
+    epoch: Cell<u64>,
     /// Slices by the hash of their base, in either of two neighbouring entries.
-    slices: [CachedSlice; 1 << SLICE_BITS],
+    slices: [Cell<CachedSlice>; 1 << SLICE_BITS],
     /// The number that was given to a slice last.
-    last: u32,
+    last: Cell<u32>,
     /// Tag of the tile in each place: slice, row and column.
-    tags: [u32; TILE_SLOTS],
+    tags: [Cell<u32>; TILE_SLOTS],
     /// Texels of one word, by place.
-    single: CacheLineAligned<[TileWords; TILE_SLOTS]>,
+    single: CacheLineAligned<[Cell<TileWords>; TILE_SLOTS]>,
     /// Texels of two words, by place.
-    double: CacheLineAligned<[[[u32; 2]; 1 << TEXEL_BITS]; TILE_SLOTS]>,
+    double: CacheLineAligned<[Cell<[[u32; 2]; 1 << TEXEL_BITS]>; TILE_SLOTS]>,
     contents: ContentCache,
 }
 
 /// Tiles by the hash of their block's bytes.
 struct ContentCache {
-    known: [CachedTile; CONTENTS],
-    words: CacheLineAligned<[[TileWords; CONTENTS]; 2]>,
+    known: [Cell<CachedTile>; CONTENTS],
+    words: CacheLineAligned<[[Cell<TileWords>; CONTENTS]; 2]>,
 }
 
 /// Identity of a tile: its block and its number there.
@@ -109,34 +110,37 @@ struct CachedTile {
 impl DecodeCache {
     /// Removes all slices, because memory may have changed; slices then get new numbers.
     #[cold]
-    fn invalidate(&mut self, epoch: u64) {
-        self.epoch = epoch;
-        for slice in &mut self.slices {
-            slice.tag = 0;
+    fn invalidate(&self, epoch: u64) {
+        self.epoch.set(epoch);
+        for slice in &self.slices {
+            slice.set(CachedSlice { tag: 0, ..slice.get() });
         }
     }
 
     /// Adds a slice and returns its tag.
     #[cold]
-    fn insert_slice(&mut self, base: *const u8, format: u32) -> u32 {
-        if self.last % HALF == HALF - 1 {
-            self.invalidate(self.epoch);
-            (self.last, self.tags) = ((self.last + 1) % (2 * HALF), [0; TILE_SLOTS]);
+    fn insert_slice(&self, base: *const u8, format: u32) -> u32 {
+        let mut last = self.last.get();
+        if last % HALF == HALF - 1 {
+            self.invalidate(self.epoch.get());
+            last = (last + 1) % (2 * HALF);
+            self.tags.iter().for_each(|tag| tag.set(0));
         }
-        self.last += 1;
+        last += 1;
+        self.last.set(last);
         let at = slices_of(base);
         // The older one of both entries is replaced.
-        let at = if self.slices[at[0]].tag < self.slices[at[1]].tag { at[0] } else { at[1] };
-        let tag = self.last << SLICE_SHIFT;
-        self.slices[at] = CachedSlice { base, format, tag };
+        let at = if self.slices[at[0]].get().tag < self.slices[at[1]].get().tag { at[0] } else { at[1] };
+        let tag = last << SLICE_SHIFT;
+        self.slices[at].set(CachedSlice { base, format, tag });
         tag
     }
 
     /// Returns the tag of a slice, which is added if necessary.
     #[inline(always)]
-    fn tag(&mut self, base: *const u8, format: u32) -> u32 {
+    fn tag(&self, base: *const u8, format: u32) -> u32 {
         for at in slices_of(base) {
-            let known = &self.slices[at];
+            let known = self.slices[at].get();
             if known.base == base && known.format == format && known.tag != 0 {
                 return known.tag;
             }
@@ -148,14 +152,15 @@ impl DecodeCache {
 impl ContentCache {
     /// Returns the place of a tile of a block, which is decoded if necessary; its number is that of
     /// [`decode_tiles`].
-    fn find(&mut self, block: u128, format: u32, tile: u32) -> usize {
+    fn find(&self, block: u128, format: u32, tile: u32) -> usize {
         let hash = hash_of(block);
         let at = (hash + tile as usize) % CONTENTS;
-        if self.known[at] != (CachedTile { block, format: format | tile << TILE_SHIFT }) {
+        if self.known[at].get() != (CachedTile { block, format: format | tile << TILE_SHIFT }) {
             decode_tiles(Format(format as u16), &block.to_le_bytes(), &mut |tile, &[first, second]| {
                 let at = (hash + tile) % CONTENTS;
-                (self.words.0[0][at], self.words.0[1][at]) = (first, second);
-                self.known[at] = CachedTile { block, format: format | (tile as u32) << TILE_SHIFT };
+                self.words.0[0][at].set(first);
+                self.words.0[1][at].set(second);
+                self.known[at].set(CachedTile { block, format: format | (tile as u32) << TILE_SHIFT });
             });
         }
         at
@@ -175,7 +180,7 @@ fn slices_of(base: *const u8) -> [usize; 2] {
 }
 
 thread_local! {
-    static CACHE: UnsafeCell<Option<Box<DecodeCache>>> = const { UnsafeCell::new(None) };
+    static CACHE: OnceCell<Box<DecodeCache>> = const { OnceCell::new() };
 }
 
 #[cold]
@@ -184,62 +189,49 @@ fn new_cache() -> Box<DecodeCache> {
     unsafe { Box::<DecodeCache>::new_zeroed().assume_init() }
 }
 
+/// Returns the cache of the thread, for the lifetime of a view.
+#[inline(always)]
+fn cache_of<'a>(_: ValidView<'a>) -> &'a DecodeCache {
+    // SAFETY: the cache lives as long as the thread, and a view's lifetime ends before that, as
+    // `ValidView::new` requires.
+    CACHE.with(|cache| unsafe { &*core::ptr::from_ref(&**cache.get_or_init(new_cache)) })
+}
+
 /// A reader of a slice's texels, in tiles of [`SIDE`]×[`SIDE`].
-pub struct TileReader {
-    base: *const u8,
+pub struct TileReader<'a> {
+    memory: TexelMemory<'a>,
     pitch: u64,
     size: [u32; 2],
     format: u32,
     /// Tag of the slice.
     tag: u32,
-    cache: *mut DecodeCache,
+    cache: &'a DecodeCache,
 }
 
-impl TileReader {
-    /// Makes a reader of the slice at `base`, of `size` texels, whose rows of blocks are `pitch`
-    /// bytes apart.
-    ///
-    /// # Safety
-    /// The reader lives within one kernel's call.
+impl<'a> TileReader<'a> {
+    /// Makes a reader of a slice, whose rows of blocks are as far apart as its pitch.
     #[inline(always)]
-    pub(super) unsafe fn new(view: &ImageView, base: *const u8, pitch: u64, size: [u32; 2]) -> TileReader {
-        // SAFETY: the reader lives within one kernel's call (`# Safety`); the cache is the thread's
-        // own.
-        unsafe {
-            let reader = TileReader { size, ..TileReader::of_texels(view, base, pitch) };
-            let (cache, epoch) = (&mut *reader.cache, epoch());
-            if cache.epoch != epoch {
-                cache.invalidate(epoch);
-            }
-            TileReader { tag: cache.tag(base, view.format), ..reader }
+    pub(super) fn new(view: ValidView<'a>, slice: &Slice<'a>) -> TileReader<'a> {
+        let (reader, epoch) = (TileReader::of_texels(view, slice.memory, u64::from(slice.pitch)), epoch());
+        if reader.cache.epoch.get() != epoch {
+            reader.cache.invalidate(epoch);
         }
+        let tag = reader.cache.tag(slice.memory.range().0, view.format);
+        TileReader { size: slice.size, tag, ..reader }
     }
 
     /// Makes a reader for single texels only ([`TileReader::texel`]).
-    ///
-    /// # Safety
-    /// The reader lives within one kernel's call.
     #[inline(always)]
-    pub(super) unsafe fn of_texels(view: &ImageView, base: *const u8, pitch: u64) -> TileReader {
-        // SAFETY: the cache is the thread's own, and references to it exist only within functions
-        // of this module.
-        let cache = CACHE.with(|cache| unsafe { &mut *cache.get() });
-        let cache = match cache {
-            Some(cache) => &mut **cache,
-            none => &mut **none.insert(new_cache()),
-        };
-        TileReader { base, pitch, size: [0; 2], format: view.format, tag: 0, cache }
+    pub(super) fn of_texels(view: ValidView<'a>, memory: TexelMemory<'a>, pitch: u64) -> TileReader<'a> {
+        TileReader { memory, pitch, size: [0; 2], format: view.format, tag: 0, cache: cache_of(view) }
     }
 
-    /// Returns the address of the texels of all places, of `words` words each.
+    /// Returns the texels of all places, of `words` words each.
     #[inline(always)]
-    pub(super) fn texels(&self, words: usize) -> *const u8 {
-        // SAFETY: the thread's own cache lives as long as the thread.
-        unsafe {
-            match words {
-                1 => (&raw const (*self.cache).single).cast(),
-                _ => (&raw const (*self.cache).double).cast(),
-            }
+    pub(super) fn texels(&self, words: usize) -> TexelMemory<'a> {
+        match words {
+            1 => TexelMemory::of(&self.cache.single.0),
+            _ => TexelMemory::of(&self.cache.double.0),
         }
     }
 
@@ -253,158 +245,104 @@ impl TileReader {
     }
 
     /// Decodes the tile with a tag of this slice to its place, if it is not there.
-    ///
-    /// # Safety
-    /// The tile lies inside the slice; the place is that of [`TileReader::places`].
     #[inline(always)]
-    unsafe fn ensure_decoded(&self, tag: u32, place: usize) {
-        // SAFETY: the cache is the thread's own; the tile lies inside the slice (`# Safety`).
-        unsafe {
-            if (*self.cache).tags[place] != tag {
-                self.fill(tag, place);
-            }
+    fn ensure_decoded(&self, tag: u32, place: usize) {
+        if self.cache.tags[place % TILE_SLOTS].get() != tag {
+            self.fill(tag, place % TILE_SLOTS);
         }
     }
 
-    /// # Safety
-    /// The tile lies inside the slice.
     #[inline(never)]
-    unsafe fn fill(&self, tag: u32, place: usize) {
+    fn fill(&self, tag: u32, place: usize) {
         let [x, y] = [tag & COLUMN, tag >> COLUMN_BITS & COLUMN];
         let format = Format(self.format as u16);
         // Texels of more than four bytes have two words.
         let single = plain(format).info().block_bytes <= 4;
-        // SAFETY: the tile lies inside the slice (`# Safety`); the cache is the thread's own.
-        unsafe {
-            let cache = &mut *self.cache;
-            if format.info().block == (SIDE as u8, SIDE as u8) {
-                self.prefetch_block(x + 1, y);
-                let at = cache.contents.find(self.block(x, y), self.format, 0);
-                let [first, second] = &cache.contents.words.0;
-                if single {
-                    cache.single.0[place] = first[at];
-                } else {
-                    cache.double.0[place] = std::array::from_fn(|texel| [first[at][texel], second[at][texel]]);
-                }
+        let cache = self.cache;
+        if format.info().block == (SIDE as u8, SIDE as u8) {
+            self.prefetch_block(x + 1, y);
+            let at = cache.contents.find(self.block(x, y), self.format, 0);
+            let [first, second] = &cache.contents.words.0;
+            if single {
+                cache.single.0[place].set(first[at].get());
             } else {
-                self.assemble_tile(place, [x, y], single);
+                let (first, second) = (first[at].get(), second[at].get());
+                cache.double.0[place].set(std::array::from_fn(|texel| [first[texel], second[texel]]));
             }
-            cache.tags[place] = tag;
+        } else {
+            self.assemble_tile(place, [x, y], single);
         }
+        cache.tags[place].set(tag);
     }
 
     /// Prefetches the entry of a block, which is needed next if texels are read row by row.
-    ///
-    /// # Safety
-    /// The block's row lies inside the slice.
     #[inline(always)]
-    unsafe fn prefetch_block(&self, x: u32, y: u32) {
+    fn prefetch_block(&self, x: u32, y: u32) {
         if x * SIDE < self.size[0] {
-            // SAFETY: the block lies inside the slice, whose width was checked; the cache is the
-            // thread's own.
-            unsafe {
-                let (contents, at) = (&raw const (*self.cache).contents, hash_of(self.block(x, y)) % CONTENTS);
-                prefetch((&raw const (*contents).known[at]).cast());
-                prefetch((&raw const (*contents).words.0[0][at]).cast());
-            }
+            let (contents, at) = (&self.cache.contents, hash_of(self.block(x, y)) % CONTENTS);
+            prefetch(contents.known[at].as_ptr().cast_const().cast());
+            prefetch(contents.words.0[0][at].as_ptr().cast_const().cast());
         }
     }
 
     /// Fills a place with a tile of several blocks, or of a part of one.
-    ///
-    /// # Safety
-    /// The tile lies inside the slice.
     #[inline(never)]
-    unsafe fn assemble_tile(&self, place: usize, [column, row]: [u32; 2], single: bool) {
-        for texel in 0..1 << TEXEL_BITS {
+    fn assemble_tile(&self, place: usize, [column, row]: [u32; 2], single: bool) {
+        let mut words = [[0; 2]; 1 << TEXEL_BITS];
+        for (texel, words) in (0..).zip(&mut words) {
             // Texels outside of the slice are never read, so they repeat its edge.
             let [x, y] = [
                 (column * SIDE + texel % SIDE).min(self.size[0] - 1),
                 (row * SIDE + texel / SIDE).min(self.size[1] - 1),
             ];
-            // SAFETY: the position is clamped to the slice; the cache is the thread's own.
-            unsafe {
-                let words = self.texel(x, y);
-                let cache = &mut *self.cache;
-                if single {
-                    cache.single.0[place][texel as usize] = words[0];
-                } else {
-                    cache.double.0[place][texel as usize] = words;
-                }
-            }
+            *words = self.texel(x, y);
+        }
+        match single {
+            true => self.cache.single.0[place].set(std::array::from_fn(|texel| words[texel][0])),
+            false => self.cache.double.0[place].set(words),
         }
     }
 
     /// Returns a block's bytes.
-    ///
-    /// # Safety
-    /// The block lies inside the slice.
-    unsafe fn block(&self, column: u32, row: u32) -> u128 {
-        // SAFETY: the block of 8 or 16 bytes lies inside the slice (`# Safety`).
-        unsafe {
-            let row = self.base.add((u64::from(row) * self.pitch) as usize);
-            match Format(self.format as u16).info().block_bytes {
-                8 => u64::from_le_bytes(row.cast::<[u8; 8]>().add(column as usize).read_unaligned()).into(),
-                _ => u128::from_le_bytes(row.cast::<[u8; 16]>().add(column as usize).read_unaligned()),
-            }
-        }
+    fn block(&self, column: u32, row: u32) -> u128 {
+        let row = u64::from(row) * self.pitch;
+        u128::from_le_bytes(match Format(self.format as u16).info().block_bytes {
+            8 => self.memory.read_bytes(row + u64::from(column) * 8, 8),
+            _ => self.memory.read_bytes(row + u64::from(column) * 16, 16),
+        })
     }
 
     /// Returns the place among the contents of the tile that has the texel at (x, y), and the
     /// texel's number in it.
-    ///
-    /// # Safety
-    /// The texel lies inside the slice.
-    unsafe fn content(&self, x: u32, y: u32) -> (usize, usize) {
+    fn content(&self, x: u32, y: u32) -> (usize, usize) {
         let (width, height) = Format(self.format as u16).info().block;
         let (width, height) = (u32::from(width), u32::from(height));
-        // SAFETY: the texel lies inside the slice (`# Safety`); the cache is the thread's own.
-        unsafe {
-            let block = self.block(x / width, y / height);
-            let (x, y) = (x % width, y % height);
-            let at = (*self.cache).contents.find(block, self.format, y / SIDE * SIDE + x / SIDE);
-            (at, (y % SIDE * SIDE + x % SIDE) as usize)
-        }
+        let block = self.block(x / width, y / height);
+        let (x, y) = (x % width, y % height);
+        let at = self.cache.contents.find(block, self.format, y / SIDE * SIDE + x / SIDE);
+        (at, (y % SIDE * SIDE + x % SIDE) as usize)
     }
 
     /// Returns both words of the texel at (x, y).
-    ///
-    /// # Safety
-    /// The texel lies inside the slice.
-    pub(super) unsafe fn texel(&self, x: u32, y: u32) -> [u32; 2] {
-        // SAFETY: the texel lies inside the slice (`# Safety`); the cache is the thread's own.
-        unsafe {
-            let (at, inside) = self.content(x, y);
-            [0, 1].map(|w: usize| (*self.cache).contents.words.0[w][at][inside])
-        }
+    pub(super) fn texel(&self, x: u32, y: u32) -> [u32; 2] {
+        let (at, inside) = self.content(x, y);
+        let [first, second] = &self.cache.contents.words.0;
+        [first[at].get()[inside], second[at].get()[inside]]
     }
 
     /// Decodes the tiles of the tags in `missing` to their places.
-    ///
-    /// # Safety
-    /// The tiles lie inside the slice; the places are those of [`TileReader::places`].
     #[cold]
-    pub(super) unsafe fn ensure_all_decoded<const N: usize>(
-        &self,
-        tags: &[u32; N],
-        places: &[u32; N],
-        mut missing: u32,
-    ) {
+    pub(super) fn ensure_all_decoded<const N: usize>(&self, tags: &[u32; N], places: &[u32; N], mut missing: u32) {
         while let Some(tag) = tags.get(missing.trailing_zeros() as usize) {
-            // SAFETY: the tile lies inside the slice, and the place is that of `TileReader::places`
-            // (`# Safety`).
-            unsafe { self.ensure_decoded(*tag, places[missing.trailing_zeros() as usize] as usize % TILE_SLOTS) };
+            self.ensure_decoded(*tag, places[missing.trailing_zeros() as usize] as usize % TILE_SLOTS);
             missing &= missing - 1;
         }
     }
 
     /// Copies the texels with the numbers `inside` of these tiles to `room`, for the lanes in
     /// `mask`.
-    ///
-    /// # Safety
-    /// The tiles lie inside the slice; the places are those of [`TileReader::places`].
     #[cold]
-    pub(super) unsafe fn copy<const N: usize, const WORDS: usize>(
+    pub(super) fn copy<const N: usize, const WORDS: usize>(
         &self,
         tags: &[[u32; MAX_LANES]; N],
         places: &[[u32; MAX_LANES]; N],
@@ -416,32 +354,25 @@ impl TileReader {
             for lane in (0..MAX_LANES).filter(|lane| mask >> lane & 1 != 0) {
                 let (place, texel) =
                     (places[n][lane] as usize % TILE_SLOTS, inside[n][lane] as usize % (1 << TEXEL_BITS));
-                // SAFETY: the tile lies inside the slice (`# Safety`); the place is in the thread's
-                // own cache.
-                unsafe {
-                    self.ensure_decoded(tags[n][lane], place);
-                    let texels: *const [u32; WORDS] = self.texels(WORDS).cast();
-                    room[n % 4][lane] = *texels.add(place << TEXEL_BITS | texel);
-                }
+                self.ensure_decoded(tags[n][lane], place);
+                let number = (place << TEXEL_BITS | texel) as u32;
+                room[n % 4][lane] = self.texels(WORDS).read(number * 4 * WORDS as u32);
             }
         }
     }
 
     /// Returns true if these tiles are in these places, in the lanes of `mask`.
-    ///
-    /// # Safety
-    /// The places are places of the cache. The host is `H`.
     #[inline(always)]
-    pub(super) unsafe fn has<H: Host, const N: usize>(
+    pub(super) fn has<H: Host, const N: usize>(
         &self,
+        host: H,
         tags: &[H::Ints; N],
         places: &[H::Ints; N],
         mask: u32,
     ) -> bool {
         let mut same = mask;
         for n in 0..N {
-            // SAFETY: the places are places of the cache, and the host is `H` (`# Safety`).
-            let there = unsafe { words::gather::<H, 4>((&raw const (*self.cache).tags).cast(), places[n].shl(2))[0] };
+            let [there, ..] = TexelMemory::of(&self.cache.tags).gather::<H, 4>(host, places[n].shl(2));
             same &= there.equal(tags[n]).movemask();
         }
         same == mask
@@ -450,59 +381,43 @@ impl TileReader {
     /// Returns the offsets of the texels at 16 positions among those of all places, for the lanes
     /// in `mask`. With `HALF` only the first eight places are looked up; other lanes have the
     /// offset of an arbitrary texel. `None` means that tiles share a place.
-    ///
-    /// # Safety
-    /// The texels lie inside the slice.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(super) unsafe fn find_512<const HALF: bool>(
-        &self,
-        v: Avx512,
-        x: __m512i,
-        y: __m512i,
-        mask: u16,
-    ) -> Option<__m512i> {
-        // SAFETY: the texels lie inside the slice (`# Safety`); places are the cache's, and texels
-        // are below 16.
-        unsafe {
-            let (column, row) = (v._mm512_srli_epi32::<2>(x), v._mm512_srli_epi32::<2>(y));
-            let slice = v._mm512_set1_epi32(self.tag as i32);
-            let tag = v._mm512_or_si512(v._mm512_or_si512(v._mm512_slli_epi32::<COLUMN_BITS>(row), column), slice);
-            let window = v._mm512_slli_epi32::<COLUMN_BITS>(v._mm512_srli_epi32::<ROWS>(row));
-            let window = v._mm512_or_si512(v._mm512_or_si512(window, v._mm512_srli_epi32::<COLUMNS>(column)), slice);
-            let hash = v._mm512_mullo_epi32(window, v._mm512_set1_epi32(MIX as i32));
-            let hash = v._mm512_srli_epi32::<{ 32 - TILE_SLOT_BITS }>(hash);
-            let row = v._mm512_and_si512(row, v._mm512_set1_epi32((1 << ROWS) - 1));
-            let column = v._mm512_and_si512(column, v._mm512_set1_epi32((1 << COLUMNS) - 1));
-            let place = v._mm512_xor_si512(hash, v._mm512_or_si512(v._mm512_slli_epi32::<COLUMNS>(row), column));
-            let missing = self.missing::<HALF>(v, place, tag) & mask;
-            if missing != 0 {
-                let [mut tags, mut places] = [[0; 2 * MAX_LANES]; 2];
-                v.store(&mut tags, tag);
-                v.store(&mut places, place);
-                self.ensure_all_decoded(&tags, &places, missing.into());
-                // A decoded tile can replace only a tile of another window.
-                let first = v._mm512_broadcastd_epi32(v._mm512_castsi512_si128(window));
-                let others = v._mm512_cmpneq_epi32_mask(window, first) & mask;
-                if others != 0 && self.missing::<HALF>(v, place, tag) & mask != 0 {
-                    return None;
-                }
+    pub(super) fn find_512<const HALF: bool>(&self, v: Avx512, x: __m512i, y: __m512i, mask: u16) -> Option<__m512i> {
+        let (column, row) = (v._mm512_srli_epi32::<2>(x), v._mm512_srli_epi32::<2>(y));
+        let slice = v._mm512_set1_epi32(self.tag as i32);
+        let tag = v._mm512_or_si512(v._mm512_or_si512(v._mm512_slli_epi32::<COLUMN_BITS>(row), column), slice);
+        let window = v._mm512_slli_epi32::<COLUMN_BITS>(v._mm512_srli_epi32::<ROWS>(row));
+        let window = v._mm512_or_si512(v._mm512_or_si512(window, v._mm512_srli_epi32::<COLUMNS>(column)), slice);
+        let hash = v._mm512_mullo_epi32(window, v._mm512_set1_epi32(MIX as i32));
+        let hash = v._mm512_srli_epi32::<{ 32 - TILE_SLOT_BITS }>(hash);
+        let row = v._mm512_and_si512(row, v._mm512_set1_epi32((1 << ROWS) - 1));
+        let column = v._mm512_and_si512(column, v._mm512_set1_epi32((1 << COLUMNS) - 1));
+        let place = v._mm512_xor_si512(hash, v._mm512_or_si512(v._mm512_slli_epi32::<COLUMNS>(row), column));
+        let missing = self.missing::<HALF>(v, place, tag) & mask;
+        if missing != 0 {
+            let [mut tags, mut places] = [[0; 2 * MAX_LANES]; 2];
+            v.store(&mut tags, tag);
+            v.store(&mut places, place);
+            self.ensure_all_decoded(&tags, &places, missing.into());
+            // A decoded tile can replace only a tile of another window.
+            let first = v._mm512_broadcastd_epi32(v._mm512_castsi512_si128(window));
+            let others = v._mm512_cmpneq_epi32_mask(window, first) & mask;
+            if others != 0 && self.missing::<HALF>(v, place, tag) & mask != 0 {
+                return None;
             }
-            let three = v._mm512_set1_epi32(3);
-            let inside = v._mm512_slli_epi32::<2>(v._mm512_and_si512(y, three));
-            let inside = v._mm512_or_si512(inside, v._mm512_and_si512(x, three));
-            Some(v._mm512_or_si512(v._mm512_slli_epi32::<TEXEL_BITS>(place), inside))
         }
+        let three = v._mm512_set1_epi32(3);
+        let inside = v._mm512_slli_epi32::<2>(v._mm512_and_si512(y, three));
+        let inside = v._mm512_or_si512(inside, v._mm512_and_si512(x, three));
+        Some(v._mm512_or_si512(v._mm512_slli_epi32::<TEXEL_BITS>(place), inside))
     }
 
     /// Returns the one-word texels of a tile, of the one right of it, of the one below it, and of
     /// the one right of and below it. A tile that is not requested is replaced by one that is.
-    ///
-    /// # Safety
-    /// All tiles lie inside the slice.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    pub(super) unsafe fn tiles(&self, v: Avx512, [column, row]: [u32; 2], [right, below]: [bool; 2]) -> [__m512i; 4] {
+    pub(super) fn tiles(&self, v: Avx512, [column, row]: [u32; 2], [right, below]: [bool; 2]) -> [__m512i; 4] {
         let (right, below) = (column + u32::from(right), row + u32::from(below));
         let mut tiles = [v._mm512_setzero_si512(); 4];
         for (tile, [column, row]) in
@@ -511,43 +426,21 @@ impl TileReader {
             let window = (row >> ROWS) << COLUMN_BITS | column >> COLUMNS | self.tag;
             let hash = window.wrapping_mul(MIX) >> (32 - TILE_SLOT_BITS);
             let place = hash ^ ((row & ((1 << ROWS) - 1)) << COLUMNS | column & ((1 << COLUMNS) - 1));
-            // SAFETY: the tile lies inside the slice (`# Safety`), and the cache is the thread's
-            // own. The tile is loaded now, because the next one may replace it.
-            unsafe {
-                self.ensure_decoded(row << COLUMN_BITS | column | self.tag, place as usize % TILE_SLOTS);
-                *tile = v.load(&(*self.cache).single.0[place as usize % TILE_SLOTS]);
-            }
+            self.ensure_decoded(row << COLUMN_BITS | column | self.tag, place as usize % TILE_SLOTS);
+            *tile = v.load(&self.cache.single.0[place as usize % TILE_SLOTS].get());
         }
         tiles
     }
 
     /// Returns the lanes whose place does not have the tile of the tag.
-    ///
-    /// # Safety
-    /// The places are places of the cache.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
-    unsafe fn missing<const HALF: bool>(&self, v: Avx512, places: __m512i, tags: __m512i) -> u16 {
-        // SAFETY: the places are places of the cache (`# Safety`).
-        unsafe {
-            let there = words_at::<HALF>(v, (&raw const (*self.cache).tags).cast(), places);
-            v._mm512_cmpneq_epi32_mask(there, tags)
-        }
-    }
-}
-
-/// Returns words of an array, with `HALF` at the first eight places only.
-///
-/// # Safety
-/// The words are readable.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-unsafe fn words_at<const HALF: bool>(v: Avx512, words: *const i32, places: __m512i) -> __m512i {
-    // SAFETY: the words are readable (`# Safety`).
-    unsafe {
-        match HALF {
-            true => v._mm512_castsi256_si512(_mm256_i32gather_epi32::<4>(words, v._mm512_castsi512_si256(places))),
-            false => _mm512_i32gather_epi32::<4>(places, words),
-        }
+    fn missing<const HALF: bool>(&self, v: Avx512, places: __m512i, tags: __m512i) -> u16 {
+        let known = TexelMemory::of(&self.cache.tags);
+        let there = match HALF {
+            true => v._mm512_castsi256_si512(known.eight_words::<4>(v, v._mm512_castsi512_si256(places))),
+            false => known.sixteen_words::<4>(v, places),
+        };
+        v._mm512_cmpneq_epi32_mask(there, tags)
     }
 }

@@ -2,13 +2,15 @@
 //! Out-of-bounds reads give zeros (alpha is 1 if the format has no alpha); out-of-bounds writes are
 //! dropped.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
+use super::memory::{TexelMemory, ValidView};
 use super::slice::Slice;
 use super::swizzle::map_lanes;
 use super::texel::Texels;
 use super::words::row;
-use base::abi::{AtomicOp, Dim, ImageArgs, ImageView, MAX_LANES};
+use base::abi::{AtomicOp, Dim, ImageArgs, MAX_LANES};
 use base::format::Format;
 use base::format::float::{f32_to_half, half_to_f32};
 use base::format::pack::ONE;
@@ -19,7 +21,7 @@ const NONE: [i32; MAX_LANES] = [0; MAX_LANES];
 
 /// An iterator over the slices of the view, with the lanes that access each.
 struct SliceIterator<'a> {
-    view: &'a ImageView,
+    view: ValidView<'a>,
     level: &'a [i32; MAX_LANES],
     sample: &'a [i32; MAX_LANES],
     /// Columns, rows, depth slices and layers.
@@ -30,7 +32,7 @@ struct SliceIterator<'a> {
 impl<'a> SliceIterator<'a> {
     /// Starts with the coordinates, levels and samples of a call's arguments.
     #[inline(always)]
-    fn new(view: &'a ImageView, args: &'a ImageArgs) -> SliceIterator<'a> {
+    fn new(view: ValidView<'a>, args: &'a ImageArgs) -> SliceIterator<'a> {
         let [x, y, z] = &args.icoord;
         let coord = match (view.dim, view.arrayed != 0) {
             (Dim::Buffer, _) | (Dim::D1, false) => [x, &NONE, &NONE, &NONE],
@@ -46,14 +48,14 @@ impl<'a> SliceIterator<'a> {
     /// Returns the slice of the next lane, which is empty if the view has no such slice. Its mask
     /// has all lanes that access the slice.
     #[inline(always)]
-    fn next<H: Host>(&mut self) -> Option<Slice> {
+    fn next<H: Host>(&mut self, host: H) -> Option<Slice<'a>> {
         if self.rest == 0 {
             return None;
         }
         let view = self.view;
         if view.dim == Dim::Buffer {
             let mask = std::mem::take(&mut self.rest);
-            return Some(Slice { base: view.base, pitch: 0, size: [view.texels, 1], mask });
+            return Some(Slice { memory: view.memory(0), pitch: 0, size: [view.texels, 1], mask });
         }
         let lane = self.rest.trailing_zeros() as usize % MAX_LANES;
         let rows = [self.level, self.sample, self.coord[2], self.coord[3]];
@@ -61,7 +63,7 @@ impl<'a> SliceIterator<'a> {
         let (mut differs, mut at) = (zero, [0; 4]);
         for (at, lanes) in at.iter_mut().zip(rows) {
             *at = lanes[lane] as u32;
-            differs = differs | (row::<H, _>(lanes) ^ H::Ints::splat(*at));
+            differs = differs | (row(host, lanes) ^ H::Ints::splat(*at));
         }
         let mask = self.rest & differs.equal(zero).movemask();
         self.rest &= !mask;
@@ -72,7 +74,7 @@ impl<'a> SliceIterator<'a> {
         let exists =
             level < view.levels && level >= view.min_lod as u32 && sample < view.samples && layer < view.layers;
         if !exists || z >= view.level[level as usize].depth {
-            return Some(Slice { base: view.base, pitch: 0, size: [0; 2], mask });
+            return Some(Slice { memory: view.memory(0), pitch: 0, size: [0; 2], mask });
         }
         let l = &view.level[level as usize];
         let offset = l.offset
@@ -80,17 +82,14 @@ impl<'a> SliceIterator<'a> {
             + u64::from(sample) * view.sample_stride
             + u64::from(z) * l.slice_pitch;
         // Rows are at most 2^14 texels of 16 bytes, so a row pitch has 32 bits.
-        // SAFETY: the level, layer, sample and depth slice were checked, so the slice lies inside
-        // the image.
-        let base = unsafe { view.base.add(offset as usize) };
-        Some(Slice { base, pitch: l.row_pitch as u32, size: [l.width, l.height], mask })
+        Some(Slice { memory: view.memory(offset), pitch: l.row_pitch as u32, size: [l.width, l.height], mask })
     }
 
     /// Returns the lanes of a slice that lie inside of it.
     #[inline(always)]
-    fn inside<H: Host>(&self, slice: &Slice) -> InsideLanes<H> {
+    fn inside<H: Host>(&self, host: H, slice: &Slice<'a>) -> InsideLanes<'a, H> {
         let [width, height] = slice.size;
-        let (x, y) = (row::<H, _>(self.coord[0]), row::<H, _>(self.coord[1]));
+        let (x, y) = (row(host, self.coord[0]), row(host, self.coord[1]));
         let (right, bottom) = (H::Ints::splat(width) - H::Ints::splat(1), H::Ints::splat(height) - H::Ints::splat(1));
         // The sign is set if a coordinate is negative, or lies after the last texel.
         let outside = (x | y | (right - x) | (bottom - y)).sar(31);
@@ -101,9 +100,9 @@ impl<'a> SliceIterator<'a> {
 }
 
 /// Lanes that access texels inside of a slice.
-struct InsideLanes<H: Host> {
+struct InsideLanes<'a, H: Host> {
     /// The slice, whose mask has the wanted lanes that lie inside.
-    slice: Slice,
+    slice: Slice<'a>,
     /// All ones in these lanes, 0 in the others.
     lanes: H::Ints,
     /// Columns; 0 for the other lanes.
@@ -113,91 +112,75 @@ struct InsideLanes<H: Host> {
 }
 
 /// Fetches texels (`KERNEL_FETCH`).
-///
-/// # Safety
-/// `view` is a valid view whose format belongs to class `T`. The host is `H`.
 #[inline(always)]
-pub unsafe fn fetch<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
+pub fn fetch<H: Host, T: Texels>(host: H, view: ValidView<'_>, args: &mut ImageArgs) {
     let mut slices = SliceIterator::new(view, args);
     // A texel outside has no value in any component. A format without alpha then gets alpha 1, and
     // the view's mapping applies.
     let zero = H::Ints::splat(0);
     let mut result = [zero, zero, zero, H::Ints::splat(view.outside_alpha)];
-    while let Some(slice) = slices.next::<H>() {
+    while let Some(slice) = slices.next(host) {
         if slice.size[0] == 0 {
             continue;
         }
-        let InsideLanes { slice, lanes, x, y } = slices.inside::<H>(&slice);
-        // SAFETY: the coordinates lie inside a slice of the view, which has at least one texel.
-        let words = unsafe { T::neighbours::<H>(view, &slice, x, y) };
+        let InsideLanes { slice, lanes, x, y } = slices.inside(host, &slice);
+        let words = T::neighbours(host, view, &slice, x, y);
         let texels = T::components::<H::Ints, false>(&words);
         for c in 0..4 {
             result[c] = lanes.select(texels[c], result[c]);
         }
     }
     let one = if Format(view.format as u16).is_integer() { 1 } else { ONE };
-    map_lanes(view, &mut args.result, result, one);
+    map_lanes(&view, &mut args.result, result, one);
 }
 
 /// Stores texels (`KERNEL_STORE`).
-///
-/// # Safety
-/// `view` is a valid view whose format belongs to class `T`. The host is `H`.
 #[inline(always)]
-pub unsafe fn store<H: Host, T: Texels>(view: &ImageView, args: &mut ImageArgs) {
+pub fn store<H: Host, T: Texels>(host: H, view: ValidView<'_>, args: &mut ImageArgs) {
     let mut slices = SliceIterator::new(view, args);
-    while let Some(slice) = slices.next::<H>() {
+    while let Some(slice) = slices.next(host) {
         if slice.size[0] == 0 {
             continue;
         }
-        let InsideLanes { slice, x, y, .. } = slices.inside::<H>(&slice);
+        let InsideLanes { slice, x, y, .. } = slices.inside(host, &slice);
         let [r, g, b, a] = &args.texel;
-        let texels = [
-            row::<H, _>(r).to_array(),
-            row::<H, _>(g).to_array(),
-            row::<H, _>(b).to_array(),
-            row::<H, _>(a).to_array(),
-        ];
-        // SAFETY: the coordinates lie inside a slice of the view, which has at least one texel.
-        unsafe { T::store::<H::Ints>(view, &slice, x, y, &texels) };
+        let texels =
+            [row(host, r).to_array(), row(host, g).to_array(), row(host, b).to_array(), row(host, a).to_array()];
+        T::store::<H::Ints>(view, &slice, x, y, &texels);
     }
 }
 
-/// Calls a function with every active lane that lies inside, in order, and the address of its texel
-/// of `BYTES` bytes.
+/// Calls a function with every active lane that lies inside, in order, and the memory from its
+/// texel of `BYTES` bytes on.
 #[inline(always)]
 fn for_each_texel<H: Host, const BYTES: usize>(
-    view: &ImageView,
+    host: H,
+    view: ValidView<'_>,
     args: &ImageArgs,
-    mut function: impl FnMut(usize, *mut u8),
+    mut function: impl FnMut(usize, TexelMemory<'_>),
 ) {
     let mut slices = SliceIterator::new(view, args);
-    while let Some(slice) = slices.next::<H>() {
+    while let Some(slice) = slices.next(host) {
         if slice.size[0] == 0 {
             continue;
         }
-        let InsideLanes { slice, x, y, .. } = slices.inside::<H>(&slice);
+        let InsideLanes { slice, x, y, .. } = slices.inside(host, &slice);
         let (x, y) = (x.to_array(), y.to_array());
         for i in (0..MAX_LANES).filter(|&i| slice.wants(i)) {
             // The offset can exceed 32 bits in slices of large texels.
-            let offset = y[i] as usize * slice.pitch as usize + x[i] as usize * BYTES;
-            function(i, slice.base.wrapping_add(offset));
+            let offset = u64::from(y[i]) * u64::from(slice.pitch) + u64::from(x[i]) * BYTES as u64;
+            function(i, slice.memory.from(offset));
         }
     }
 }
 
 /// Fetches texels of `N` 64-bit integers (`KERNEL_FETCH`); results have high words.
-///
-/// # Safety
-/// `view` is a valid view of a format of `N` 64-bit integers.
 #[inline(always)]
-pub unsafe fn fetch_long<H: Host, const N: usize, const BYTES: usize>(view: &ImageView, args: &mut ImageArgs) {
+pub fn fetch_long<H: Host, const N: usize, const BYTES: usize>(host: H, view: ValidView<'_>, args: &mut ImageArgs) {
     let (mut low, mut high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]);
     low[3] = [view.outside_alpha; MAX_LANES];
-    for_each_texel::<H, BYTES>(view, args, |i, texel| {
-        // SAFETY: the texel lies inside the view. Any bytes are valid integers, so it does not
-        // matter that the application's memory may change.
-        let texel = unsafe { texel.cast::<[[u32; 2]; N]>().read_unaligned() };
+    for_each_texel::<H, BYTES>(host, view, args, |i, texel| {
+        let texel: [[u32; 2]; N] = texel.read(0);
         low[3][i] = 1;
         for c in 0..N {
             [low[c][i], high[c][i]] = texel[c].map(u32::from_le);
@@ -207,29 +190,20 @@ pub unsafe fn fetch_long<H: Host, const N: usize, const BYTES: usize>(view: &Ima
 }
 
 /// Stores texels of `N` 64-bit integers (`KERNEL_STORE`); texels have high words.
-///
-/// # Safety
-/// `view` is a valid view of a format of `N` 64-bit integers, and its memory may be written.
 #[inline(always)]
-pub unsafe fn store_long<H: Host, const N: usize, const BYTES: usize>(view: &ImageView, args: &ImageArgs) {
-    for_each_texel::<H, BYTES>(view, args, |i, texel| {
+pub fn store_long<H: Host, const N: usize, const BYTES: usize>(host: H, view: ValidView<'_>, args: &ImageArgs) {
+    for_each_texel::<H, BYTES>(host, view, args, |i, texel| {
         let words: [[u32; 2]; N] = std::array::from_fn(|c| [args.texel[c][i], args.texel_high[c][i]].map(u32::to_le));
-        // SAFETY: the texel lies inside the view, whose memory may be written (`# Safety`).
-        unsafe { texel.cast::<[[u32; 2]; N]>().write_unaligned(words) };
+        texel.write(words);
     });
 }
 
 /// Executes atomics on texels of one 32-bit component (`KERNEL_ATOMIC`).
-///
-/// # Safety
-/// `view` is a valid view of a 32-bit format, and its memory is aligned to 4 bytes.
 #[inline(always)]
-pub unsafe fn atomic<H: Host>(view: &ImageView, args: &mut ImageArgs) {
+pub fn atomic<H: Host>(host: H, view: ValidView<'_>, args: &mut ImageArgs) {
     let mut result = [0; MAX_LANES];
-    for_each_texel::<H, 4>(view, args, |i, texel| {
-        // SAFETY: the texel lies inside the view and is aligned (`# Safety`); all accesses to it
-        // here are atomic.
-        let cell = unsafe { AtomicU32::from_ptr(texel.cast::<u32>()) };
+    for_each_texel::<H, 4>(host, view, args, |i, texel| {
+        let Some(cell) = texel.atomic(0) else { return };
         result[i] = apply(cell, args.atomic_op, args.texel[0][i], args.texel[1][i]);
     });
     args.result[0] = result;
@@ -237,27 +211,23 @@ pub unsafe fn atomic<H: Host>(view: &ImageView, args: &mut ImageArgs) {
 
 /// Executes atomics on texels of one 64-bit integer (`KERNEL_ATOMIC`); operands and result have
 /// high words.
-///
-/// # Safety
-/// `view` is a valid view of a 64-bit format, and its memory is aligned to 8 bytes.
 #[inline(always)]
-pub unsafe fn atomic_long<H: Host>(view: &ImageView, args: &mut ImageArgs) {
-    // SAFETY: the view has a 64-bit format, and its memory is aligned to 8 bytes (`# Safety`).
-    unsafe { long::<H>(view, args, apply_long) }
+pub fn atomic_long<H: Host>(host: H, view: ValidView<'_>, args: &mut ImageArgs) {
+    long(host, view, args, apply_long)
 }
 
 /// Executes an operation on texels of 64 bits, given cell, operation, value and comparator. The
 /// result is the old value.
-///
-/// # Safety
-/// The requirements of [`atomic_long`] hold.
 #[inline(always)]
-unsafe fn long<H: Host>(view: &ImageView, args: &mut ImageArgs, apply: impl Fn(&AtomicU64, AtomicOp, u64, u64) -> u64) {
+fn long<H: Host>(
+    host: H,
+    view: ValidView<'_>,
+    args: &mut ImageArgs,
+    apply: impl Fn(&AtomicU64, AtomicOp, u64, u64) -> u64,
+) {
     let (mut low, mut high) = ([0; MAX_LANES], [0; MAX_LANES]);
-    for_each_texel::<H, 8>(view, args, |i, texel| {
-        // SAFETY: the texel lies inside the view and is aligned (`# Safety`); all accesses to it
-        // here are atomic.
-        let cell = unsafe { AtomicU64::from_ptr(texel.cast::<u64>()) };
+    for_each_texel::<H, 8>(host, view, args, |i, texel| {
+        let Some(cell) = texel.atomic_long(0) else { return };
         let operand = |n: usize| u64::from(args.texel[n][i]) | u64::from(args.texel_high[n][i]) << 32;
         let old = apply(cell, args.atomic_op, operand(0), operand(1));
         (low[i], high[i]) = (old as u32, (old >> 32) as u32);
@@ -266,16 +236,11 @@ unsafe fn long<H: Host>(view: &ImageView, args: &mut ImageArgs, apply: impl Fn(&
 }
 
 /// Executes atomics on texels of two halves (`KERNEL_ATOMIC`); operand and result have one word.
-///
-/// # Safety
-/// The requirements of [`atomic`] hold.
 #[inline(always)]
-pub unsafe fn atomic_halves<H: Host>(view: &ImageView, args: &mut ImageArgs) {
+pub fn atomic_halves<H: Host>(host: H, view: ValidView<'_>, args: &mut ImageArgs) {
     let mut result = [0; MAX_LANES];
-    for_each_texel::<H, 4>(view, args, |i, texel| {
-        // SAFETY: the texel lies inside the view and is aligned (`# Safety`); all accesses to it
-        // here are atomic.
-        let cell = unsafe { AtomicU32::from_ptr(texel.cast::<u32>()) };
+    for_each_texel::<H, 4>(host, view, args, |i, texel| {
+        let Some(cell) = texel.atomic(0) else { return };
         let value = args.texel[0][i];
         let update = |old: u32| Some(halves(args.atomic_op, old.into(), value.into()) as u32);
         result[i] = cell.fetch_update(Relaxed, Relaxed, update).unwrap_or_default();
@@ -284,16 +249,12 @@ pub unsafe fn atomic_halves<H: Host>(view: &ImageView, args: &mut ImageArgs) {
 }
 
 /// Executes atomics on texels of four halves (`KERNEL_ATOMIC`); operand and result have high words.
-///
-/// # Safety
-/// The requirements of [`atomic_long`] hold.
 #[inline(always)]
-pub unsafe fn atomic_four_halves<H: Host>(view: &ImageView, args: &mut ImageArgs) {
+pub fn atomic_four_halves<H: Host>(host: H, view: ValidView<'_>, args: &mut ImageArgs) {
     let apply = |cell: &AtomicU64, op, value, _| {
         cell.fetch_update(Relaxed, Relaxed, |old| Some(halves(op, old, value))).unwrap_or_default()
     };
-    // SAFETY: the view has a 64-bit format, and its memory is aligned to 8 bytes (`# Safety`).
-    unsafe { long::<H>(view, args, apply) }
+    long(host, view, args, apply)
 }
 
 /// Returns the result of an operation on halves: an exchange, or a float operation in binary32 that

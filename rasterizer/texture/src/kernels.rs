@@ -4,210 +4,280 @@
 use super::chunk_batch::{ChunkRows, kernel_of};
 use super::compressed::CompressedClass;
 use super::lanes8::{sample_2d, sample_2d_batch, sample_any};
+use super::memory::{ValidView, ViewKernel};
 use super::sampler_class;
 use super::slice::Slice;
 use super::sparse::{self, SparseClass};
+use super::taps::{TapRequest, TapSlice};
 use super::texel::{AnyClass, PlainClass, Texels};
-use super::words::Words;
 use super::{fetch_store, scalar};
 use base::abi::{
     ChunksKernel, ImageArgs, ImageKernel, ImageView, KERNEL_ATOMIC, KERNEL_COUNT, KERNEL_FETCH, KERNEL_RESIDENT,
-    KERNEL_SAMPLE, KERNEL_STORE, MAX_LANES, PairKernel, Sampler, TAPS, Taps, TapsKernel,
+    KERNEL_SAMPLE, KERNEL_STORE, MAX_LANES, PairKernel, Sampler, Taps, TapsKernel,
 };
 use base::format::Format;
 use base::format::lanes::{FilterTexel, row};
 use base::host::{Host, Ints, Portable, SimdLevel};
 use std::hint::black_box;
 
-base::multiversion! {
+/// Defines kernels that are compiled for every level of the host, whose bodies are safe: they see
+/// the token of the level, the view as a [`ValidView`], the sampler as an `Option` and the
+/// arguments. The body's host is `H`.
+macro_rules! kernels {
+    ($(
+        $(#[$doc:meta])*
+        $vis:vis $(for $avx512:ident)? fn $name:ident $([$($generics:tt)*] [$($names:tt)*])?
+            ($host:ident, $view:ident, $sampler:ident, $args:ident) $body:block
+    )*) => {
+        base::multiversion! {$(
+            $(#[$doc])*
+            $vis $(for $avx512)? unsafe extern "code" fn $name $([$($generics)*] [$($names)*])?
+                (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+                #[inline(always)]
+                fn body<H: base::host::Host $(, $($generics)*)?>
+                    ($host: H, $view: $crate::memory::ValidView<'_>, $sampler: Option<&Sampler>, $args: &mut ImageArgs) $body
+                // A kernel is called with a valid view, a valid sampler or none, and a filled
+                // argument block.
+                body::<H $(, $($names)*)?>(HOST, $crate::memory::ValidView::new(view), sampler.as_ref(), &mut *args);
+            }
+        )*}
+    };
+}
+
+/// Defines [`kernels!`] that do nothing without a sampler, and see it as a reference.
+macro_rules! sampling_kernels {
+    ($(
+        $(#[$doc:meta])*
+        $vis:vis $(for $avx512:ident)? fn $name:ident $([$($generics:tt)*] [$($names:tt)*])?
+            ($host:ident, $view:ident, $sampler:ident, $args:ident) $body:block
+    )*) => {
+        $crate::kernels::kernels! {$(
+            $(#[$doc])*
+            $vis $(for $avx512)? fn $name $([$($generics)*] [$($names)*])? ($host, $view, $sampler, $args) {
+                let Some($sampler) = $sampler else { return };
+                $body
+            }
+        )*}
+    };
+}
+
+/// Defines kernels that are compiled once, and otherwise are like [`kernels!`].
+macro_rules! plain_kernels {
+    ($(
+        $(#[$doc:meta])*
+        $vis:vis fn $name:ident $([$($generics:tt)*])? ($view:ident, $sampler:ident, $args:ident) $body:block
+    )*) => {$(
+        $(#[$doc])*
+        #[base::code_fn]
+        $vis unsafe extern "code" fn $name $(<$($generics)*>)?
+            (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
+            // SAFETY: a kernel is called with a valid view, a valid sampler or none, and a filled
+            // argument block.
+            let arguments = unsafe { ($crate::memory::ValidView::new(view), sampler.as_ref(), &mut *args) };
+            let ($view, $sampler, $args) = arguments;
+            $body
+        }
+    )*};
+}
+
+pub(super) use {kernels, plain_kernels, sampling_kernels};
+
+/// Returns a kernel of the token's level; the function is one that [`kernels!`] defined.
+#[inline(always)]
+fn on<H: Host>(_: H, kernel: impl Fn(SimdLevel) -> ImageKernel) -> ViewKernel {
+    // SAFETY: the kernel is one of this crate for a level that the host has, because the token
+    // exists.
+    unsafe { ViewKernel::new(kernel(H::LEVEL)) }
+}
+
+/// Returns a kernel of the token's level as [`on`] does, which callers do not inline.
+#[inline(always)]
+fn apart<H: Host>(host: H, kernel: impl Fn(SimdLevel) -> ImageKernel) -> ViewKernel {
+    black_box(on(host, kernel))
+}
+
+kernels! {
+    /// Stores texels at the baseline of several levels, where classes share the code.
+    fn shared_store [T: Texels] [T] (host, view, _sampler, args) {
+        fetch_store::store::<H, T>(host, view, args);
+    }
+    /// Fetches texels without a filter (`OpImageFetch`, `OpImageRead`).
+    fn fetch_kernel [T: Texels] [T] (host, view, _sampler, args) {
+        fetch_store::fetch::<H, T>(host, view, args);
+    }
+    /// Stores texels (`OpImageWrite`).
+    fn store_kernel [T: Texels] [T] (host, view, sampler, args) {
+        if H::IS_BASELINE {
+            return on(host, shared_store::<T::Shared>).call(view, sampler, args);
+        }
+        fetch_store::store::<H, T>(host, view, args);
+    }
+}
+
+sampling_kernels! {
     /// Samples images with cells, with any sampler.
-    unsafe extern "code" fn general_kernel (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        scalar::sample::<SparseClass>(&*view, &*sampler, &mut *args);
+    fn general_kernel (_host, view, sampler, args) {
+        scalar::sample::<SparseClass>(view, sampler, args);
     }
     /// Samples all other images, with any sampler.
-    unsafe extern "code" fn vector_kernel (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        sample_any::sample::<H>(&*view, &*sampler, &mut *args);
+    fn vector_kernel (host, view, sampler, args) {
+        sample_any::sample(host, view, sampler, args);
     }
+    /// Samples with samplers of the plain classes, and of the anisotropic class.
+    fn planar_kernel [T: Texels, const LINEAR: bool, const PROBES: bool] [T, LINEAR, PROBES] (host, view, sampler, args) {
+        if PROBES && H::IS_BASELINE {
+            return on(host, shared_probes::<T::Shared>).call(view, Some(sampler), args);
+        }
+        sample_2d::sample::<H, T, LINEAR, PROBES>(host, view, sampler, args);
+    }
+    /// Takes anisotropic samples at the baseline of several levels, where classes share the code.
+    fn shared_probes [T: Texels] [T] (host, view, sampler, args) {
+        sample_2d::sample::<H, T, true, true>(host, view, sampler, args);
+    }
+    /// Samples as `planar_kernel` does, for classes that are filtered in 512-bit vectors, with or
+    /// without anisotropy.
+    for Avx512 fn wide_kernel [T: Texels, const PROBES: bool] [T, PROBES] (host, view, sampler, args) {
+        if PROBES && H::IS_BASELINE {
+            return on(host, shared_probes::<T::Shared>).call(view, Some(sampler), args);
+        }
+        sample_2d::sample::<H, T, true, PROBES>(host, view, sampler, args);
+    }
+    /// Takes the most frequent samples of one level, with few registers. All others are left to the
+    /// next kernel, which must not be inlined here.
+    for Avx512 fn plain_kernel [T: Texels, const LINEAR: bool] [T, LINEAR] (host, view, sampler, args) {
+        if !T::sample::<H, LINEAR, false>(host, view, sampler, args) {
+            apart(host, mips_kernel::<T, LINEAR>).call(view, Some(sampler), args);
+        }
+    }
+    /// Takes the most frequent samples of several levels. All others are left to the kernels for
+    /// any samples.
+    for Avx512 fn mips_kernel [T: Texels, const LINEAR: bool] [T, LINEAR] (host, view, sampler, args) {
+        if !T::sample::<H, LINEAR, true>(host, view, sampler, args) {
+            let any = match LINEAR {
+                true => apart(host, wide_kernel::<T, false>),
+                false => apart(host, planar_kernel::<T, false, false>),
+            };
+            any.call(view, Some(sampler), args);
+        }
+    }
+    /// Takes the most frequent anisotropic samples, and leaves all others to the kernel for any
+    /// samples.
+    for Avx512 fn probes_kernel [T: Texels] [T] (host, view, sampler, args) {
+        if !T::anisotropic(host, view, sampler, args) {
+            apart(host, wide_kernel::<T, true>).call(view, Some(sampler), args);
+        }
+    }
+}
+
+base::multiversion! {
     /// Reads texels of a class ([`TapsKernel`]).
     unsafe extern "code" fn taps_kernel [T: Texels] [T] (view: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
         if H::IS_BASELINE {
             return shared_taps::<T::Shared>(H::LEVEL)(view, taps, first, count);
         }
-        read_taps::<H, T>(&*view, taps, first, count);
+        read_taps::<H, T>(HOST, ValidView::new(view), TapRequest::new(taps, first, count));
     }
     /// Reads texels at the baseline of several levels, where classes share the code.
     unsafe extern "code" fn shared_taps [T: Texels] [T] (view: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
-        read_taps::<H, T>(&*view, taps, first, count);
-    }
-    /// Samples with samplers of the plain classes, and of the anisotropic class.
-    unsafe extern "code" fn planar_kernel [T: Texels, const LINEAR: bool, const PROBES: bool] [T, LINEAR, PROBES]
-        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        if PROBES && H::IS_BASELINE {
-            return shared_probes::<T::Shared>(H::LEVEL)(view, sampler, args);
-        }
-        sample_2d::sample::<H, T, LINEAR, PROBES>(&*view, &*sampler, &mut *args);
-    }
-    /// Takes anisotropic samples at the baseline of several levels, where classes share the code.
-    unsafe extern "code" fn shared_probes [T: Texels] [T]
-        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        sample_2d::sample::<H, T, true, true>(&*view, &*sampler, &mut *args);
-    }
-    /// Stores texels at the baseline of several levels, where classes share the code.
-    unsafe extern "code" fn shared_store [T: Texels] [T]
-        (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
-        fetch_store::store::<H, T>(&*view, &mut *args);
-    }
-    /// Samples as `planar_kernel` does, for classes that are filtered in 512-bit vectors, with or
-    /// without anisotropy.
-    for Avx512 unsafe extern "code" fn wide_kernel [T: Texels, const PROBES: bool] [T, PROBES]
-        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        if PROBES && H::IS_BASELINE {
-            return shared_probes::<T::Shared>(H::LEVEL)(view, sampler, args);
-        }
-        sample_2d::sample::<H, T, true, PROBES>(&*view, &*sampler, &mut *args);
-    }
-    /// Takes the most frequent samples of one level, with few registers. All others are left to the
-    /// next kernel, which must not be inlined here.
-    for Avx512 unsafe extern "code" fn plain_kernel [T: Texels, const LINEAR: bool] [T, LINEAR]
-        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        if !T::sample::<H, LINEAR, false>(&*view, &*sampler, &mut *args) {
-            black_box(mips_kernel::<T, LINEAR>(H::LEVEL))(view, sampler, args);
-        }
-    }
-    /// Takes the most frequent samples of several levels. All others are left to the kernels for
-    /// any samples.
-    for Avx512 unsafe extern "code" fn mips_kernel [T: Texels, const LINEAR: bool] [T, LINEAR]
-        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        if !T::sample::<H, LINEAR, true>(&*view, &*sampler, &mut *args) {
-            let any = match LINEAR {
-                true => wide_kernel::<T, false>(H::LEVEL),
-                false => planar_kernel::<T, false, false>(H::LEVEL),
-            };
-            black_box(any)(view, sampler, args);
-        }
-    }
-    /// Takes the most frequent anisotropic samples, and leaves all others to the kernel for any
-    /// samples.
-    for Avx512 unsafe extern "code" fn probes_kernel [T: Texels] [T]
-        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        if !T::anisotropic::<H>(&*view, &*sampler, &mut *args) {
-            black_box(wide_kernel::<T, true>(H::LEVEL))(view, sampler, args);
-        }
+        read_taps::<H, T>(HOST, ValidView::new(view), TapRequest::new(taps, first, count));
     }
     /// Takes the most frequent samples of one level of two views, one for each quad.
     for Avx512 unsafe extern "code" fn pair_kernel [T: Texels] [T]
         (views: *const [*const ImageView; 2], sampler: *const Sampler, args: *mut ImageArgs, done: *mut bool) {
-        let views = [&*(*views)[0], &*(*views)[1]];
-        *done = match (*sampler).class {
-            sampler_class::NEAREST if T::HAS_512_NEAREST => T::sample_pair::<H, false>(views, &*sampler, &mut *args),
-            sampler_class::LINEAR => T::sample_pair::<H, true>(views, &*sampler, &mut *args),
-            _ => false,
-        };
+        let views = [ValidView::new((*views)[0]), ValidView::new((*views)[1])];
+        *done = sample_pair::<H, T>(HOST, views, &*sampler, &mut *args);
     }
     /// Samples many chunks.
     for Avx512 unsafe extern "code" fn chunks_kernel [T: Texels] [T]
         (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
-        let (rows, any) = (&mut ChunkRows::new(coords, results, chunks, (*args).row_lanes), kernel_of(view, sampler));
-        let (view, sampler, args) = (&*view, &*sampler, &mut *args);
-        if !H::HAS_512 && !H::IS_BASELINE {
-            return match sampler.class {
-                _ if is_rare::<T>() => rows.one_by_one(view, sampler, args, any),
-                sampler_class::NEAREST => sample_2d_batch::sample_chunks::<H, T, false>(view, sampler, args, rows, any),
-                sampler_class::LINEAR => sample_2d_batch::sample_chunks::<H, T, true>(view, sampler, args, rows, any),
-                _ => rows.one_by_one(view, sampler, args, any),
-            };
-        }
-        match sampler.class {
-            sampler_class::NEAREST if T::HAS_512_NEAREST => {
-                let others = black_box(planar_kernel::<T, false, false>(H::LEVEL));
-                T::sample_chunks::<H, false>(view, sampler, args, rows, [any, others]);
+        let rows = &mut ChunkRows::new(coords, results, chunks, (*args).row_lanes);
+        sample_chunks::<H, T>(HOST, ValidView::new(view), &*sampler, &mut *args, rows);
+    }
+}
+
+/// Samples one level of two views. Returns false if nothing was sampled.
+#[inline(always)]
+fn sample_pair<H: Host, T: Texels>(
+    host: H,
+    views: [ValidView<'_>; 2],
+    sampler: &Sampler,
+    args: &mut ImageArgs,
+) -> bool {
+    match sampler.class {
+        sampler_class::NEAREST if T::HAS_512_NEAREST => T::sample_pair::<H, false>(host, views, sampler, args),
+        sampler_class::LINEAR => T::sample_pair::<H, true>(host, views, sampler, args),
+        _ => false,
+    }
+}
+
+/// Samples many chunks by the loop of the sampler's class, or else one by one.
+#[inline(always)]
+fn sample_chunks<H: Host, T: Texels>(
+    host: H,
+    view: ValidView<'_>,
+    sampler: &Sampler,
+    args: &mut ImageArgs,
+    rows: &mut ChunkRows<'_>,
+) {
+    let any = kernel_of(view, sampler);
+    if !H::HAS_512 && !H::IS_BASELINE {
+        return match sampler.class {
+            _ if is_rare::<T>() => rows.one_by_one(view, sampler, args, any),
+            sampler_class::NEAREST => {
+                sample_2d_batch::sample_chunks::<H, T, false>(host, view, sampler, args, rows, any);
             }
             sampler_class::LINEAR => {
-                let others = black_box(wide_kernel::<T, false>(H::LEVEL));
-                T::sample_chunks::<H, true>(view, sampler, args, rows, [any, others]);
-            }
-            sampler_class::ANISOTROPIC => {
-                let others = black_box(wide_kernel::<T, true>(H::LEVEL));
-                T::anisotropic_chunks::<H>(view, sampler, args, rows, [any, others]);
+                sample_2d_batch::sample_chunks::<H, T, true>(host, view, sampler, args, rows, any);
             }
             _ => rows.one_by_one(view, sampler, args, any),
-        }
+        };
     }
-    /// Fetches texels without a filter (`OpImageFetch`, `OpImageRead`).
-    unsafe extern "code" fn fetch_kernel [T: Texels] [T]
-        (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
-        fetch_store::fetch::<H, T>(&*view, &mut *args);
-    }
-    /// Stores texels (`OpImageWrite`).
-    unsafe extern "code" fn store_kernel [T: Texels] [T]
-        (view: *const ImageView, _sampler: *const Sampler, args: *mut ImageArgs) {
-        if H::IS_BASELINE {
-            return shared_store::<T::Shared>(H::LEVEL)(view, _sampler, args);
+    match sampler.class {
+        sampler_class::NEAREST if T::HAS_512_NEAREST => {
+            let others = apart(host, planar_kernel::<T, false, false>);
+            T::sample_chunks::<H, false>(host, view, sampler, args, rows, [any, others]);
         }
-        fetch_store::store::<H, T>(&*view, &mut *args);
+        sampler_class::LINEAR => {
+            let others = apart(host, wide_kernel::<T, false>);
+            T::sample_chunks::<H, true>(host, view, sampler, args, rows, [any, others]);
+        }
+        sampler_class::ANISOTROPIC => {
+            let others = apart(host, wide_kernel::<T, true>);
+            T::anisotropic_chunks(host, view, sampler, args, rows, [any, others]);
+        }
+        _ => rows.one_by_one(view, sampler, args, any),
     }
 }
 
 /// Reads texels of a class.
-///
-/// # Safety
-/// The requirements of [`TapsKernel`] hold: the places lie inside of the slice, whose texels belong
-/// to the class. The host is `H`.
 #[inline(always)]
-unsafe fn read_taps<H: Host, T: Texels>(view: &ImageView, taps: *mut Taps, first: u32, count: u32) {
-    // SAFETY: the places lie inside of the slice, whose texels belong to the class (`# Safety`).
-    // `taps.texels` is only written, because it may be uninitialised.
-    unsafe {
-        let slice = Slice { base: (*taps).base, pitch: (*taps).pitch, size: (*taps).size, mask: (*taps).mask };
-        let mut varying = 0;
-        for c in 0..4 {
-            varying |= u32::from(T::HAS[c]) << c;
-        }
-        (*taps).varying = varying;
-        let (mut i, end) = (first as usize, (first + count) as usize);
-        while i < end {
-            let [x, y] = place::<H>(taps, i);
-            if i + 4 <= end {
-                // A footprint of neighbours needs fewer loads.
-                let ([right, same_row], [left, below], [right_below, same_below]) =
-                    (place::<H>(taps, i + 1), place::<H>(taps, i + 2), place::<H>(taps, i + 3));
-                let columns = (x + H::Ints::splat(1)).equal(right) & left.equal(x) & right_below.equal(right);
-                if (columns & same_row.equal(y) & same_below.equal(below)).movemask() == (1 << MAX_LANES) - 1 {
-                    let words = T::adjacent::<H>(view, &slice, [x, right], [y, below]);
-                    for (k, words) in words.iter().enumerate() {
-                        give::<H, T>(taps, i + k, words);
-                    }
-                    i += 4;
-                    continue;
-                }
-            }
-            give::<H, T>(taps, i, &T::words::<H>(view, &slice, x, y));
-            i += 1;
-        }
+fn read_taps<H: Host, T: Texels>(host: H, view: ValidView<'_>, mut taps: TapRequest<'_>) {
+    let TapSlice { offset, pitch, size, mask } = taps.slice();
+    let slice = Slice { memory: view.memory(offset), pitch, size, mask };
+    let mut varying = 0;
+    for c in 0..4 {
+        varying |= u32::from(T::HAS[c]) << c;
     }
-}
-
-/// Returns the position of a texel.
-///
-/// # Safety
-/// The position is initialised. The host is `H`.
-#[inline(always)]
-unsafe fn place<H: Host>(taps: *const Taps, i: usize) -> [H::Ints; 2] {
-    // SAFETY: the position is initialised; the host is `H` (`# Safety`).
-    let [x, y] = unsafe { (&raw const (*taps).at[i % TAPS]).read() };
-    [H::Ints::from_array(x), H::Ints::from_array(y)]
-}
-
-/// Writes the components of a texel.
-///
-/// # Safety
-/// The requirements of [`read_taps`] hold.
-#[inline(always)]
-unsafe fn give<H: Host, T: Texels>(taps: *mut Taps, i: usize, words: &Words<H>) {
-    let texels = T::components::<H::Ints, false>(words);
-    for (c, component) in texels.into_iter().enumerate() {
-        // SAFETY: `taps` is writable, as `read_taps` requires.
-        unsafe { (&raw mut (*taps).texels[i % TAPS][c]).write(component.to_array()) };
+    taps.set_varying(varying);
+    let (mut i, end) = (taps.range().start, taps.range().end);
+    while i < end {
+        let [x, y] = taps.place::<H>(i);
+        if i + 4 <= end {
+            // A footprint of neighbours needs fewer loads.
+            let ([right, same_row], [left, below], [right_below, same_below]) =
+                (taps.place::<H>(i + 1), taps.place::<H>(i + 2), taps.place::<H>(i + 3));
+            let columns = (x + H::Ints::splat(1)).equal(right) & left.equal(x) & right_below.equal(right);
+            if (columns & same_row.equal(y) & same_below.equal(below)).movemask() == (1 << MAX_LANES) - 1 {
+                let words = T::adjacent(host, view, &slice, [x, right], [y, below]);
+                for (k, words) in words.iter().enumerate() {
+                    taps.give::<H>(i + k, T::components::<H::Ints, false>(words));
+                }
+                i += 4;
+                continue;
+            }
+        }
+        taps.give::<H>(i, T::components::<H::Ints, false>(&T::words(host, view, &slice, x, y)));
+        i += 1;
     }
 }
 
@@ -217,29 +287,51 @@ const fn is_rare<T: Texels>() -> bool {
     matches!(T::FOUR, Some(FilterTexel::Narrow(few)) if few.bits % 8 != 0)
 }
 
-/// Accesses one texel per lane of images with cells.
-#[base::code_fn]
-unsafe extern "code" fn sparse_kernel<const KERNEL: usize>(
-    view: *const ImageView,
-    _: *const Sampler,
-    args: *mut ImageArgs,
-) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block.
-    unsafe { sparse::access::<KERNEL>(&*view, &mut *args) }
-}
-
-/// Reports all texels as resident, for views that have all of their memory.
-#[base::code_fn]
-unsafe extern "code" fn all_resident(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a filled argument block.
-    unsafe { (*args).result[0] = [1; MAX_LANES] };
-}
-
-/// Reports the residency of texels of sparse resources.
-#[base::code_fn]
-pub unsafe extern "code" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block.
-    unsafe { sparse::resident(&*view, sampler.as_ref(), &mut *args) }
+plain_kernels! {
+    /// Accesses one texel per lane of images with cells.
+    fn sparse_kernel [const KERNEL: usize] (view, _sampler, args) {
+        sparse::access::<KERNEL>(view, args);
+    }
+    /// Reports the residency of texels of sparse resources.
+    pub fn resident (view, sampler, args) {
+        sparse::resident(view, sampler, args);
+    }
+    /// Executes atomics on aligned 32-bit views.
+    fn atomic (view, _sampler, args) {
+        fetch_store::atomic(Portable::assume(), view, args);
+    }
+    /// Executes atomics on aligned 64-bit views.
+    fn atomic_long (view, _sampler, args) {
+        fetch_store::atomic_long(Portable::assume(), view, args);
+    }
+    /// Fetches texels of `N` 64-bit integers.
+    fn fetch_long [const N: usize, const BYTES: usize] (view, _sampler, args) {
+        fetch_store::fetch_long::<Portable, N, BYTES>(Portable::assume(), view, args);
+    }
+    /// Stores texels of `N` 64-bit integers.
+    fn store_long [const N: usize, const BYTES: usize] (view, _sampler, args) {
+        fetch_store::store_long::<Portable, N, BYTES>(Portable::assume(), view, args);
+    }
+    /// Executes atomics on aligned views of two halves.
+    fn atomic_halves (view, _sampler, args) {
+        fetch_store::atomic_halves(Portable::assume(), view, args);
+    }
+    /// Executes atomics on aligned views of four halves.
+    fn atomic_four_halves (view, _sampler, args) {
+        fetch_store::atomic_four_halves(Portable::assume(), view, args);
+    }
+    /// Reports all texels as resident, for views that have all of their memory.
+    fn all_resident (_view, _sampler, args) {
+        args.result[0] = [1; MAX_LANES];
+    }
+    /// Returns zeros, for null views and for operations that a view does not support.
+    ///
+    /// # Safety
+    /// The view is valid, and `args` points to arguments that no other thread accesses during the
+    /// call.
+    pub fn nothing (_view, _sampler, args) {
+        (args.result, args.result_high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]);
+    }
 }
 
 /// Returns the kernels of views of images with cells.
@@ -254,66 +346,6 @@ pub fn sparse_kernels(format: Format, level: SimdLevel) -> Kernels {
     set[KERNEL_ATOMIC] = sparse_kernel::<KERNEL_ATOMIC>;
     set[KERNEL_RESIDENT] = all_resident;
     set
-}
-
-#[base::code_fn]
-unsafe extern "code" fn atomic(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
-    // chosen only for aligned 32-bit views.
-    unsafe { fetch_store::atomic::<Portable>(&*view, &mut *args) }
-}
-
-#[base::code_fn]
-unsafe extern "code" fn atomic_long(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
-    // chosen only for aligned 64-bit views.
-    unsafe { fetch_store::atomic_long::<Portable>(&*view, &mut *args) }
-}
-
-#[base::code_fn]
-unsafe extern "code" fn fetch_long<const N: usize, const BYTES: usize>(
-    view: *const ImageView,
-    _: *const Sampler,
-    args: *mut ImageArgs,
-) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
-    // chosen only for views of `N` 64-bit integers.
-    unsafe { fetch_store::fetch_long::<Portable, N, BYTES>(&*view, &mut *args) }
-}
-
-#[base::code_fn]
-unsafe extern "code" fn store_long<const N: usize, const BYTES: usize>(
-    view: *const ImageView,
-    _: *const Sampler,
-    args: *mut ImageArgs,
-) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
-    // chosen only for views of `N` 64-bit integers.
-    unsafe { fetch_store::store_long::<Portable, N, BYTES>(&*view, &*args) }
-}
-
-#[base::code_fn]
-unsafe extern "code" fn atomic_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
-    // chosen only for aligned views of two halves.
-    unsafe { fetch_store::atomic_halves::<Portable>(&*view, &mut *args) }
-}
-
-#[base::code_fn]
-unsafe extern "code" fn atomic_four_halves(view: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this one is
-    // chosen only for aligned views of four halves.
-    unsafe { fetch_store::atomic_four_halves::<Portable>(&*view, &mut *args) }
-}
-
-/// Returns zeros, for null views and for operations that a view does not support.
-///
-/// # Safety
-/// `args` points to arguments that no other thread accesses during the call.
-#[base::code_fn]
-pub unsafe extern "code" fn nothing(_: *const ImageView, _: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a filled argument block.
-    unsafe { ((*args).result, (*args).result_high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]) };
 }
 
 /// The [`PairKernel`] of views that are not sampled in pairs; it does nothing.
@@ -338,14 +370,11 @@ pub unsafe extern "code" fn one_by_one(
 ) {
     // SAFETY: a kernel is called with a valid view and sampler, a filled argument block and
     // `chunks` chunks of rows.
-    unsafe {
-        ChunkRows::new(coords, results, chunks, (*args).row_lanes).one_by_one(
-            view,
-            sampler,
-            args,
-            kernel_of(view, sampler),
-        )
-    }
+    let (view, sampler, args, rows) = unsafe {
+        let rows = ChunkRows::new(coords, results, chunks, (*args).row_lanes);
+        (ValidView::new(view), &*sampler, &mut *args, rows)
+    };
+    rows.one_by_one(view, sampler, args, kernel_of(view, sampler));
 }
 
 type Kernels = [ImageKernel; KERNEL_COUNT];
@@ -353,12 +382,12 @@ type Kernels = [ImageKernel; KERNEL_COUNT];
 /// The [`TapsKernel`] of views without texels, or without such kernels; it returns zeros.
 #[base::code_fn]
 pub unsafe extern "code" fn no_taps(_: *const ImageView, taps: *mut Taps, first: u32, count: u32) {
-    for i in first as usize..(first + count) as usize {
-        // SAFETY: a kernel is called with a writable `Taps`.
-        unsafe { (&raw mut (*taps).texels[i % TAPS]).write([[0; MAX_LANES]; 4]) };
+    // SAFETY: a kernel is called with a writable `Taps`, whose texels have places.
+    let mut taps = unsafe { TapRequest::new(taps, first, count) };
+    for i in taps.range() {
+        taps.give::<Portable>(i, [Ints::splat(0); 4]);
     }
-    // SAFETY: a kernel is called with a writable `Taps`.
-    unsafe { (*taps).varying = 0 };
+    taps.set_varying(0);
 }
 
 /// Returns the kernels of class `T`, and the one that reads its texels.

@@ -31,8 +31,12 @@
 //! Views of images with sparse residency have separate kernels (`sparse`). A view with a sampler
 //! Y'CbCr conversion has kernels that call those of views of its planes (`ycbcr`).
 //!
+//! All of them reach memory through `memory`: a kernel trusts its view once (`memory::ValidView`),
+//! and each access is limited to the bytes of the view's image. `taps` has the texels that one
+//! kernel requests from another one.
+//!
 //! Invariant: every (level, layer, sample, texel) that a view admits lies inside its image. The
-//! constructors check it, and the kernels rely on it.
+//! constructors check it, so that the limits of `memory` change no offset.
 
 mod address;
 #[cfg(target_arch = "x86_64")]
@@ -46,12 +50,14 @@ mod fetch_store;
 mod kernels;
 mod lanes8;
 mod lod;
+mod memory;
 mod sampler_class;
 mod scalar;
 mod slice;
 mod sparse;
 mod sparse_block;
 mod swizzle;
+mod taps;
 #[cfg(test)]
 mod tests;
 mod texel;

@@ -5,6 +5,7 @@
 //! The scale factor is the length of the derivative in texels of the base level. The level of
 //! detail is its logarithm, which [`log2`] computes.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
@@ -14,17 +15,18 @@ use base::abi::{Dim, ImageArgs, ImageView, LodMode, MAX_LANES, SampleOp, Sampler
 use base::host::{Floats, Host, Ints};
 use base::limits::{MAX_LOD_BIAS, MAX_SAMPLER_ANISOTROPY};
 
-base::multiversion! {
+base::multiversion_fn! {
     /// Computes the [`detail`] of all lanes.
-    pub unsafe fn detail_of [const PROBES: bool] [PROBES]
-        (view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) {
-        detail::<H, PROBES>(view, sampler, args, out);
+    pub fn detail_of [const PROBES: bool] [PROBES]
+        (host: H, view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) {
+        detail::<H, PROBES>(host, view, sampler, args, out);
     }
     /// Calls [`of_quads`] without inlining it, for functions that exist in many copies.
-    pub unsafe fn detail_of_quads(view: &ImageView, sampler: &Sampler, all: [f32; 2], corners: &[[[u32; MAX_LANES]; 2]; 3], out: &mut Detail) {
-        let mut floats = [[<H as Host>::Floats::splat(0.0); 2]; 3];
+    pub fn detail_of_quads
+        (_host: H, view: &ImageView, sampler: &Sampler, all: [f32; 2], corners: &[[[u32; MAX_LANES]; 2]; 3], out: &mut Detail) {
+        let mut floats = [[H::Floats::splat(0.0); 2]; 3];
         for (to, from) in floats.iter_mut().flatten().zip(corners.iter().flatten()) {
-            *to = <H as Host>::Ints::from_array(*from).as_floats();
+            *to = H::Ints::from_array(*from).as_floats();
         }
         of_quads::<H, false>(view, sampler, all, floats, out);
     }
@@ -208,31 +210,37 @@ fn log2_lanes<F: Floats>(x: F) -> F {
 /// Finds the levels and probes of all lanes; without `PROBES` the sampler has no anisotropy. The
 /// results have the same bits as those of [`lods`] and [`levels`].
 #[inline(always)]
-fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) {
+fn detail<H: Host, const PROBES: bool>(
+    host: H,
+    view: &ImageView,
+    sampler: &Sampler,
+    args: &ImageArgs,
+    out: &mut Detail,
+) {
     let float = H::Floats::splat;
     let bias = float(sampler.lod_bias);
     let unclamped = match args.lod_mode {
-        LodMode::Explicit => row::<H, _>(&args.lod).as_floats() + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS),
+        LodMode::Explicit => row(host, &args.lod).as_floats() + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS),
         LodMode::Implicit => {
-            let (s, t) = (row::<H, _>(&args.coord[0]).as_floats(), row::<H, _>(&args.coord[1]).as_floats());
+            let (s, t) = (row(host, &args.coord[0]).as_floats(), row(host, &args.coord[1]).as_floats());
             let (first_s, first_t) = (s.broadcast_in_quad::<0>(), t.broadcast_in_quad::<0>());
             let d = [
                 [s.broadcast_in_quad::<1>() - first_s, t.broadcast_in_quad::<1>() - first_t],
                 [s.broadcast_in_quad::<2>() - first_s, t.broadcast_in_quad::<2>() - first_t],
             ];
-            let bias = bias + row::<H, _>(&args.lod).as_floats();
+            let bias = bias + row(host, &args.lod).as_floats();
             footprint::<H, PROBES>(view, sampler, d, out) + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS)
         }
         LodMode::Grad => {
             let (x, y) = (&args.grad_x, &args.grad_y);
             let d = [
-                [row::<H, _>(&x[0]).as_floats(), row::<H, _>(&x[1]).as_floats()],
-                [row::<H, _>(&y[0]).as_floats(), row::<H, _>(&y[1]).as_floats()],
+                [row(host, &x[0]).as_floats(), row(host, &x[1]).as_floats()],
+                [row(host, &y[0]).as_floats(), row(host, &y[1]).as_floats()],
             ];
             footprint::<H, PROBES>(view, sampler, d, out) + clamp(bias + float(0.0), -MAX_LOD_BIAS, MAX_LOD_BIAS)
         }
     };
-    selected::<H>(view, sampler, unclamped, row::<H, _>(&args.min_lod).as_floats(), out);
+    selected::<H>(view, sampler, unclamped, row(host, &args.min_lod).as_floats(), out);
     let blended = H::Ints::from_array(out.weight).as_floats().greater(float(0.0)).movemask() & args.mask != 0;
     out.levels = if blended { 2 } else { 1 };
 }
@@ -241,32 +249,31 @@ fn detail<H: Host, const PROBES: bool>(view: &ImageView, sampler: &Sampler, args
 /// allow some. The results have the same bits as those of [`lods`] and [`levels`]. Returns the
 /// lanes whose λ selects magnification ([`Lod::magnified`]).
 #[inline(always)]
-pub fn any_detail<H: Host>(_: H, view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) -> u32 {
+pub fn any_detail<H: Host>(host: H, view: &ImageView, sampler: &Sampler, args: &ImageArgs, out: &mut Detail) -> u32 {
     let float = H::Floats::splat;
     let mut bias = float(sampler.lod_bias);
     let base = match args.lod_mode {
-        LodMode::Explicit => row::<H, _>(&args.lod).as_floats(),
+        LodMode::Explicit => row(host, &args.lod).as_floats(),
         LodMode::Implicit => {
-            bias = bias + row::<H, _>(&args.lod).as_floats();
+            bias = bias + row(host, &args.lod).as_floats();
             let mut d = [[float(0.0); 3]; 2];
             for c in 0..3 {
-                let of = row::<H, _>(&args.coord[c]).as_floats();
+                let of = row(host, &args.coord[c]).as_floats();
                 let first = of.broadcast_in_quad::<0>();
                 (d[0][c], d[1][c]) = (of.broadcast_in_quad::<1>() - first, of.broadcast_in_quad::<2>() - first);
             }
-            any_footprint::<H>(view, sampler, args, d, out)
+            any_footprint(host, view, sampler, args, d, out)
         }
         LodMode::Grad => {
             let mut d = [[float(0.0); 3]; 2];
             for c in 0..3 {
-                (d[0][c], d[1][c]) =
-                    (row::<H, _>(&args.grad_x[c]).as_floats(), row::<H, _>(&args.grad_y[c]).as_floats());
+                (d[0][c], d[1][c]) = (row(host, &args.grad_x[c]).as_floats(), row(host, &args.grad_y[c]).as_floats());
             }
-            any_footprint::<H>(view, sampler, args, d, out)
+            any_footprint(host, view, sampler, args, d, out)
         }
     };
     let unclamped = base + clamp(bias, -MAX_LOD_BIAS, MAX_LOD_BIAS);
-    let min_lod = row::<H, _>(&args.min_lod).as_floats();
+    let min_lod = row(host, &args.min_lod).as_floats();
     selected::<H>(view, sampler, unclamped, min_lod, out);
     let blended = H::Ints::from_array(out.weight).as_floats().greater(float(0.0)).movemask() & args.mask != 0;
     out.levels = if blended { 2 } else { 1 };
@@ -277,6 +284,7 @@ pub fn any_detail<H: Host>(_: H, view: &ImageView, sampler: &Sampler, args: &Ima
 /// Returns λ before bias from derivatives `[x or y][component]`, and finds the probes.
 #[inline(always)]
 fn any_footprint<H: Host>(
+    host: H,
     view: &ImageView,
     sampler: &Sampler,
     args: &ImageArgs,
@@ -288,7 +296,7 @@ fn any_footprint<H: Host>(
         return footprint::<H, true>(view, sampler, [[x[0], x[1]], [y[0], y[1]]], out);
     }
     if view.dim == Dim::Cube {
-        let rows = [row::<H, _>(&args.coord[0]), row::<H, _>(&args.coord[1]), row::<H, _>(&args.coord[2])];
+        let rows = [row(host, &args.coord[0]), row(host, &args.coord[1]), row(host, &args.coord[2])];
         let direction = [rows[0].as_floats(), rows[1].as_floats(), rows[2].as_floats()];
         let faces = Faces::of(direction);
         for d in &mut d {

@@ -6,12 +6,14 @@
 //! filtering the grid has one texel. The operation before collapsing (depth comparison) and the
 //! kind of collapsing (average, minimum, maximum) are parameters.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 #![allow(clippy::manual_clamp, reason = "max and min turn NaN into a bound; clamp would let it through")]
 
 use super::address::{self, AxisTaps};
 use super::cube::{self, CubeTexel};
 use super::lod;
+use super::memory::ValidView;
 use super::sparse_block::SparseBlock;
 use super::swizzle;
 use super::texel::Texels;
@@ -30,7 +32,7 @@ enum Map {
 /// The arguments of a lane, except its level of detail.
 #[derive(Clone, Copy)]
 struct LaneArguments<'a> {
-    view: &'a ImageView,
+    view: ValidView<'a>,
     sampler: &'a Sampler,
     coord: [f32; 4],
     offset: [i32; 3],
@@ -39,13 +41,10 @@ struct LaneArguments<'a> {
 }
 
 /// Samples all active lanes.
-///
-/// # Safety
-/// `view` is a valid, non-empty view whose format belongs to class `T`.
 #[inline(always)]
-pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
+pub fn sample<T: Texels>(view: ValidView<'_>, sampler: &Sampler, args: &mut ImageArgs) {
     let integer = Format(view.format as u16).is_integer();
-    let lods = lod::lods(view, sampler, args);
+    let lods = lod::lods(&view, sampler, args);
     for i in 0..MAX_LANES {
         if args.mask >> i & 1 == 0 {
             continue;
@@ -59,20 +58,19 @@ pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut 
             integer,
         };
         if matches!(args.op, SampleOp::SampleDref | SampleOp::GatherDref) {
-            lane.map = Map::Compare(clamp_reference(view, args.dref[i]), sampler.compare_op);
+            lane.map = Map::Compare(clamp_reference(&view, args.dref[i]), sampler.compare_op);
         }
-        // SAFETY: `view` is valid and not empty, and its format belongs to class `T` (`# Safety`).
-        let result = unsafe {
+        let result = {
             match args.op {
                 // Residency has separate kernels.
                 SampleOp::Resident | SampleOp::ResidentGather => [0; 4],
                 SampleOp::QueryLod => {
-                    let [level, lambda] = lod::query(view, sampler, &lods[i]);
+                    let [level, lambda] = lod::query(&view, sampler, &lods[i]);
                     [level.to_bits(), lambda.to_bits(), 0, 0]
                 }
                 SampleOp::Sample | SampleOp::SampleDref => {
                     let texel = filtered::<T>(&lane, &lods[i]);
-                    swizzle::map(view, texel, integer)
+                    mapped::<T>(view, texel, integer)
                 }
                 // A gather accesses the base level, which is below the view's minimum level of
                 // detail here.
@@ -84,6 +82,12 @@ pub unsafe fn sample<T: Texels>(view: &ImageView, sampler: &Sampler, args: &mut 
             args.result[c][i] = v;
         }
     }
+}
+
+/// Applies the view's component mapping.
+#[inline(always)]
+fn mapped<T: Texels>(view: ValidView<'_>, texel: Texel, integer: bool) -> Texel {
+    if T::IS_MAPPED { swizzle::map(&view, texel, integer) } else { texel }
 }
 
 /// Returns the reference, which is clamped if the depth format is normalised.
@@ -101,10 +105,10 @@ pub fn is_normalised(view: &ImageView) -> bool {
 /// Returns the sample of both levels, with all probes along the major axis of an anisotropic
 /// footprint.
 #[inline(always)]
-unsafe fn filtered<T: Texels>(lane: &LaneArguments<'_>, lod: &lod::Lod) -> Texel {
+fn filtered<T: Texels>(lane: &LaneArguments<'_>, lod: &lod::Lod) -> Texel {
     let sampler = lane.sampler;
     let linear = (if lod.magnified { sampler.mag_filter } else { sampler.min_filter }) == 1 && !lane.integer;
-    let (first, second, weight) = lod::levels(lane.view, lod.lambda, sampler.mipmap_mode == 1 && !lane.integer);
+    let (first, second, weight) = lod::levels(&lane.view, lod.lambda, sampler.mipmap_mode == 1 && !lane.integer);
     let mut result = [0; 4];
     for (pass, level) in [first, second].into_iter().enumerate().take(1 + usize::from(weight > 0.0)) {
         let mut sum = [0; 4];
@@ -116,9 +120,7 @@ unsafe fn filtered<T: Texels>(lane: &LaneArguments<'_>, lod: &lod::Lod) -> Texel
                 probe.coord[0] += lod.major[0] * at;
                 probe.coord[1] += lod.major[1] * at;
             }
-            // SAFETY: the view is that of `sample`, whose `# Safety` section covers it; both levels
-            // exist.
-            let t = unsafe { sample_level::<T>(&probe, level, linear) };
+            let t = sample_level::<T>(&probe, level, linear);
             sum = match (i, sampler.reduction) {
                 (1, _) => t,
                 (_, 0) => zip(sum, t, |a, b| a + b),
@@ -160,9 +162,8 @@ struct TexelGrid {
 
 /// Returns the filtered texel of one level.
 #[inline(always)]
-unsafe fn sample_level<T: Texels>(lane: &LaneArguments<'_>, level: usize, linear: bool) -> Texel {
-    // SAFETY: the view is that of `sample`, whose `# Safety` section covers it; the level exists.
-    let TexelGrid { texels: t, weight: w } = unsafe { grid::<T>(lane, level, linear) };
+fn sample_level<T: Texels>(lane: &LaneArguments<'_>, level: usize, linear: bool) -> Texel {
+    let TexelGrid { texels: t, weight: w } = grid::<T>(lane, level, linear);
     if !linear {
         return t[0];
     }
@@ -181,15 +182,13 @@ unsafe fn sample_level<T: Texels>(lane: &LaneArguments<'_>, level: usize, linear
 
 /// Loads the grid; without `linear` only its first texel.
 #[inline(always)]
-unsafe fn grid<T: Texels>(lane: &LaneArguments<'_>, level: usize, linear: bool) -> TexelGrid {
+fn grid<T: Texels>(lane: &LaneArguments<'_>, level: usize, linear: bool) -> TexelGrid {
     let (view, sampler) = (lane.view, lane.sampler);
     let l = &view.level[level];
     let (mut coord, mut face) = (lane.coord, 0);
     if view.dim == Dim::Cube {
         if sampler.non_seamless == 0 {
-            // SAFETY: the view is that of `sample`, whose `# Safety` section covers it; the level
-            // exists.
-            return unsafe { cube_grid::<T>(lane, level, linear) };
+            return cube_grid::<T>(lane, level, linear);
         }
         let (on, [s, t]) = cube::project([coord[0], coord[1], coord[2]]);
         let first = if view.arrayed != 0 { 6 * address::layer(coord[3], view.layers / 6) } else { 0 };
@@ -216,42 +215,34 @@ unsafe fn grid<T: Texels>(lane: &LaneArguments<'_>, level: usize, linear: bool) 
         (true, Dim::D3) => 8,
     };
     for (i, texel) in grid.texels.iter_mut().enumerate().take(count) {
-        // SAFETY: each wrapped coordinate lies inside the level or is `BORDER`.
-        *texel = unsafe { tap::<T>(lane, level, layer, [x.at[i & 1], y.at[i >> 1 & 1], z.at[i >> 2]]) };
+        *texel = tap::<T>(lane, level, layer, [x.at[i & 1], y.at[i >> 1 & 1], z.at[i >> 2]]);
     }
     grid
 }
 
 /// Returns the mapped texel at wrapped coordinates, or the mapped border.
 #[inline(always)]
-unsafe fn tap<T: Texels>(lane: &LaneArguments<'_>, level: usize, layer: u32, [x, y, z]: [i32; 3]) -> Texel {
+fn tap<T: Texels>(lane: &LaneArguments<'_>, level: usize, layer: u32, [x, y, z]: [i32; 3]) -> Texel {
     let texel = if (x | y | z) < 0 {
-        border_of(lane.view, lane.sampler, lane.integer)
+        border_of(&lane.view, lane.sampler, lane.integer)
     } else {
-        // SAFETY: coordinates that are not negative lie inside the level.
-        unsafe { load::<T>(lane.view, level, layer, [x as u32, y as u32, z as u32]) }
+        load::<T>(lane.view, level, layer, [x as u32, y as u32, z as u32])
     };
     map(lane.map, texel)
 }
 
 /// Loads one texel.
-///
-/// # Safety
-/// Level, layer and coordinates are inside the view, whose format belongs to class `T`.
 #[inline(always)]
-pub unsafe fn load<T: Texels>(view: &ImageView, level: usize, layer: u32, [x, y, z]: [u32; 3]) -> Texel {
+pub fn load<T: Texels>(view: ValidView<'_>, level: usize, layer: u32, [x, y, z]: [u32; 3]) -> Texel {
     let l = &view.level[level];
     debug_assert!(x < l.width && y < l.height && z < l.depth && layer < view.layers.max(1));
     if T::IS_SPARSE && l.cell != 0 {
-        let cell = SparseBlock::containing(view, l, layer, [x, y, z]);
+        let cell = SparseBlock::containing(&view, l, layer, [x, y, z]);
         let [x, y] = cell.inside(x, y);
-        // SAFETY: the texel lies inside a cell of the image.
-        return unsafe { T::texel(view, cell.base, l.row_pitch, x, y) };
+        return T::texel(view, view.memory(cell.offset), l.row_pitch, x, y);
     }
     let slice = l.offset + u64::from(layer) * view.layer_stride + u64::from(z) * l.slice_pitch;
-    // SAFETY: the texel lies inside the image, because the view's constructor checked its levels
-    // against the image's size.
-    unsafe { T::texel(view, view.base.add(slice as usize), l.row_pitch, x, y) }
+    T::texel(view, view.memory(slice), l.row_pitch, x, y)
 }
 
 #[inline(always)]
@@ -295,7 +286,7 @@ pub fn border_of(view: &ImageView, sampler: &Sampler, integer: bool) -> Texel {
 
 /// Loads the grid of a cube face, which continues on the neighbouring faces (seamless).
 #[inline(always)]
-unsafe fn cube_grid<T: Texels>(lane: &LaneArguments<'_>, level: usize, linear: bool) -> TexelGrid {
+fn cube_grid<T: Texels>(lane: &LaneArguments<'_>, level: usize, linear: bool) -> TexelGrid {
     let view = lane.view;
     let size = view.level[level].width;
     let (face, [s, t]) = cube::project([lane.coord[0], lane.coord[1], lane.coord[2]]);
@@ -304,8 +295,7 @@ unsafe fn cube_grid<T: Texels>(lane: &LaneArguments<'_>, level: usize, linear: b
     let mut grid = TexelGrid { texels: [[0; 4]; 8], weight: [0.0; 3] };
     if !linear {
         let clamped = |u: f32| address::nearest(u * size as f32, 0, size, address::mode::CLAMP_TO_EDGE).at[0] as u32;
-        // SAFETY: the coordinates are clamped to the level.
-        let texel = unsafe { load::<T>(view, level, face_layers(face), [clamped(s), clamped(t), 0]) };
+        let texel = load::<T>(view, level, face_layers(face), [clamped(s), clamped(t), 0]);
         grid.texels[0] = map(lane.map, texel);
         return grid;
     }
@@ -319,8 +309,7 @@ unsafe fn cube_grid<T: Texels>(lane: &LaneArguments<'_>, level: usize, linear: b
     for k in 0..4 {
         match cube::texel(face, i + (k & 1), j + (k >> 1), size) {
             CubeTexel::At(face, x, y) => {
-                // SAFETY: the texel lies inside the face.
-                let texel = unsafe { load::<T>(view, level, face_layers(face), [x, y, 0]) };
+                let texel = load::<T>(view, level, face_layers(face), [x, y, 0]);
                 grid.texels[k as usize] = map(lane.map, texel);
             }
             CubeTexel::Corner => corner = Some(k as usize),
@@ -345,7 +334,7 @@ unsafe fn cube_grid<T: Texels>(lane: &LaneArguments<'_>, level: usize, linear: b
 /// Returns one component of the base level's footprint, counter-clockwise from the lower left
 /// (`OpImageGather` and `OpImageDrefGather`).
 #[inline(always)]
-unsafe fn gather<T: Texels>(lane: &LaneArguments<'_>, args: &ImageArgs) -> Texel {
+fn gather<T: Texels>(lane: &LaneArguments<'_>, args: &ImageArgs) -> Texel {
     const ORDER: [usize; 4] = [2, 3, 1, 0];
     let offsets = args.has_gather_offsets != 0;
     let mut texels = [[0; 4]; 4];
@@ -354,9 +343,7 @@ unsafe fn gather<T: Texels>(lane: &LaneArguments<'_>, args: &ImageArgs) -> Texel
         if offsets {
             shifted.offset = [args.gather_offsets[2 * k], args.gather_offsets[2 * k + 1], 0];
         }
-        // SAFETY: the view is that of `sample`, whose `# Safety` section covers it, and it has a
-        // base level.
-        let grid = unsafe { grid::<T>(&shifted, 0, true) };
+        let grid = grid::<T>(&shifted, 0, true);
         if offsets {
             texels[k] = grid.texels[0];
         } else {
@@ -367,5 +354,5 @@ unsafe fn gather<T: Texels>(lane: &LaneArguments<'_>, args: &ImageArgs) -> Texel
         Map::Identity => (args.component & 3) as usize,
         Map::Compare(..) => 0,
     };
-    texels.map(|t| swizzle::map(lane.view, t, lane.integer)[component])
+    texels.map(|t| mapped::<T>(lane.view, t, lane.integer)[component])
 }

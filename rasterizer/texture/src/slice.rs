@@ -3,13 +3,15 @@
 
 #![forbid(unsafe_code)]
 
-use base::host::{Ints, prefetch};
+use super::memory::TexelMemory;
+use base::host::{Ints, Plain};
 
 /// A two-dimensional part of an image: one level, layer, sample and depth. (A texel buffer is one
 /// slice of one row.)
-pub struct Slice {
-    /// Address of the first texel.
-    pub base: *mut u8,
+#[derive(Clone, Copy)]
+pub struct Slice<'a> {
+    /// Memory from the first texel on.
+    pub memory: TexelMemory<'a>,
     /// Number of bytes between rows (of blocks).
     pub pitch: u32,
     /// Width and height in texels.
@@ -18,7 +20,7 @@ pub struct Slice {
     pub mask: u32,
 }
 
-impl Slice {
+impl Slice<'_> {
     /// Returns the number of bytes from `base` to the texels of `N` bytes at (x, y). A slice has at
     /// most 2^32 bytes: 2^14 rows of 2^14 texels of 16 bytes.
     #[inline(always)]
@@ -47,9 +49,15 @@ impl Slice {
         let next = second.wrapping_add(second.wrapping_sub(first).wrapping_mul(AHEAD));
         if size >= CACHED && u64::from(next) < size {
             for row in 0..ROWS {
-                prefetch(self.base.wrapping_add(next as usize + row * self.pitch as usize));
+                self.memory.prefetch(next as usize + row * self.pitch as usize);
             }
         }
+    }
+
+    /// Loads `N` rows of a window that begins at an offset.
+    #[inline(always)]
+    pub fn rows<T: Plain, const N: usize>(&self, at: u32) -> [T; N] {
+        self.memory.rows(at, self.pitch)
     }
 
     /// Returns true if the lane's texel is wanted.

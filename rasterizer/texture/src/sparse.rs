@@ -11,6 +11,7 @@
 #[cfg(target_arch = "x86_64")]
 use super::avx512::image_texels::ImageTexels;
 use super::compressed::AnyCompressed;
+use super::memory::{TexelMemory, ValidView};
 use super::scalar;
 use super::slice::Slice;
 use super::sparse_block::SparseBlock;
@@ -20,7 +21,6 @@ use base::format::lanes::Lanes;
 use base::format::pack::ONE;
 use base::format::{Format, Texel};
 use base::host::Ints;
-use base::image::SPARSE_BLOCK_BYTES;
 use base::limits::MAX_LEVELS;
 
 /// The texel class of any format in an image with cells.
@@ -34,30 +34,24 @@ impl Texels for SparseClass {
     const IS_SPARSE: bool = true;
 
     #[inline(always)]
-    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
-        // SAFETY: the texel lies inside the slice, as `Texels::texel` requires.
-        unsafe {
-            match Format(view.format as u16).is_compressed() {
-                true => AnyCompressed::texel(view, slice, row_pitch, x, y),
-                false => AnyClass::texel(view, slice, row_pitch, x, y),
-            }
+    fn texel(view: ValidView<'_>, slice: TexelMemory<'_>, row_pitch: u64, x: u32, y: u32) -> Texel {
+        match Format(view.format as u16).is_compressed() {
+            true => AnyCompressed::texel(view, slice, row_pitch, x, y),
+            false => AnyClass::texel(view, slice, row_pitch, x, y),
         }
     }
 
     /// Does nothing, because the kernels of views in one piece store to cells.
     #[inline(always)]
-    unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
+    fn store<V: Ints>(_: ValidView<'_>, _: &Slice<'_>, _: V, _: V, _: &Lanes) {}
 }
 
 /// Calls the kernel (a number below `KERNEL_SAMPLE`) of a view in one piece, once for each cell
 /// that has texels of some lanes.
-///
-/// # Safety
-/// `view` is a valid view of an image with cells.
-pub unsafe fn access<const KERNEL: usize>(view: &ImageView, args: &mut ImageArgs) {
+pub fn access<const KERNEL: usize>(view: ValidView<'_>, args: &mut ImageArgs) {
     let mut rest = args.mask & ((1 << MAX_LANES) - 1);
     let (mask, coords, level) = (args.mask, args.icoord, args.level);
-    let place = |lane: usize| place(view, level[lane], coords.map(|c| c[lane]));
+    let place = |lane: usize| place(&view, level[lane], coords.map(|c| c[lane]));
     let (mut result, mut high) = ([[0; MAX_LANES]; 4], [[0; MAX_LANES]; 4]);
     while rest != 0 {
         let first = place(rest.trailing_zeros() as usize);
@@ -73,9 +67,9 @@ pub unsafe fn access<const KERNEL: usize>(view: &ImageView, args: &mut ImageArgs
         }
         args.level = [0; MAX_LANES];
         let alone = alone(view, first);
-        // SAFETY: `alone` is a view of the cell's slice, with the format for which the kernel is
-        // made.
-        unsafe { view.of_piece[KERNEL](&raw const alone, std::ptr::null::<Sampler>(), args) };
+        // SAFETY: the view has a part of the memory of a valid view, and that view's format.
+        let piece = unsafe { ValidView::new(&raw const alone) };
+        piece.kernel_of_piece(KERNEL).call(piece, None, args);
         for lane in (0..MAX_LANES).filter(|lane| args.mask >> lane & 1 != 0) {
             for c in 0..4 {
                 (result[c][lane], high[c][lane]) = (args.result[c][lane], args.result_high[c][lane]);
@@ -97,47 +91,36 @@ impl Texels for ResidencyClass {
     type Shared = Self;
 
     const IS_SPARSE: bool = true;
+    const IS_MAPPED: bool = false;
 
     #[inline(always)]
-    unsafe fn texel(view: &ImageView, slice: *const u8, row_pitch: u64, x: u32, y: u32) -> Texel {
+    fn texel(view: ValidView<'_>, slice: TexelMemory<'_>, row_pitch: u64, x: u32, y: u32) -> Texel {
         let info = Format(view.format as u16).info();
         let at = u64::from(y / u32::from(info.block.1)) * row_pitch
             + u64::from(x / u32::from(info.block.0)) * u64::from(info.block_bytes);
-        let start = view.base.addr() & !(SPARSE_BLOCK_BYTES as usize - 1);
-        let granule = (slice.addr() + at as usize - start) / SPARSE_BLOCK_BYTES as usize;
-        // SAFETY: the view's constructor received a byte of residency for each granule.
-        let bound = unsafe { view.residency.add(granule).read_volatile() } != 0;
+        let from_base = (slice.range().0.addr() - view.base.addr()) as u64;
+        let bound = view.is_bound(from_base + at);
         [if bound { ONE } else { 0 }; 4]
     }
 
     #[inline(always)]
-    unsafe fn store<V: Ints>(_: &ImageView, _: &Slice, _: V, _: V, _: &Lanes) {}
+    fn store<V: Ints>(_: ValidView<'_>, _: &Slice<'_>, _: V, _: V, _: &Lanes) {}
 }
 
 /// Reports the residency of sparse resources (`KERNEL_RESIDENT`). Texels outside of an image are
 /// resident, and so is a border.
-///
-/// # Safety
-/// `view` is a valid view with a table of residency; without a sampler, `args` are those of a
-/// fetch.
-pub unsafe fn resident(view: &ImageView, sampler: Option<&Sampler>, args: &mut ImageArgs) {
+pub fn resident(view: ValidView<'_>, sampler: Option<&Sampler>, args: &mut ImageArgs) {
     let Some(sampler) = sampler else {
-        // SAFETY: the view has a table of residency, and `args` are those of a fetch (`# Safety`).
-        args.result[0] = std::array::from_fn(|lane| unsafe { u32::from(is_resident(view, args, lane)) });
+        args.result[0] = std::array::from_fn(|lane| u32::from(is_resident(view, args, lane)));
         return;
     };
-    // The minimum over the footprint is 0 if any texel is not bound; view mapping and comparison
-    // are disabled.
+    // The minimum over the footprint is 0 if any texel is not bound; comparison is disabled.
     let mut sampler = *sampler;
     (sampler.reduction, sampler.compare_enable, sampler.border_color) = (1, 0, [ONE; 4]);
-    // SAFETY: a view is plain data, which owns nothing.
-    let mut plain = unsafe { std::ptr::from_ref(view).read() };
-    plain.swizzle = [0, 1, 2, 3];
     let (op, component) = (args.op, args.component);
     let gathers = op == SampleOp::ResidentGather;
     (args.op, args.component) = (if gathers { SampleOp::Gather } else { SampleOp::Sample }, 3);
-    // SAFETY: `view` is a valid view (`# Safety`); `ResidencyClass` works for any format.
-    unsafe { scalar::sample::<ResidencyClass>(&plain, &sampler, args) };
+    scalar::sample::<ResidencyClass>(view, &sampler, args);
     (args.op, args.component) = (op, component);
     for lane in 0..MAX_LANES {
         let seen = [0, 1, 2, 3].map(|c| args.result[c][lane] != 0);
@@ -148,22 +131,18 @@ pub unsafe fn resident(view: &ImageView, sampler: Option<&Sampler>, args: &mut I
 }
 
 /// Returns true if a fetched texel is bound to memory.
-///
-/// # Safety
-/// The requirements of [`resident`] hold.
-unsafe fn is_resident(view: &ImageView, args: &ImageArgs, lane: usize) -> bool {
+fn is_resident(view: ValidView<'_>, args: &ImageArgs, lane: usize) -> bool {
     let coords = args.icoord.map(|c| c[lane]);
     let (slice, pitch, [x, y]) = if view.dim == Dim::Buffer {
         if coords[0] as u32 >= view.texels {
             return true;
         }
-        (view.base.cast_const(), 0, [coords[0] as u32, 0])
+        (view.memory(0), 0, [coords[0] as u32, 0])
     } else {
-        let Some((cell, level)) = place(view, args.level[lane], coords) else { return true };
-        (cell.base, level.row_pitch, cell.inside(coords[0] as u32, coords[1] as u32))
+        let Some((cell, level)) = place(&view, args.level[lane], coords) else { return true };
+        (view.memory(cell.offset), level.row_pitch, cell.inside(coords[0] as u32, coords[1] as u32))
     };
-    // SAFETY: the texel lies inside the view, which has a table of residency (`# Safety`).
-    let [bound, ..] = unsafe { ResidencyClass::texel(view, slice, pitch, x, y) };
+    let [bound, ..] = ResidencyClass::texel(view, slice, pitch, x, y);
     bound != 0
 }
 
@@ -182,15 +161,16 @@ fn place(view: &ImageView, level: i32, [x, y, z]: [i32; 3]) -> Option<(SparseBlo
 
 /// Returns a view of a cell's slice; without a cell, a view without texels that is otherwise like
 /// `view`.
-fn alone(view: &ImageView, at: Option<(SparseBlock, &ImageLevel)>) -> ImageView {
+fn alone(view: ValidView<'_>, at: Option<(SparseBlock, &ImageLevel)>) -> ImageView {
     let mut level = [ImageLevel::default(); MAX_LEVELS];
-    let mut base = view.base;
+    let mut part = view.memory(0);
     if let Some((cell, of)) = at {
         let rest = |i: usize, all: u32| cell.size[i].min(all - cell.origin[i]);
         let (width, height) = (rest(0, of.width), rest(1, of.height));
         level[0] = ImageLevel { row_pitch: of.row_pitch, width, height, depth: 1, ..ImageLevel::default() };
-        base = cell.base.cast_mut();
+        part = view.memory(cell.offset);
     }
+    let (base, size) = part.range();
     ImageView {
         rows: TexelRows::NONE,
         kernels: view.kernels,
@@ -198,7 +178,7 @@ fn alone(view: &ImageView, at: Option<(SparseBlock, &ImageLevel)>) -> ImageView 
         chunks: view.chunks,
         taps: view.taps,
         base,
-        size: SPARSE_BLOCK_BYTES,
+        size,
         layer_stride: 0,
         sample_stride: 0,
         format: view.format,

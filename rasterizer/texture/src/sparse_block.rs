@@ -10,8 +10,8 @@ use base::image::SPARSE_BLOCK_BYTES;
 /// The slice of a cell that contains a texel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct SparseBlock {
-    /// Address of its first texel.
-    pub base: *const u8,
+    /// Number of bytes from `ImageView::base` to its first texel.
+    pub offset: u64,
     /// Position of the first texel in the level.
     pub origin: [u32; 2],
     /// Width and height of the cell in texels.
@@ -22,10 +22,10 @@ impl SparseBlock {
     /// Returns the cell of a texel inside of the level. A level in one piece is a single cell.
     #[inline(always)]
     pub fn containing(view: &ImageView, level: &ImageLevel, layer: u32, [x, y, z]: [u32; 3]) -> SparseBlock {
-        let start = view.base.wrapping_add((level.offset + u64::from(layer) * view.layer_stride) as usize);
+        let start = level.offset + u64::from(layer) * view.layer_stride;
         if level.cell == 0 {
-            let base = start.wrapping_add((u64::from(z) * level.slice_pitch) as usize);
-            return SparseBlock { base, origin: [0; 2], size: [level.width, level.height] };
+            let offset = start + u64::from(z) * level.slice_pitch;
+            return SparseBlock { offset, origin: [0; 2], size: [level.width, level.height] };
         }
         let block = Format(view.format as u16).info().block;
         let size = [u32::from(block.0) << (level.cell & 0xff), u32::from(block.1) << (level.cell >> 8 & 0xff)];
@@ -34,8 +34,8 @@ impl SparseBlock {
         let row = u64::from(z >> log2) * u64::from(level.cells[1]) + u64::from(at[1]);
         let cell = row * u64::from(level.cells[0]) + u64::from(at[0]);
         let slice = u64::from(z & ((1 << log2) - 1)) * level.slice_pitch;
-        let base = start.wrapping_add((cell * SPARSE_BLOCK_BYTES + slice) as usize);
-        SparseBlock { base, origin: [at[0] * size[0], at[1] * size[1]], size }
+        let offset = start + cell * SPARSE_BLOCK_BYTES + slice;
+        SparseBlock { offset, origin: [at[0] * size[0], at[1] * size[1]], size }
     }
 
     /// Converts the position of one of its texels from the level's coordinates to the cell's.

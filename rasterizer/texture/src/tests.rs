@@ -29,6 +29,8 @@ mod vector;
 mod views;
 #[cfg(target_arch = "x86_64")]
 mod wide;
+mod windows;
+mod wrap;
 mod ycbcr;
 
 /// Returns the value of a texel outside of an image: 0 in every component that the format has; a

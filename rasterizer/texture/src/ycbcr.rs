@@ -13,13 +13,16 @@
 #![allow(clippy::needless_range_loop, reason = "loops over lanes index several arrays of lanes")]
 
 use super::address::mode;
-use super::chunk_batch::{ChunkRows, Coords, Results, kernel_of};
-use super::kernels::{no_pair, one_by_one};
+use super::chunk_batch::{ChunkRows, kernel_of};
+use super::kernels::{no_pair, plain_kernels, sampling_kernels};
+use super::memory::ValidView;
 use super::view::{ViewRequest, default_sampler, image_view, new_sampler, over_plane, set_residency};
+use super::words::{Coords, Results};
 use base::abi::{ImageArgs, ImageView, KERNEL_RESIDENT, KERNEL_SAMPLE, MAX_LANES, SampleOp, Sampler};
 use base::format::pack::ONE;
 use base::format::parts;
 use base::host::{Floats, Host, Ints, SimdLevel};
+use std::cell::Cell;
 use std::mem::MaybeUninit;
 
 /// Model conversions (`VkSamplerYcbcrModelConversion`, with the same values).
@@ -201,79 +204,106 @@ fn try_converted_view(request: &ViewRequest<'_>, conversion: &YcbcrConversion) -
     Some((view, ConversionState { sources, sampler: new_sampler(sampler), components, affine }))
 }
 
-base::multiversion! {
-    /// Samples with any sampler.
-    pub unsafe extern "code" fn converted (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-        sample::<H>(&*(*view).conversion.cast::<ConversionState>(), &*sampler, &mut *args);
+/// Returns the state of a view with a conversion.
+#[inline(always)]
+fn state_of(view: ValidView<'_>) -> Option<&ConversionState> {
+    // SAFETY: the pointer is null, or that of a state that lives as long as the view.
+    unsafe { view.conversion.cast::<ConversionState>().as_ref() }
+}
+
+impl PartView {
+    /// Returns the view of the part.
+    #[inline(always)]
+    fn valid(&self) -> ValidView<'_> {
+        // SAFETY: the part's view is valid while the view with the conversion is, in whose state it
+        // lies.
+        unsafe { ValidView::new(&raw const self.view) }
     }
-    /// Takes plain samples of many chunks.
-    pub(super) unsafe extern "code" fn converted_chunks
-        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
-        let parts = &*(*view).conversion.cast::<ConversionState>();
-        if (*args).op != SampleOp::Sample {
-            return one_by_one(view, sampler, args, coords, results, chunks);
-        }
-        let row_lanes = (*args).row_lanes;
-        if row_lanes == MAX_LANES as u32 {
-            let coords = core::slice::from_raw_parts(coords.cast::<Coords>(), chunks as usize);
-            let results = core::slice::from_raw_parts_mut(results.cast::<Results>(), chunks as usize);
-            for (coords, results) in coords.chunks(CHUNKS).zip(results.chunks_mut(CHUNKS)) {
-                convert::<H>(parts, &*sampler, &mut *args, coords, results);
-            }
-            return;
-        }
-        let mut rows = ChunkRows::new(coords, results, chunks, row_lanes);
-        let (mut coords, mut results) = ([Coords::default(); CHUNKS], [Results::default(); CHUNKS]);
-        while let Some(first) = rows.next() {
-            let mut chunks = [first; CHUNKS];
-            let mut count = 1;
-            while count < CHUNKS && let Some(next) = rows.next() {
-                chunks[count] = next;
-                count += 1;
-            }
-            coords.iter_mut().zip(&chunks[..count]).for_each(|(coords, chunk)| chunk.read(coords));
-            convert::<H>(parts, &*sampler, &mut *args, &coords[..count], &mut results[..count]);
-            results.iter().zip(&chunks[..count]).for_each(|(results, chunk)| chunk.write(results));
+}
+
+sampling_kernels! {
+    /// Samples with any sampler.
+    pub fn converted (host, view, sampler, args) {
+        if let Some(parts) = state_of(view) {
+            sample(host, parts, sampler, args);
         }
     }
 }
 
-/// Reports the residency of views of sparse images (`KERNEL_RESIDENT`); a sample accesses all
-/// parts.
-#[base::code_fn]
-unsafe extern "code" fn resident(view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs) {
-    // SAFETY: a kernel is called with a valid view and a filled argument block; this view has a
-    // conversion.
-    unsafe {
-        let (parts, args) = (&*(*view).conversion.cast::<ConversionState>(), &mut *args);
+base::multiversion! {
+    /// Takes plain samples of many chunks.
+    pub(super) unsafe extern "code" fn converted_chunks
+        (view: *const ImageView, sampler: *const Sampler, args: *mut ImageArgs, coords: *const f32, results: *mut u32, chunks: u32) {
+        let rows = ChunkRows::new(coords, results, chunks, (*args).row_lanes);
+        convert_chunks(HOST, ValidView::new(view), &*sampler, &mut *args, rows);
+    }
+}
+
+/// Samples many chunks.
+#[inline(always)]
+fn convert_chunks<H: Host>(
+    host: H,
+    view: ValidView<'_>,
+    sampler: &Sampler,
+    args: &mut ImageArgs,
+    mut rows: ChunkRows<'_>,
+) {
+    let Some(parts) = state_of(view).filter(|_| args.op == SampleOp::Sample) else {
+        return rows.one_by_one(view, sampler, args, kernel_of(view, sampler));
+    };
+    if let Some((coords, results)) = rows.in_order() {
+        for (coords, results) in coords.chunks(CHUNKS).zip(results.chunks(CHUNKS)) {
+            convert(host, parts, sampler, args, coords, results);
+        }
+        return;
+    }
+    let (mut coords, results) = ([Coords::default(); CHUNKS], [const { Cell::new([[0; MAX_LANES]; 4]) }; CHUNKS]);
+    while let Some(first) = rows.next() {
+        let mut chunks = [first; CHUNKS];
+        let mut count = 1;
+        while count < CHUNKS
+            && let Some(next) = rows.next()
+        {
+            chunks[count] = next;
+            count += 1;
+        }
+        coords.iter_mut().zip(&chunks[..count]).for_each(|(coords, chunk)| *coords = chunk.read());
+        convert(host, parts, sampler, args, &coords[..count], &results[..count]);
+        results.iter().zip(&chunks[..count]).for_each(|(results, chunk)| chunk.write(&results.get()));
+    }
+}
+
+plain_kernels! {
+    /// Reports the residency of views of sparse images (`KERNEL_RESIDENT`); a sample accesses all
+    /// parts.
+    fn resident (view, sampler, args) {
+        let Some(parts) = state_of(view) else { return };
         let (place, mut all) = (args.coord, [1; MAX_LANES]);
         for (i, source) in parts.sources.iter().enumerate() {
             for ((to, from), offset) in args.coord.iter_mut().zip(place).zip(source.offset) {
                 *to = from.map(|coord| coord + offset);
             }
-            let sampler = if i == 0 { sampler } else { &raw const parts.sampler };
-            (source.view.kernels[KERNEL_RESIDENT])(&raw const source.view, sampler, args);
+            let sampler = if i == 0 { sampler } else { Some(&parts.sampler) };
+            source.valid().kernel(KERNEL_RESIDENT).call(source.valid(), sampler, args);
             all.iter_mut().zip(args.result[0]).for_each(|(all, one)| *all &= one);
         }
         (args.coord, args.result[0]) = (place, all);
     }
 }
 
-/// # Safety
-/// The host is `H`; the views are valid.
 #[inline(always)]
-unsafe fn sample<H: Host>(parts: &ConversionState, sampler: &Sampler, args: &mut ImageArgs) {
-    let luma = &parts.sources[0].view;
+fn sample<H: Host>(host: H, parts: &ConversionState, sampler: &Sampler, args: &mut ImageArgs) {
     match args.op {
         SampleOp::Sample => {
             let place: Coords = [args.coord[0], args.coord[1]].map(|axis| axis.map(f32::to_bits));
-            let mut result = [[[0; MAX_LANES]; 4]];
-            // SAFETY: the host is `H`, and the views are valid (`# Safety`).
-            unsafe { convert::<H>(parts, sampler, args, &[place], &mut result) };
-            [args.result] = result;
+            let result = [Cell::new([[0; MAX_LANES]; 4])];
+            convert(host, parts, sampler, args, &[place], &result);
+            args.result = result[0].get();
         }
-        // SAFETY: view and sampler are valid, and the kernel is one of the view.
-        SampleOp::QueryLod => unsafe { kernel_of(luma, sampler)(luma, sampler, args) },
+        SampleOp::QueryLod => {
+            let luma = parts.sources[0].valid();
+            kernel_of(luma, sampler).call(luma, Some(sampler), args);
+        }
         // Valid programs use no other operation.
         _ => args.result = [[0; MAX_LANES]; 4],
     }
@@ -281,50 +311,43 @@ unsafe fn sample<H: Host>(parts: &ConversionState, sampler: &Sampler, args: &mut
 
 /// Samples at most [`CHUNKS`] chunks part by part, then converts all. It sets the arguments' first
 /// two coordinates to those of the last chunk, if any; the arguments' results have no meaning.
-///
-/// # Safety
-/// The host is `H`; the views are valid.
 #[inline(always)]
-unsafe fn convert<H: Host>(
+fn convert<H: Host>(
+    _: H,
     parts: &ConversionState,
     sampler: &Sampler,
     args: &mut ImageArgs,
     coords: &[Coords],
-    results: &mut [Results],
+    results: &[Cell<Results>],
 ) {
-    let mut moved: [MaybeUninit<Coords>; CHUNKS] = [const { MaybeUninit::uninit() }; CHUNKS];
+    let coords = &coords[..coords.len().min(CHUNKS)];
     let mut texels: [[MaybeUninit<Results>; CHUNKS]; MAX_PARTS] =
         [const { [const { MaybeUninit::uninit() }; CHUNKS] }; MAX_PARTS];
-    let chunks = coords.len().min(CHUNKS);
-    args.row_lanes = MAX_LANES as u32;
     for (i, (source, texels)) in parts.sources.iter().zip(&mut texels).enumerate() {
-        let mut from = coords.as_ptr();
+        let mut moved;
+        let mut from = coords;
         if source.offset.iter().any(|&offset| offset != 0.0) {
-            for (to, coords) in moved.iter_mut().zip(coords) {
-                let mut at = *coords;
+            moved = [Coords::default(); CHUNKS];
+            for (at, coords) in moved.iter_mut().zip(coords) {
+                *at = *coords;
                 for (axis, offset) in at.iter_mut().zip(source.offset) {
                     for lane in 0..MAX_LANES {
                         axis[lane] = (f32::from_bits(axis[lane]) + offset).to_bits();
                     }
                 }
-                to.write(at);
             }
-            from = moved.as_ptr().cast();
+            from = &moved[..coords.len()];
         }
         let sampler = if i == 0 { sampler } else { &parts.sampler };
-        // SAFETY: the view is valid, the kernel is its own, and there are as many rows of
-        // coordinates as of results.
-        unsafe {
-            (source.view.chunks)(&source.view, sampler, args, from.cast(), texels.as_mut_ptr().cast(), chunks as u32)
-        };
+        source.valid().sample_chunks(sampler, args, from, texels);
     }
     if let Some([x, y]) = coords.last() {
         (args.coord[0], args.coord[1]) = (x.map(f32::from_bits), y.map(f32::from_bits));
     }
     let constants = parts.components.map(|component| [component.err().unwrap_or(0); MAX_LANES]);
-    for (chunk, to) in results.iter_mut().enumerate() {
+    for (chunk, to) in results.iter().enumerate().take(coords.len()) {
         let component = |c: usize| match parts.components[c] {
-            // SAFETY: the part's kernel has written the chunk.
+            // SAFETY: the part exists, and its kernel has written the chunk.
             Ok([part, component]) => unsafe { &texels[part][chunk].assume_init_ref()[component] },
             Err(_) => &constants[c],
         };
@@ -334,12 +357,14 @@ unsafe fn convert<H: Host>(
             H::Ints::from_array(*g).as_floats(),
             H::Ints::from_array(*b).as_floats(),
         ];
+        let mut components = [[0; MAX_LANES]; 4];
         for c in 0..3 {
             let [red, green, blue, offset] = parts.affine[c];
             let [red, green] = [H::Floats::splat(red), H::Floats::splat(green)];
             let [blue, offset] = [H::Floats::splat(blue), H::Floats::splat(offset)];
-            to[c] = (green * g + offset + red * r + blue * b).bits().to_array();
+            components[c] = (green * g + offset + red * r + blue * b).bits().to_array();
         }
-        to[3] = *component(3);
+        components[3] = *component(3);
+        to.set(components);
     }
 }

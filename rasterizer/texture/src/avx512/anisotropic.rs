@@ -6,19 +6,21 @@
 
 use super::super::chunk_batch::{ChunkRows, SEVERAL};
 use super::super::lod::{Detail, detail_of, foretold};
+use super::super::memory::{ValidView, ViewKernel};
 use super::super::sampler_class::{is_common, one_of_all};
 use super::super::words::row;
-use super::anisotropic_probes::{self, LevelFrame, MAX_PROBES, ProbeAccess, ProbeJob, ProbeLine, ProbeStep, plan};
+use super::anisotropic_probes::{
+    self, LevelFrame, MAX_PROBES, ProbeAccess, ProbeJob, ProbeLine, ProbeStep, ProbeSteps, STEPS, plan,
+};
 use super::level::{SampleKind, TexelSource};
 use super::nearest_texels::NeighbourPrediction;
 use super::quad_windows::pair;
 use super::sample_2d::{blended, counting, give_to, levels, next_detailed, quads_of, spread};
-use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
+use base::abi::{ImageArgs, MAX_LANES, Sampler};
 use base::format::lanes::FilterTexel;
-use base::host::{Avx512, Host, Ints, SimdLevel};
+use base::host::{Avx512, Host, Ints};
 use base::limits::MAX_LEVELS;
 use core::arch::x86_64::*;
-use core::mem::MaybeUninit;
 use smallvec::SmallVec;
 
 /// The functions of anisotropic samples that depend on the kind of texels.
@@ -26,7 +28,7 @@ use smallvec::SmallVec;
 pub struct ProbeKernels {
     /// Size in bytes of texels whose probes are planned; 0 if they are not planned.
     bytes: u32,
-    sums: unsafe fn(v: Avx512, view: &ImageView, items: &mut [ProbeJob]),
+    sums: fn(v: Avx512, view: ValidView<'_>, items: &mut [ProbeJob<'_>], steps: &[ProbeStep]),
 }
 
 /// Returns the functions of a kind.
@@ -41,16 +43,11 @@ pub fn probes_of<K: SampleKind>() -> ProbeKernels {
 
 base::avx512_fn! {
     /// Computes the sums of all probes, which are planned.
-    ///
-    /// # Safety
-    /// The requirements of [`anisotropic_probes::sum`] hold for all items, unless they are out of
-    /// range.
-    unsafe fn sums [K: SampleKind] [K]
-        (v: Avx512, _view: &ImageView, items: &mut [ProbeJob]) {
+    fn sums [K: SampleKind] [K]
+        (v: Avx512, _view: ValidView<'_>, items: &mut [ProbeJob<'_>], steps: &[ProbeStep]) {
         for item in items {
             if item.how != ProbeAccess::OutOfRange {
-                // SAFETY: the requirements hold (`# Safety`).
-                unsafe { anisotropic_probes::sum::<K>(v, item) };
+                anisotropic_probes::sum::<K>(v, item, steps);
             }
         }
 
@@ -59,14 +56,10 @@ base::avx512_fn! {
 
 base::avx512_fn! {
     /// Computes the sums of probes that are not planned.
-    ///
-    /// # Safety
-    /// The requirements of [`anisotropic_probes::sum_one_by_one`] hold for all items.
-    unsafe fn sums_one_by_one [K: SampleKind] [K]
-        (v: Avx512, view: &ImageView, items: &mut [ProbeJob]) {
+    fn sums_one_by_one [K: SampleKind] [K]
+        (v: Avx512, view: ValidView<'_>, items: &mut [ProbeJob<'_>], _steps: &[ProbeStep]) {
         for item in items {
-            // SAFETY: the requirements hold (`# Safety`).
-            unsafe { anisotropic_probes::sum_one_by_one::<K>(v, view, item) };
+            anisotropic_probes::sum_one_by_one::<K>(v, view, item);
         }
 
     }
@@ -74,13 +67,9 @@ base::avx512_fn! {
 
 base::avx512_fn! {
     /// Samples one chunk. Returns false if no sample was written.
-    ///
-    /// # Safety
-    /// The requirements of `planar::sample` hold.
-    pub unsafe fn sample
-        (v: Avx512, view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, probes: ProbeKernels) -> bool {
-        // SAFETY: the requirements of `planar::sample` hold (`# Safety`).
-        unsafe { one(v, view, sampler, args, probes).is_some() }
+    pub fn sample
+        (v: Avx512, view: ValidView<'_>, sampler: &Sampler, args: &mut ImageArgs, probes: ProbeKernels) -> bool {
+        one(v, view, sampler, args, probes).is_some()
 
     }
 }
@@ -88,13 +77,9 @@ base::avx512_fn! {
 base::avx512_fn! {
     /// Samples all chunks of a batch. The first kernel of `others` samples uncommon ones; the
     /// second one samples single chunks whose levels differ or that are far outside.
-    ///
-    /// # Safety
-    /// The requirements of `whole::sample_chunks` hold, except that the sampler is anisotropic.
-    pub unsafe fn sample_chunks
-        (v: Avx512, view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, rows: &mut ChunkRows, probes: ProbeKernels, others: [ImageKernel; 2]) {
-        // SAFETY: the requirements of `whole::sample_chunks` hold (`# Safety`).
-        unsafe { all(v, (view, sampler), args, rows, probes, others) }
+    pub fn sample_chunks
+        (v: Avx512, view: ValidView<'_>, sampler: &Sampler, args: &mut ImageArgs, rows: &mut ChunkRows<'_>, probes: ProbeKernels, others: [ViewKernel; 2]) {
+        all(v, (view, sampler), args, rows, probes, others)
 
     }
 }
@@ -206,180 +191,134 @@ impl Footprint {
     }
 }
 
-/// # Safety
-/// The requirements of `planar::sample` hold.
 #[inline(always)]
-unsafe fn one(
-    v: Avx512,
-    view: &ImageView,
-    sampler: &Sampler,
-    args: &mut ImageArgs,
-    probes: ProbeKernels,
-) -> Option<()> {
-    if !is_common(view, sampler, args) {
+fn one(v: Avx512, view: ValidView<'_>, sampler: &Sampler, args: &mut ImageArgs, probes: ProbeKernels) -> Option<()> {
+    if !is_common(&view, sampler, args) {
         return None;
     }
-    // SAFETY: the requirements of `planar::sample` hold (`# Safety`), and the levels exist.
-    unsafe {
-        let mut detail = Detail::BASE;
-        detail_of::<true>(SimdLevel::Avx512)(view, sampler, args, &mut detail);
-        let levels = levels(&detail, args)?;
-        let of_lanes = |lanes: &[u32; MAX_LANES]| <Avx512 as Host>::Ints::from_array(*lanes);
-        let wanted = args.mask & ((1 << MAX_LANES) - 1);
-        let lanes = FootprintLanes {
-            coord: v._mm512_castsi512_ps(pair::<Avx512>(
-                v,
-                row::<Avx512, _>(&args.coord[0]),
-                row::<Avx512, _>(&args.coord[1]),
-            )),
-            major: v._mm512_castsi512_ps(pair::<Avx512>(v, of_lanes(&detail.major[0]), of_lanes(&detail.major[1]))),
-            count: pair::<Avx512>(v, of_lanes(&detail.probes), of_lanes(&detail.probes)),
-            weight: v._mm512_castsi512_ps(pair::<Avx512>(v, of_lanes(&detail.weight), of_lanes(&detail.weight))),
-        };
-        let x_major = detail.x_major & wanted != 0;
-        let common = CommonFootprint { max_probes: detail.max_probes, x_major, levels, two_levels: detail.levels > 1 };
-        let footprint = Footprint::new(v, &lanes, common, wanted);
-        let [found, ..] = LevelFrames::new(view, sampler, probes).sample(v, &[Some(footprint), None, None, None]);
-        give_to(v, &mut args.result, found?);
-    }
+    let mut detail = Detail::BASE;
+    detail_of::<Avx512, true>(v, &view, sampler, args, &mut detail);
+    let levels = levels(&detail, args)?;
+    let of_lanes = |lanes: &[u32; MAX_LANES]| <Avx512 as Host>::Ints::from_array(*lanes);
+    let wanted = args.mask & ((1 << MAX_LANES) - 1);
+    let lanes = FootprintLanes {
+        coord: v._mm512_castsi512_ps(pair::<Avx512>(v, row(v, &args.coord[0]), row(v, &args.coord[1]))),
+        major: v._mm512_castsi512_ps(pair::<Avx512>(v, of_lanes(&detail.major[0]), of_lanes(&detail.major[1]))),
+        count: pair::<Avx512>(v, of_lanes(&detail.probes), of_lanes(&detail.probes)),
+        weight: v._mm512_castsi512_ps(pair::<Avx512>(v, of_lanes(&detail.weight), of_lanes(&detail.weight))),
+    };
+    let x_major = detail.x_major & wanted != 0;
+    let common = CommonFootprint { max_probes: detail.max_probes, x_major, levels, two_levels: detail.levels > 1 };
+    let footprint = Footprint::new(v, &lanes, common, wanted);
+    let [found, ..] = LevelFrames::new(view, sampler, probes).sample(v, &[Some(footprint), None, None, None]);
+    give_to(v, &mut args.result, found?);
     Some(())
 }
 
-/// # Safety
-/// The requirements of `whole::sample_chunks` hold, except that the sampler is anisotropic.
 #[inline(always)]
-unsafe fn all(
+fn all(
     v: Avx512,
-    (view, sampler): (&ImageView, &Sampler),
+    (view, sampler): (ValidView<'_>, &Sampler),
     args: &mut ImageArgs,
-    rows: &mut ChunkRows,
+    rows: &mut ChunkRows<'_>,
     probes: ProbeKernels,
-    [any, others]: [ImageKernel; 2],
+    [any, others]: [ViewKernel; 2],
 ) {
-    // SAFETY: the requirements of `whole::sample_chunks` hold (`# Safety`), and the levels exist.
-    unsafe {
-        let Some(all) = one_of_all(args).filter(|_| is_common(view, sampler, args)) else {
-            return rows.one_by_one(view, sampler, args, any);
-        };
-        let wanted = args.mask & ((1 << MAX_LANES) - 1);
-        let counting = counting(wanted);
-        let mut levels = LevelFrames::new(view, sampler, probes);
-        let mut detail = Detail::BASE;
-        while let Some((two_levels, count, coords)) = next_detailed::<true>(v, (view, sampler), rows, all, &mut detail)
-        {
-            let mut footprints = [const { None }; SEVERAL];
-            for (i, footprint) in footprints.iter_mut().enumerate().take(count) {
-                let counting = counting.map(|quad| 2 * i + quad);
-                *footprint = Footprint::of_quads(v, &detail, i, counting, coords[i], wanted);
-            }
-            let found = levels.sample(v, &footprints);
-            for (chunk, found) in two_levels.into_iter().zip(found).take(count) {
-                match found {
-                    Some(found) => chunk.give(v, found),
-                    None => chunk.sample(view, sampler, args, others),
-                }
+    let Some(all) = one_of_all(args).filter(|_| is_common(&view, sampler, args)) else {
+        return rows.one_by_one(view, sampler, args, any);
+    };
+    let wanted = args.mask & ((1 << MAX_LANES) - 1);
+    let counting = counting(wanted);
+    let mut levels = LevelFrames::new(view, sampler, probes);
+    let mut detail = Detail::BASE;
+    while let Some((two_levels, count, coords)) = next_detailed::<true>(v, (view, sampler), rows, all, &mut detail) {
+        let mut footprints = [const { None }; SEVERAL];
+        for (i, footprint) in footprints.iter_mut().enumerate().take(count) {
+            let counting = counting.map(|quad| 2 * i + quad);
+            *footprint = Footprint::of_quads(v, &detail, i, counting, coords[i], wanted);
+        }
+        let found = levels.sample(v, &footprints);
+        for (chunk, found) in two_levels.into_iter().zip(found).take(count) {
+            match found {
+                Some(found) => chunk.give(v, found),
+                None => chunk.sample(view, sampler, args, others),
             }
         }
     }
 }
 
-/// Number of steps that fit the array.
-const STEPS: usize = 2 * MAX_PROBES;
-
 /// The mip levels of a view, with the frames that are already made.
 struct LevelFrames<'a> {
-    view: &'a ImageView,
+    view: ValidView<'a>,
     address_mode: u32,
     probes: ProbeKernels,
     near: NeighbourPrediction,
-    /// Frames of levels, initialised if the level has a bit in `known`.
-    frames: [MaybeUninit<LevelFrame>; MAX_LEVELS],
-    known: u32,
+    /// Frames of levels.
+    frames: [Option<LevelFrame<'a>>; MAX_LEVELS],
 }
 
 impl<'a> LevelFrames<'a> {
-    fn new(view: &'a ImageView, sampler: &Sampler, probes: ProbeKernels) -> LevelFrames<'a> {
-        let frames = [const { MaybeUninit::uninit() }; MAX_LEVELS];
+    fn new(view: ValidView<'a>, sampler: &Sampler, probes: ProbeKernels) -> LevelFrames<'a> {
         LevelFrames {
             view,
             address_mode: sampler.address_mode[0],
             probes,
             near: NeighbourPrediction::default(),
-            frames,
-            known: 0,
+            frames: [const { None }; MAX_LEVELS],
         }
     }
 
     /// Returns the components of chunks that have footprints, two at a time.
-    ///
-    /// # Safety
-    /// The levels exist.
     #[inline(always)]
-    unsafe fn sample(
-        &mut self,
-        v: Avx512,
-        footprints: &[Option<Footprint>; SEVERAL],
-    ) -> [Option<[__m512; 2]>; SEVERAL] {
-        let mut room = [const { MaybeUninit::<ProbeStep>::uninit() }; STEPS];
-        let mut items = SmallVec::<[ProbeJob; 2 * SEVERAL]>::new();
+    fn sample(&mut self, v: Avx512, footprints: &[Option<Footprint>; SEVERAL]) -> [Option<[__m512; 2]>; SEVERAL] {
+        let mut steps = ProbeSteps::new();
+        let mut items = SmallVec::<[ProbeJob<'_>; 2 * SEVERAL]>::new();
         let mut all = [None; SEVERAL];
-        // Number of items that have their sums, and number of steps that are in use.
-        let (mut done, mut taken) = (0, 0);
-        // SAFETY: the levels exist (`# Safety`). Each item
-        // without a sum has its own steps.
-        unsafe {
-            for footprint in footprints.iter().flatten() {
-                for number in footprint.levels.into_iter().take(1 + usize::from(footprint.two_levels)) {
-                    if !self.know(v, number) {
-                        return all;
-                    }
+        // Number of items that have their sums. Each item without a sum has its own steps.
+        let mut done = 0;
+        for footprint in footprints.iter().flatten() {
+            for number in footprint.levels.into_iter().take(1 + usize::from(footprint.two_levels)) {
+                if !self.know(v, number) {
+                    return all;
                 }
             }
-            let frames = &self.frames;
-            for footprint in footprints.iter().flatten() {
-                let line = &footprint.line;
-                for number in footprint.levels.into_iter().take(1 + usize::from(footprint.two_levels)) {
-                    if taken + line.max_probes > STEPS {
-                        (self.probes.sums)(v, self.view, &mut items[done..]);
-                        (done, taken) = (items.len(), 0);
-                    }
-                    let frame = frames[foretold(number) as usize].assume_init_ref();
-                    let steps = room.as_mut_ptr().cast::<ProbeStep>().add(taken);
-                    let mut item =
-                        ProbeJob { frame, line, steps, how: ProbeAccess::OneByOne, sum: [v._mm512_setzero_ps(); 2] };
-                    if self.probes.bytes != 0 {
-                        plan(v, &mut item, self.probes.bytes, &self.near);
-                    }
-                    items.push(item);
-                    taken += line.max_probes;
+        }
+        for footprint in footprints.iter().flatten() {
+            let line = &footprint.line;
+            for number in footprint.levels.into_iter().take(1 + usize::from(footprint.two_levels)) {
+                if steps.len() + line.max_probes > STEPS {
+                    (self.probes.sums)(v, self.view, &mut items[done..], &steps);
+                    steps.clear();
+                    done = items.len();
                 }
+                let Some(frame) = &self.frames[foretold(number) as usize] else { return all };
+                let (first, sum) = (steps.len(), [v._mm512_setzero_ps(); 2]);
+                let mut item = ProbeJob { frame, line, first, how: ProbeAccess::OneByOne, sum };
+                if self.probes.bytes != 0 {
+                    plan(v, &mut item, &mut steps, self.probes.bytes, &self.near);
+                }
+                items.push(item);
             }
-            (self.probes.sums)(v, self.view, &mut items[done..]);
-            let mut rest = &items[..];
-            for (all, footprint) in all.iter_mut().zip(footprints) {
-                if let Some(footprint) = footprint {
-                    *all = footprint.found(v, rest);
-                    rest = &rest[1 + usize::from(footprint.two_levels)..];
-                }
+        }
+        (self.probes.sums)(v, self.view, &mut items[done..], &steps);
+        let mut rest = &items[..];
+        for (all, footprint) in all.iter_mut().zip(footprints) {
+            if let Some(footprint) = footprint {
+                *all = footprint.found(v, rest);
+                rest = &rest[1 + usize::from(footprint.two_levels)..];
             }
         }
         all
     }
 
     /// Makes the frame of a level. Returns false if these functions cannot sample the level.
-    ///
-    /// # Safety
-    /// The level exists.
     #[inline(always)]
-    unsafe fn know(&mut self, v: Avx512, number: u32) -> bool {
-        if self.known >> number & 1 != 0 {
-            return true;
+    fn know(&mut self, v: Avx512, number: u32) -> bool {
+        let frame = &mut self.frames[number as usize];
+        if frame.is_none() {
+            *frame = LevelFrame::new(v, self.view, self.address_mode, number);
         }
-        // SAFETY: the level exists (`# Safety`).
-        let Some(frame) = (unsafe { LevelFrame::new(v, self.view, self.address_mode, number) }) else { return false };
-        self.frames[number as usize].write(frame);
-        self.known |= 1 << number;
-        true
+        frame.is_some()
     }
 }
 

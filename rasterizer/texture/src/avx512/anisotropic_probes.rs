@@ -8,16 +8,18 @@
 //! if these are longer than wide. A window of 8×4 texels of each group is two vectors; if lanes lie
 //! apart, texels are gathered.
 
+use super::super::memory::ValidView;
 use super::super::slice::Slice;
 use super::bilinear::{SixteenTexels, floats, texels_at, weighted};
 use super::level::{LevelSampler, SampleKind, slice_of};
 use super::nearest_texels::NeighbourPrediction;
-use super::quad_windows::{WindowShape, is_wanted, min_of_quads, window};
+use super::quad_windows::{is_wanted, min_of_quads};
 use super::wrap::{Wrap, floor};
-use base::abi::{ImageView, MAX_LANES};
+use base::abi::MAX_LANES;
 use base::host::Avx512;
 use base::limits::MAX_SAMPLER_ANISOTROPY;
 use core::arch::x86_64::*;
+use smallvec::SmallVec;
 
 /// Largest number of probes ([`MAX_SAMPLER_ANISOTROPY`]); a 512-bit vector has as many lanes.
 pub(crate) const MAX_PROBES: usize = MAX_SAMPLER_ANISOTROPY as usize;
@@ -39,7 +41,7 @@ static PROBES: [[f32; MAX_PROBES]; MAX_PROBES] = {
 const SIDES: [i32; 2] = [8, 4];
 
 /// A level; vectors have x in the lower half and y in the upper one.
-pub(crate) struct LevelFrame {
+pub(crate) struct LevelFrame<'a> {
     address_mode: u32,
     number: u32,
     wrap: Wrap,
@@ -50,24 +52,20 @@ pub(crate) struct LevelFrame {
     scale: __m512,
     /// Slice of the level; its mask is not used, because [`ProbeLine::wanted`] has the wanted
     /// lanes.
-    pub(crate) slice: Slice,
+    pub(crate) slice: Slice<'a>,
 }
 
-impl LevelFrame {
+impl<'a> LevelFrame<'a> {
     /// Makes the frame of a level; `None` means that the axes wrap in a mode that vectors of texels
     /// do not support.
-    ///
-    /// # Safety
-    /// The view is valid as long as the frame lives, and has the level.
     #[inline(always)]
-    pub(crate) unsafe fn new(v: Avx512, view: &ImageView, address_mode: u32, number: u32) -> Option<LevelFrame> {
+    pub(crate) fn new(v: Avx512, view: ValidView<'a>, address_mode: u32, number: u32) -> Option<LevelFrame<'a>> {
         let level = &view.level[number as usize];
         let (width, height) = (level.width, level.height);
         let wrap = Wrap::of(address_mode, width & (width - 1) | height & (height - 1) == 0)?;
         let size = v._mm512_mask_set1_epi32(v._mm512_set1_epi32(width as i32), 0xff00, height as i32);
         let last = v._mm512_sub_epi32(size, v._mm512_set1_epi32(1));
-        // SAFETY: the level is the view's (`# Safety`).
-        let slice = unsafe { slice_of(view, level, 0xff) };
+        let slice = slice_of(view, level, 0xff);
         Some(LevelFrame { address_mode, number, wrap, size, last, scale: v._mm512_cvtepi32_ps(size), slice })
     }
 }
@@ -109,28 +107,22 @@ const NOTHING: f32 = -0.0;
 
 /// Computes the sum of all probes' texels, where each probe is sampled alone. The item becomes
 /// [`ProbeAccess::OutOfRange`] if `LevelSampler::sample` cannot sample it.
-///
-/// # Safety
-/// The level's texels are of kind `K`.
 #[inline(always)]
-pub(crate) unsafe fn sum_one_by_one<K: SampleKind>(v: Avx512, view: &ImageView, item: &mut ProbeJob) {
-    // SAFETY: the level's texels are of kind `K` (`# Safety`).
-    unsafe {
-        let (line, frame) = (item.line, item.frame);
-        let wanted = u32::from(line.wanted) & ((1 << MAX_LANES) - 1);
-        item.how = ProbeAccess::OutOfRange;
-        let Some(axes) = LevelSampler::<K>::new::<false>(v, [view; 2], frame.address_mode, frame.number, wanted) else {
-            return;
-        };
-        // The groups of a long footprint are far from each other.
-        axes.common.set(false);
-        let mut sum = [v._mm512_set1_ps(NOTHING); 2];
-        for probe in 0..line.max_probes {
-            let Some(texels) = axes.sample::<true, false>(v, line.probe(v, probe)) else { return };
-            sum = line.add(v, sum, probe, texels);
-        }
-        (item.sum, item.how) = (sum, ProbeAccess::OneByOne);
+pub(crate) fn sum_one_by_one<K: SampleKind>(v: Avx512, view: ValidView<'_>, item: &mut ProbeJob<'_>) {
+    let (line, frame) = (item.line, item.frame);
+    let wanted = u32::from(line.wanted) & ((1 << MAX_LANES) - 1);
+    item.how = ProbeAccess::OutOfRange;
+    let Some(axes) = LevelSampler::<K>::new::<false>(v, [view; 2], frame.address_mode, frame.number, wanted) else {
+        return;
+    };
+    // The groups of a long footprint are far from each other.
+    axes.common.set(false);
+    let mut sum = [v._mm512_set1_ps(NOTHING); 2];
+    for probe in 0..line.max_probes {
+        let Some(texels) = axes.sample::<true, false>(v, line.probe(v, probe)) else { return };
+        sum = line.add(v, sum, probe, texels);
     }
+    (item.sum, item.how) = (sum, ProbeAccess::OneByOne);
 }
 
 /// The addresses and weights of the texels of a probe.
@@ -139,8 +131,17 @@ pub(crate) struct ProbeStep {
     weight: __m512,
     /// Numbers of the texels in the memory that is read, according to [`ProbeAccess`].
     numbers: [__m512i; 2],
-    at: [u32; 16],
+    /// Offsets of both groups' windows.
+    windows: [u32; 2],
+    /// Offsets of pairs.
+    pairs: __m512i,
 }
+
+/// Number of steps that are planned before they are read.
+pub(crate) const STEPS: usize = 2 * MAX_PROBES;
+
+/// The steps of several lines.
+pub(crate) type ProbeSteps = SmallVec<[ProbeStep; STEPS]>;
 
 /// The way in which texels are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -162,10 +163,10 @@ pub(crate) enum ProbeAccess {
 
 /// A line in a level, with its plan and its result.
 pub(crate) struct ProbeJob<'a> {
-    pub(crate) frame: &'a LevelFrame,
+    pub(crate) frame: &'a LevelFrame<'a>,
     pub(crate) line: &'a ProbeLine,
-    /// Steps, one for each probe of the line.
-    pub(crate) steps: *mut ProbeStep,
+    /// Number of the first step; there is one for each probe of the line.
+    pub(crate) first: usize,
     pub(crate) how: ProbeAccess,
     /// Sum of all probes' filtered texels, with two components per vector.
     pub(crate) sum: [__m512; 2],
@@ -173,105 +174,93 @@ pub(crate) struct ProbeJob<'a> {
 
 base::avx512_fn! {
     /// Plans the reads of texels of `bytes` bytes, 4 or 8.
-    ///
-    /// # Safety
-    /// There is memory for the item's steps.
-    pub(crate) unsafe fn plan
-        (v: Avx512, item: &mut ProbeJob, bytes: u32, near: &NeighbourPrediction) {
-        // SAFETY: there is memory for the steps (`# Safety`).
-        item.how = unsafe { planned(v, item.frame, item.line, item.steps, bytes, near) };
+    pub(crate) fn plan
+        (v: Avx512, item: &mut ProbeJob<'_>, steps: &mut ProbeSteps, bytes: u32, near: &NeighbourPrediction) {
+        item.how = planned(v, item.frame, item.line, (steps, item.first), bytes, near);
 
     }
 }
 
-/// # Safety
-/// There is memory for the steps.
 #[inline(always)]
-unsafe fn planned(
+fn planned(
     v: Avx512,
-    frame: &LevelFrame,
+    frame: &LevelFrame<'_>,
     line: &ProbeLine,
-    steps: *mut ProbeStep,
+    steps: (&mut ProbeSteps, usize),
     bytes: u32,
     near: &NeighbourPrediction,
 ) -> ProbeAccess {
-    // SAFETY: there is memory for the steps (`# Safety`).
-    unsafe {
-        let [width, height] = frame.slice.size;
-        if bytes == 4 && width >= SIDES[0] as u32 && height >= SIDES[1] as u32 && near.expected() {
-            let [far, outside] = each::<{ ProbeAccess::Windows as u8 }>(v, frame, line, steps, bytes);
-            if is_wanted(far, line.wanted.into()) {
-                return ProbeAccess::OutOfRange;
-            }
-            if !is_wanted(outside, line.wanted.into()) {
-                near.succeeded();
-                return ProbeAccess::Windows;
-            }
-            near.failed();
-        }
-        if bytes == 4 && width >= 2 {
-            let [far, opposite] = each::<{ ProbeAccess::Pairs as u8 }>(v, frame, line, steps, bytes);
-            if is_wanted(far, line.wanted.into()) {
-                return ProbeAccess::OutOfRange;
-            }
-            let wanted = u32::from(line.wanted);
-            let groups = wanted & 0x0f | (wanted & 0x0f) << 4 | (wanted & 0xf0) << 4 | (wanted & 0xf0) << 8;
-            if u32::from(opposite) & groups == 0 {
-                return ProbeAccess::Pairs;
-            }
-        }
-        // Offsets are signed 32-bit numbers.
-        if (u64::from(frame.slice.pitch) * u64::from(height)) >> 31 != 0 {
+    let [width, height] = frame.slice.size;
+    if bytes == 4 && width >= SIDES[0] as u32 && height >= SIDES[1] as u32 && near.expected() {
+        let [far, outside] = each::<{ ProbeAccess::Windows as u8 }>(v, frame, line, (steps.0, steps.1), bytes);
+        if is_wanted(far, line.wanted.into()) {
             return ProbeAccess::OutOfRange;
         }
-        let [far, _] = each::<{ ProbeAccess::Gather as u8 }>(v, frame, line, steps, bytes);
-        if is_wanted(far, line.wanted.into()) { ProbeAccess::OutOfRange } else { ProbeAccess::Gather }
+        if !is_wanted(outside, line.wanted.into()) {
+            near.succeeded();
+            return ProbeAccess::Windows;
+        }
+        near.failed();
     }
+    if bytes == 4 && width >= 2 {
+        let [far, opposite] = each::<{ ProbeAccess::Pairs as u8 }>(v, frame, line, (steps.0, steps.1), bytes);
+        if is_wanted(far, line.wanted.into()) {
+            return ProbeAccess::OutOfRange;
+        }
+        let wanted = u32::from(line.wanted);
+        let groups = wanted & 0x0f | (wanted & 0x0f) << 4 | (wanted & 0xf0) << 4 | (wanted & 0xf0) << 8;
+        if u32::from(opposite) & groups == 0 {
+            return ProbeAccess::Pairs;
+        }
+    }
+    // Offsets are signed 32-bit numbers.
+    if (u64::from(frame.slice.pitch) * u64::from(height)) >> 31 != 0 {
+        return ProbeAccess::OutOfRange;
+    }
+    let [far, _] = each::<{ ProbeAccess::Gather as u8 }>(v, frame, line, (steps.0, steps.1), bytes);
+    if is_wanted(far, line.wanted.into()) { ProbeAccess::OutOfRange } else { ProbeAccess::Gather }
 }
 
 /// Plans all probes in the way `ACCESS`. Returns the lanes that are far outside, and those for
 /// which this way fails.
-///
-/// # Safety
-/// The requirements of [`planned`] hold.
 #[inline(always)]
-unsafe fn each<const ACCESS: u8>(
+fn each<const ACCESS: u8>(
     v: Avx512,
-    frame: &LevelFrame,
+    frame: &LevelFrame<'_>,
     line: &ProbeLine,
-    steps: *mut ProbeStep,
+    (steps, begin): (&mut ProbeSteps, usize),
     bytes: u32,
 ) -> [u16; 2] {
-    // SAFETY: there is memory for the steps, as `planned` requires.
-    unsafe {
-        let (mut far, mut other) = (0, 0);
-        for probe in 0..line.max_probes {
-            let u = v._mm512_sub_ps(v._mm512_mul_ps(line.probe(v, probe), frame.scale), v._mm512_set1_ps(0.5));
-            if probe == 0 || probe == line.max_probes - 1 {
-                // Probes between the first and the last one are nearer.
-                let max = v._mm512_set1_ps(frame.wrap.farthest());
-                far |= v._mm512_cmp_ps_mask::<_CMP_NLE_UQ>(v._mm512_abs_ps(u), max);
-            }
-            let (first, step) = (floor(v, u), &mut *steps.add(probe));
-            step.weight = v._mm512_sub_ps(u, v._mm512_cvtepi32_ps(first));
-            let second = v._mm512_sub_epi32(first, v._mm512_set1_epi32(-1));
-            let texels = frame.wrap.inside(v, [first, second], frame.size, frame.last);
-            if ACCESS == ProbeAccess::Windows as u8 {
-                other |= in_windows(v, frame, texels, step);
-            } else if ACCESS == ProbeAccess::Pairs as u8 {
-                other |= in_pairs(v, frame, texels, step);
-            } else {
-                apart(v, frame, texels, step, bytes);
-            }
+    let (mut far, mut other) = (0, 0);
+    steps.truncate(begin);
+    for probe in 0..line.max_probes {
+        let u = v._mm512_sub_ps(v._mm512_mul_ps(line.probe(v, probe), frame.scale), v._mm512_set1_ps(0.5));
+        if probe == 0 || probe == line.max_probes - 1 {
+            // Probes between the first and the last one are nearer.
+            let max = v._mm512_set1_ps(frame.wrap.farthest());
+            far |= v._mm512_cmp_ps_mask::<_CMP_NLE_UQ>(v._mm512_abs_ps(u), max);
         }
-        [far, other]
+        let (first, none) = (floor(v, u), v._mm512_setzero_si512());
+        let weight = v._mm512_sub_ps(u, v._mm512_cvtepi32_ps(first));
+        let mut step = ProbeStep { weight, numbers: [none; 2], windows: [0; 2], pairs: none };
+        let second = v._mm512_sub_epi32(first, v._mm512_set1_epi32(-1));
+        let texels = frame.wrap.inside(v, [first, second], frame.size, frame.last);
+        if ACCESS == ProbeAccess::Windows as u8 {
+            other |= in_windows(v, frame, texels, &mut step);
+        } else if ACCESS == ProbeAccess::Pairs as u8 {
+            other |= in_pairs(v, frame, texels, &mut step);
+        } else {
+            apart(v, frame, texels, &mut step, bytes);
+        }
+        steps.push(step);
     }
+    [far, other]
 }
 
 /// Plans a probe as [`ProbeAccess::Windows`]. Returns the lanes that need texels outside of the
 /// window.
 #[inline(always)]
-fn in_windows(v: Avx512, frame: &LevelFrame, [first, second]: [__m512i; 2], step: &mut ProbeStep) -> u16 {
+fn in_windows(v: Avx512, frame: &LevelFrame<'_>, [first, second]: [__m512i; 2], step: &mut ProbeStep) -> u16 {
     let sides = v._mm512_mask_set1_epi32(v._mm512_set1_epi32(SIDES[0]), 0xff00, SIDES[1]);
     let min = v._mm512_min_epi32(min_of_quads(v, first), v._mm512_sub_epi32(frame.size, sides));
     let (first, second) = (v._mm512_sub_epi32(first, min), v._mm512_sub_epi32(second, min));
@@ -279,8 +268,8 @@ fn in_windows(v: Avx512, frame: &LevelFrame, [first, second]: [__m512i; 2], step
     let (x, y) = (v._mm512_castsi512_si256(min), v._mm512_extracti64x4_epi64::<1>(min));
     let rows = v._mm256_mul_epu32(y, v._mm256_set1_epi32(frame.slice.pitch as i32));
     let offsets = v._mm256_add_epi32(rows, v._mm256_slli_epi32::<2>(x));
-    step.at[0] = v._mm_cvtsi128_si32(v._mm256_castsi256_si128(offsets)) as u32;
-    step.at[1] = v._mm_cvtsi128_si32(v._mm256_extracti128_si256::<1>(offsets)) as u32;
+    step.windows[0] = v._mm_cvtsi128_si32(v._mm256_castsi256_si128(offsets)) as u32;
+    step.windows[1] = v._mm_cvtsi128_si32(v._mm256_extracti128_si256::<1>(offsets)) as u32;
     // Rows of the window have eight texels.
     let first = v._mm512_mask_slli_epi32::<3>(first, 0xff00, first);
     let second = v._mm512_mask_slli_epi32::<3>(second, 0xff00, second);
@@ -298,7 +287,7 @@ fn in_windows(v: Avx512, frame: &LevelFrame, [first, second]: [__m512i; 2], step
 /// Plans a probe as [`ProbeAccess::Pairs`]. Returns the positions whose neighbours lie at opposite
 /// edges of the level.
 #[inline(always)]
-fn in_pairs(v: Avx512, frame: &LevelFrame, [first, second]: [__m512i; 2], step: &mut ProbeStep) -> u16 {
+fn in_pairs(v: Avx512, frame: &LevelFrame<'_>, [first, second]: [__m512i; 2], step: &mut ProbeStep) -> u16 {
     let even = v._mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     let rows = v._mm512_mullo_epi32(rows(v, first, second), v._mm512_set1_epi32(frame.slice.pitch as i32));
     let left = v._mm512_shuffle_i32x4::<0b01_01_00_00>(first, first);
@@ -306,7 +295,7 @@ fn in_pairs(v: Avx512, frame: &LevelFrame, [first, second]: [__m512i; 2], step: 
     // The vector has the first of two neighbours, which end inside of the level.
     let last = v._mm512_sub_epi32(v._mm512_shuffle_i64x2::<0x44>(frame.last, frame.last), v._mm512_set1_epi32(1));
     let x = v._mm512_min_epi32(left, last);
-    v.store(&mut step.at, v._mm512_add_epi32(rows, v._mm512_slli_epi32::<2>(x)));
+    step.pairs = v._mm512_add_epi32(rows, v._mm512_slli_epi32::<2>(x));
     let (left, right) = (v._mm512_sub_epi32(left, x), v._mm512_sub_epi32(right, x));
     step.numbers = [v._mm512_add_epi32(even, left), v._mm512_add_epi32(even, right)];
     v._mm512_cmpgt_epu32_mask(right, v._mm512_set1_epi32(1))
@@ -314,7 +303,7 @@ fn in_pairs(v: Avx512, frame: &LevelFrame, [first, second]: [__m512i; 2], step: 
 
 /// Plans a probe as [`ProbeAccess::Gather`].
 #[inline(always)]
-fn apart(v: Avx512, frame: &LevelFrame, [first, second]: [__m512i; 2], step: &mut ProbeStep, bytes: u32) {
+fn apart(v: Avx512, frame: &LevelFrame<'_>, [first, second]: [__m512i; 2], step: &mut ProbeStep, bytes: u32) {
     let rows = v._mm512_mullo_epi32(rows(v, first, second), v._mm512_set1_epi32(frame.slice.pitch as i32));
     let shift = v._mm_cvtsi32_si128(bytes.trailing_zeros() as i32);
     let left = v._mm512_sll_epi32(v._mm512_shuffle_i32x4::<0b01_01_00_00>(first, first), shift);
@@ -329,46 +318,45 @@ fn rows(v: Avx512, first: __m512i, second: __m512i) -> __m512i {
     v._mm512_permutex2var_epi32(first, of_groups, second)
 }
 
-/// Computes the sum of all probes' texels, which were planned.
-///
-/// # Safety
-/// The level's texels are of kind `K`, and lie in the image without compression.
+/// Loads the window of a group: its upper two rows, then the lower two.
 #[inline(always)]
-pub(crate) unsafe fn sum<K: SampleKind>(v: Avx512, item: &mut ProbeJob) {
+fn group_window(v: Avx512, slice: &Slice<'_>, at: u32) -> [__m512i; 2] {
+    let [first, second, third, fourth] = slice.rows::<__m256i, { SIDES[1] as usize }>(at);
+    let upper = v._mm512_inserti64x4::<1>(v._mm512_castsi256_si512(first), second);
+    [upper, v._mm512_inserti64x4::<1>(v._mm512_castsi256_si512(third), fourth)]
+}
+
+/// Computes the sum of all probes' texels, which were planned.
+#[inline(always)]
+pub(crate) fn sum<K: SampleKind>(v: Avx512, item: &mut ProbeJob<'_>, steps: &[ProbeStep]) {
     let four = K::FOUR;
-    // SAFETY: planned texels lie inside of the level (`# Safety`), and so do windows.
-    unsafe {
-        let (line, slice, how) = (item.line, &item.frame.slice, item.how);
-        let base = slice.base.cast_const();
-        let mut sum = [v._mm512_set1_ps(NOTHING); 2];
-        for probe in 0..line.max_probes {
-            let step = &*item.steps.add(probe);
-            let [first, second] = step.numbers;
-            let texels: [SixteenTexels; 2] = match how {
-                ProbeAccess::Windows => {
-                    let [a, b, ..] = step.at;
-                    let below = 2 * slice.pitch;
-                    let upper = window(v, WindowShape::Rows, slice, a);
-                    let a = v._mm512_permutex2var_epi32(upper, first, window(v, WindowShape::Rows, slice, a + below));
-                    let upper = window(v, WindowShape::Rows, slice, b);
-                    let b = v._mm512_permutex2var_epi32(upper, second, window(v, WindowShape::Rows, slice, b + below));
-                    [[v._mm512_shuffle_i32x4::<0x88>(a, b); 2], [v._mm512_shuffle_i32x4::<0xdd>(a, b); 2]]
-                }
-                ProbeAccess::Pairs => {
-                    let at = v.load(&step.at);
-                    let a = _mm512_i32gather_epi64::<1>(v._mm512_castsi512_si256(at), base.cast());
-                    let b = _mm512_i32gather_epi64::<1>(v._mm512_extracti64x4_epi64::<1>(at), base.cast());
-                    [[v._mm512_permutex2var_epi32(a, first, b); 2], [v._mm512_permutex2var_epi32(a, second, b); 2]]
-                }
-                _ => [texels_at::<1>(v, four, base, first), texels_at::<1>(v, four, base, second)],
-            };
-            let (at, of) = floats(v, four, texels);
-            let across = v._mm512_shuffle_f32x4::<0b01_01_00_00>(step.weight, step.weight);
-            let down = v._mm512_shuffle_f32x4::<0xee>(step.weight, step.weight);
-            // The texels are those of the first group above and below, then those of the second
-            // one.
-            sum = line.add(v, sum, probe, weighted::<0x88, 0xdd>(v, at, of, [across, down]));
-        }
-        item.sum = sum;
+    let (line, slice, how) = (item.line, &item.frame.slice, item.how);
+    let memory = slice.memory;
+    let mut sum = [v._mm512_set1_ps(NOTHING); 2];
+    for (probe, step) in steps.iter().skip(item.first).take(line.max_probes).enumerate() {
+        let [first, second] = step.numbers;
+        let texels: [SixteenTexels; 2] = match how {
+            ProbeAccess::Windows => {
+                let [a, b] = step.windows;
+                let ([upper, lower], [of_second, below]) = (group_window(v, slice, a), group_window(v, slice, b));
+                let a = v._mm512_permutex2var_epi32(upper, first, lower);
+                let b = v._mm512_permutex2var_epi32(of_second, second, below);
+                [[v._mm512_shuffle_i32x4::<0x88>(a, b); 2], [v._mm512_shuffle_i32x4::<0xdd>(a, b); 2]]
+            }
+            ProbeAccess::Pairs => {
+                let at = step.pairs;
+                let a = memory.eight_pairs::<1>(v, v._mm512_castsi512_si256(at));
+                let b = memory.eight_pairs::<1>(v, v._mm512_extracti64x4_epi64::<1>(at));
+                [[v._mm512_permutex2var_epi32(a, first, b); 2], [v._mm512_permutex2var_epi32(a, second, b); 2]]
+            }
+            _ => [texels_at::<1>(v, four, memory, first), texels_at::<1>(v, four, memory, second)],
+        };
+        let (at, of) = floats(v, four, texels);
+        let across = v._mm512_shuffle_f32x4::<0b01_01_00_00>(step.weight, step.weight);
+        let down = v._mm512_shuffle_f32x4::<0xee>(step.weight, step.weight);
+        // The texels are those of the first group above and below, then those of the second
+        // one.
+        sum = line.add(v, sum, probe, weighted::<0x88, 0xdd>(v, at, of, [across, down]));
     }
+    item.sum = sum;
 }

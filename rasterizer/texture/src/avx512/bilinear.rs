@@ -11,10 +11,11 @@
 //!
 //! The results have the bits of `planar`'s filter, because the operations and numbers are the same.
 
+use super::super::memory::TexelMemory;
 use super::super::slice::Slice;
 use super::super::window::Windows;
 use super::super::words::Words;
-use super::quad_windows::{WindowShape, both, lanes, lerp, pair, row_at, second_window, window};
+use super::quad_windows::{WindowShape, both, lanes, lerp, pair, second_window, window};
 use base::format::UNORM8;
 use base::format::lanes::{FilterTexel, NarrowTexel};
 use base::format::srgb_vectors::decode;
@@ -37,15 +38,11 @@ pub(crate) type SixteenTexels = [__m512i; 2];
 
 /// Returns the components at both `x` and both `y`, filtered by the `weights` of the second ones;
 /// those of integers are still integers. `None` means that wanted lanes lie apart.
-///
-/// # Safety
-/// All coordinates lie inside of the slice, whose texels are of that kind. The host is `H`, which
-/// is [`Host::HAS_512`].
 #[inline(always)]
-pub unsafe fn bilinear<H: Host>(
+pub fn bilinear<H: Host>(
     v: Avx512,
     four: FilterTexel,
-    slice: &Slice,
+    slice: &Slice<'_>,
     x: [H::Ints; 2],
     y: [H::Ints; 2],
     weights: [H::Floats; 2],
@@ -56,81 +53,58 @@ pub unsafe fn bilinear<H: Host>(
     };
     slice.prefetch_after::<4>(near.first);
     let slices = [slice; 2];
-    // SAFETY: the coordinates lie inside of the slice, and the host is `H` (`# Safety`); windows
-    // lie inside of the slice too.
-    unsafe {
-        let rows = v._mm512_or_si512(pair::<H>(v, near.y[0].shl(2), near.y[1].shl(2)), second_window(v));
-        let ([left, right], [across, down]) = (near.x, weights);
-        let at =
-            [v._mm512_or_si512(rows, pair::<H>(v, left, left)), v._mm512_or_si512(rows, pair::<H>(v, right, right))];
-        let weights = [both::<H>(v, across), both::<H>(v, down)];
-        let windows = windows_of(v, four, WindowShape::Square, slices, near.first);
-        Some(words_of::<H>(v, four, filter(v, four, &windows, at, weights)))
-    }
+    let rows = v._mm512_or_si512(pair::<H>(v, near.y[0].shl(2), near.y[1].shl(2)), second_window(v));
+    let ([left, right], [across, down]) = (near.x, weights);
+    let at = [v._mm512_or_si512(rows, pair::<H>(v, left, left)), v._mm512_or_si512(rows, pair::<H>(v, right, right))];
+    let weights = [both::<H>(v, across), both::<H>(v, down)];
+    let windows = windows_of(v, four, WindowShape::Square, slices, near.first);
+    Some(words_of::<H>(v, four, filter(v, four, &windows, at, weights)))
 }
 
 /// Returns the filtered components of texels at any offsets from `base`: at both `x` of the first
 /// `y`, and of the second one.
-///
-/// # Safety
-/// The texels are readable. The host is `H`, which is [`Host::HAS_512`].
 #[inline(always)]
-pub unsafe fn bilinear_at<H: Host>(
+pub fn bilinear_at<H: Host>(
     v: Avx512,
     four: FilterTexel,
-    base: *const u8,
+    memory: TexelMemory<'_>,
     [above, above_right, below, below_right]: [H::Ints; 4],
     [across, down]: [H::Floats; 2],
 ) -> Words<H> {
-    // SAFETY: the texels are readable; the host is `H`, which is `Host::HAS_512` (`# Safety`).
-    unsafe {
-        let (left, right) = (pair::<H>(v, above, below), pair::<H>(v, above_right, below_right));
-        let texels = [texels_at::<1>(v, four, base, left), texels_at::<1>(v, four, base, right)];
-        words_of::<H>(v, four, filter_of(v, four, texels, [both::<H>(v, across), both::<H>(v, down)]))
-    }
+    let (left, right) = (pair::<H>(v, above, below), pair::<H>(v, above_right, below_right));
+    let texels = [texels_at::<1>(v, four, memory, left), texels_at::<1>(v, four, memory, right)];
+    words_of::<H>(v, four, filter_of(v, four, texels, [both::<H>(v, across), both::<H>(v, down)]))
 }
 
 /// Returns the texels at offsets in units of `SCALE` bytes.
-///
-/// # Safety
-/// The texels are readable.
 #[inline(always)]
-pub(crate) unsafe fn texels_at<const SCALE: i32>(
+pub(crate) fn texels_at<const SCALE: i32>(
     v: Avx512,
     four: FilterTexel,
-    base: *const u8,
+    memory: TexelMemory<'_>,
     at: __m512i,
 ) -> SixteenTexels {
-    // SAFETY: the texels are readable (`# Safety`).
-    unsafe {
-        if four.words() == 1 {
-            return [_mm512_i32gather_epi32::<SCALE>(at, base.cast()); 2];
-        }
-        let (first, last) = (v._mm512_castsi512_si256(at), v._mm512_extracti64x4_epi64::<1>(at));
-        [_mm512_i32gather_epi64::<SCALE>(first, base.cast()), _mm512_i32gather_epi64::<SCALE>(last, base.cast())]
+    if four.words() == 1 {
+        return [memory.sixteen_words::<SCALE>(v, at); 2];
     }
+    let (first, last) = (v._mm512_castsi512_si256(at), v._mm512_extracti64x4_epi64::<1>(at));
+    [memory.eight_pairs::<SCALE>(v, first), memory.eight_pairs::<SCALE>(v, last)]
 }
 
 /// Returns the texels at the first eight offsets, repeated.
-///
-/// # Safety
-/// The texels are readable.
 #[inline(always)]
-pub(crate) unsafe fn eight_at<const SCALE: i32>(
+pub(crate) fn eight_at<const SCALE: i32>(
     v: Avx512,
     four: FilterTexel,
-    base: *const u8,
+    memory: TexelMemory<'_>,
     at: __m512i,
 ) -> SixteenTexels {
-    // SAFETY: the texels are readable (`# Safety`).
-    unsafe {
-        let at = v._mm512_castsi512_si256(at);
-        if four.words() == 1 {
-            let texels = v._mm512_castsi256_si512(_mm256_i32gather_epi32::<SCALE>(base.cast(), at));
-            return [v._mm512_shuffle_i64x2::<0x44>(texels, texels); 2];
-        }
-        [_mm512_i32gather_epi64::<SCALE>(at, base.cast()); 2]
+    let at = v._mm512_castsi512_si256(at);
+    if four.words() == 1 {
+        let texels = v._mm512_castsi256_si512(memory.eight_words::<SCALE>(v, at));
+        return [v._mm512_shuffle_i64x2::<0x44>(texels, texels); 2];
     }
+    [memory.eight_pairs::<SCALE>(v, at); 2]
 }
 
 /// Returns components, two per vector, as words; integers lose their scales.
@@ -180,24 +154,17 @@ fn components(
 }
 
 /// Loads windows of a shape, which begin at these offsets.
-///
-/// # Safety
-/// The windows lie inside of the slices, one in each, whose texels are of that kind.
 #[inline(always)]
-pub(crate) unsafe fn windows_of(
+pub(crate) fn windows_of(
     v: Avx512,
     four: FilterTexel,
     shape: WindowShape,
-    [first, second]: [&Slice; 2],
+    [first, second]: [&Slice<'_>; 2],
     [a, b]: [u32; 2],
 ) -> LoadedWindows {
-    // SAFETY: the windows lie inside of the slices, one in each, whose texels are of that kind
-    // (`# Safety`).
-    unsafe {
-        match four {
-            FilterTexel::Half => [window_of_halves(v, shape, first, a), window_of_halves(v, shape, second, b)],
-            _ => [[window(v, shape, first, a); 2], [window(v, shape, second, b); 2]],
-        }
+    match four {
+        FilterTexel::Half => [window_of_halves(v, shape, first, a), window_of_halves(v, shape, second, b)],
+        _ => [[window(v, shape, first, a); 2], [window(v, shape, second, b); 2]],
     }
 }
 
@@ -372,34 +339,16 @@ fn component(v: Avx512, few: NarrowTexel, texels: __m512i, c: u32) -> __m512 {
     }
 }
 
-/// Loads two rows of a window of texels of 8 bytes.
-///
-/// # Safety
-/// The rows lie inside of the slice.
+/// Loads a window of texels of 8 bytes: four rows of four texels, or two of eight.
 #[inline(always)]
-unsafe fn rows(v: Avx512, slice: &Slice, at: u32, y: usize) -> __m512i {
-    // SAFETY: both rows of four texels lie inside of the slice (`# Safety`).
-    unsafe {
-        let (first, second) = (_mm256_loadu_si256(row_at(slice, at, y)), _mm256_loadu_si256(row_at(slice, at, y + 1)));
-        v._mm512_inserti64x4::<1>(v._mm512_castsi256_si512(first), second)
-    }
-}
-
-/// Loads a window of texels of 8 bytes.
-///
-/// # Safety
-/// The window lies inside of the slice.
-#[inline(always)]
-unsafe fn window_of_halves(v: Avx512, shape: WindowShape, slice: &Slice, at: u32) -> [__m512i; 2] {
-    // SAFETY: the window lies inside of the slice (`# Safety`); it has four rows of four texels, or
-    // two of eight.
-    unsafe {
-        match shape {
-            WindowShape::Square => [rows(v, slice, at, 0), rows(v, slice, at, 2)],
-            WindowShape::Rows | WindowShape::FormatRow => {
-                [_mm512_loadu_si512(row_at(slice, at, 0)), _mm512_loadu_si512(row_at(slice, at, 1))]
-            }
+fn window_of_halves(v: Avx512, shape: WindowShape, slice: &Slice<'_>, at: u32) -> [__m512i; 2] {
+    match shape {
+        WindowShape::Square => {
+            let [first, second, third, fourth] = slice.rows::<__m256i, 4>(at);
+            let upper = v._mm512_inserti64x4::<1>(v._mm512_castsi256_si512(first), second);
+            [upper, v._mm512_inserti64x4::<1>(v._mm512_castsi256_si512(third), fourth)]
         }
+        WindowShape::Rows | WindowShape::FormatRow => slice.rows::<__m512i, 2>(at),
     }
 }
 

@@ -19,11 +19,10 @@ base::avx512_fn! {
     /// Calls [`LevelSampler::sample`] for several chunks with a linear filter; results after the
     /// first `count` have no meaning.
     pub(crate) fn several [K: SampleKind] [K]
-        (v: Avx512, axes: &LevelSampler<K>, coords: &[__m512; SEVERAL], found: &mut [FilteredTexels; SEVERAL], count: usize) {
+        (v: Avx512, axes: &LevelSampler<'_, K>, coords: &[__m512; SEVERAL], found: &mut [FilteredTexels; SEVERAL], count: usize) {
         let mut seen = [([v._mm512_setzero_si512(); 2], v._mm512_setzero_ps(), 0); SEVERAL];
         seen_at(v, &axes.grid, coords, &mut seen);
-        // SAFETY: wrapped coordinates lie inside of the level.
-        unsafe { K::TexelSource::find_several::<K>(v, axes, &seen, found, count) };
+        K::TexelSource::find_several::<K>(v, axes, &seen, found, count);
 
     }
 }
@@ -42,7 +41,7 @@ base::avx512_fn! {
 base::avx512_fn! {
     /// Finds windows of 4×4 texels of four bytes, and the lanes that need texels outside of them.
     fn windows_of_quads
-        (v: Avx512, grid: &LevelGrid, slice: &Slice, seen: &[LocatedTexels; SEVERAL], windows: &mut [QuadWindows; SEVERAL], outside: &mut u16) {
+        (v: Avx512, grid: &LevelGrid, slice: &Slice<'_>, seen: &[LocatedTexels; SEVERAL], windows: &mut [QuadWindows; SEVERAL], outside: &mut u16) {
         for (window, &([first, second], _, far)) in windows.iter_mut().zip(seen) {
             let (place, others) = placed(v, WindowShape::Square.sides(), [min_of_quads(v, first), first, second, grid.size]);
             let at = windows_at::<2>(v, place[0], [slice.pitch; 2]);
@@ -56,35 +55,28 @@ base::avx512_fn! {
 
 /// Implements [`TexelSource::find_several`] for texels in windows of quads; other texels are found
 /// chunk by chunk.
-///
-/// # Safety
-/// The requirements of [`TexelSource::find`] hold for each chunk.
 #[inline(always)]
-pub(crate) unsafe fn in_windows<K: SampleKind>(
+pub(crate) fn in_windows<K: SampleKind>(
     v: Avx512,
-    axes: &LevelSampler<K>,
+    axes: &LevelSampler<'_, K>,
     seen: &[LocatedTexels; SEVERAL],
     found: &mut [FilteredTexels; SEVERAL],
     count: usize,
 ) {
-    // SAFETY: the requirements of `TexelSource::find` hold (`# Safety`), and windows lie inside of
-    // the level.
-    unsafe {
-        if axes.in_row.get() || !axes.near.expected() {
-            return one_by_one(v, axes, seen, found, count);
-        }
-        let slice = &axes.slices[0];
-        let (mut windows, mut outside) = ([([0; 2], [v._mm512_setzero_si512(); 2]); SEVERAL], 0);
-        windows_of_quads(v, &axes.grid, slice, seen, &mut windows, &mut outside);
-        if is_wanted(outside, slice.mask) {
-            axes.near.failed();
-            return one_by_one(v, axes, seen, found, count);
-        }
-        axes.near.succeeded();
-        for i in 0..count {
-            let ((at, numbers), (_, weight, _)) = (windows[i % SEVERAL], seen[i % SEVERAL]);
-            let windows = windows_of(v, K::FOUR, WindowShape::Square, [slice; 2], at);
-            found[i % SEVERAL] = Some(filter(v, K::FOUR, &windows, numbers, by_axis(v, weight)));
-        }
+    if axes.in_row.get() || !axes.near.expected() {
+        return one_by_one(v, axes, seen, found, count);
+    }
+    let slice = &axes.slices[0];
+    let (mut windows, mut outside) = ([([0; 2], [v._mm512_setzero_si512(); 2]); SEVERAL], 0);
+    windows_of_quads(v, &axes.grid, slice, seen, &mut windows, &mut outside);
+    if is_wanted(outside, slice.mask) {
+        axes.near.failed();
+        return one_by_one(v, axes, seen, found, count);
+    }
+    axes.near.succeeded();
+    for i in 0..count {
+        let ((at, numbers), (_, weight, _)) = (windows[i % SEVERAL], seen[i % SEVERAL]);
+        let windows = windows_of(v, K::FOUR, WindowShape::Square, [slice; 2], at);
+        found[i % SEVERAL] = Some(filter(v, K::FOUR, &windows, numbers, by_axis(v, weight)));
     }
 }

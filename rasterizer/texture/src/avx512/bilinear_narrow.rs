@@ -10,9 +10,7 @@
 
 use super::super::slice::Slice;
 use super::bilinear::few_components;
-use super::quad_windows::{
-    WindowShape, by_axis, lerp, min_of_quads, row_at, second_window, window, windows_at, within,
-};
+use super::quad_windows::{WindowShape, by_axis, lerp, min_of_quads, second_window, window, windows_at, within};
 use base::format::lanes::NarrowTexel;
 use base::host::Avx512;
 use core::arch::x86_64::*;
@@ -29,7 +27,7 @@ const HEIGHT: i32 = 4;
 /// The windows of a level.
 pub(crate) struct NarrowWindows<'a> {
     pub few: NarrowTexel,
-    pub slice: &'a Slice,
+    pub slice: &'a Slice<'a>,
     /// Size of the level in the order of the lanes: x in the lower half, y in the upper one.
     pub size: __m512i,
     /// True if the level is wide enough for the window of all lanes.
@@ -38,11 +36,8 @@ pub(crate) struct NarrowWindows<'a> {
 
 impl NarrowWindows<'_> {
     /// Returns the filtered components of texels, two per vector, as `axes::Source::find` does.
-    ///
-    /// # Safety
-    /// The texels lie inside of the level, which has at least 4×4 texels.
     #[inline(always)]
-    pub(crate) unsafe fn find<const LINEAR: bool>(
+    pub(crate) fn find<const LINEAR: bool>(
         &self,
         v: Avx512,
         [first, second]: [__m512i; 2],
@@ -50,32 +45,29 @@ impl NarrowWindows<'_> {
         far: u16,
     ) -> Option<[__m512; 2]> {
         let mask = self.slice.mask;
-        // SAFETY: the texels lie inside of the level (`# Safety`), and so do windows.
-        unsafe {
-            let quads = min_of_quads(v, first);
-            if self.fits_all_lanes {
-                let all = v._mm512_min_epi32(quads, v._mm512_shuffle_i64x2::<0b10_11_00_01>(quads, quads));
-                let seen = [all, first, second, self.size];
-                if let Some([min, first, second]) = within(v, [width(self.few), HEIGHT], seen, far, mask) {
-                    // The distance between the quads predicts where the next chunk lies.
-                    self.slice.prefetch_after::<4>(self.at(v, quads));
-                    let rows = self.of_all(v, self.at(v, min)[0]);
-                    let numbers = match width(self.few) {
-                        16 => self.numbers::<4, LINEAR>(v, [first, second]),
-                        _ => self.numbers::<3, LINEAR>(v, [first, second]),
-                    };
-                    return Some(self.filter::<LINEAR>(v, rows, numbers, weight));
-                }
+        let quads = min_of_quads(v, first);
+        if self.fits_all_lanes {
+            let all = v._mm512_min_epi32(quads, v._mm512_shuffle_i64x2::<0b10_11_00_01>(quads, quads));
+            let seen = [all, first, second, self.size];
+            if let Some([min, first, second]) = within(v, [width(self.few), HEIGHT], seen, far, mask) {
+                // The distance between the quads predicts where the next chunk lies.
+                self.slice.prefetch_after::<4>(self.at(v, quads));
+                let rows = self.of_all(v, self.at(v, min)[0]);
+                let numbers = match width(self.few) {
+                    16 => self.numbers::<4, LINEAR>(v, [first, second]),
+                    _ => self.numbers::<3, LINEAR>(v, [first, second]),
+                };
+                return Some(self.filter::<LINEAR>(v, rows, numbers, weight));
             }
-            let [min, first, second] =
-                within(v, WindowShape::Square.sides(), [quads, first, second, self.size], far, mask)?;
-            let at = self.at(v, min);
-            self.slice.prefetch_after::<4>(at);
-            let of_quad = second_window(v);
-            let [left, right] = self.numbers::<2, LINEAR>(v, [first, second]);
-            let numbers = [v._mm512_or_si512(left, of_quad), v._mm512_or_si512(right, of_quad)];
-            Some(self.filter::<LINEAR>(v, self.of_quads(v, at), numbers, weight))
         }
+        let [min, first, second] =
+            within(v, WindowShape::Square.sides(), [quads, first, second, self.size], far, mask)?;
+        let at = self.at(v, min);
+        self.slice.prefetch_after::<4>(at);
+        let of_quad = second_window(v);
+        let [left, right] = self.numbers::<2, LINEAR>(v, [first, second]);
+        let numbers = [v._mm512_or_si512(left, of_quad), v._mm512_or_si512(right, of_quad)];
+        Some(self.filter::<LINEAR>(v, self.of_quads(v, at), numbers, weight))
     }
 
     /// Returns the offsets of the texels of both quads' first lanes.
@@ -103,53 +95,33 @@ impl NarrowWindows<'_> {
     }
 
     /// Loads the window of all lanes, as one vector or as two.
-    ///
-    /// # Safety
-    /// The window lies inside of the level.
     #[inline(always)]
-    unsafe fn of_all(&self, v: Avx512, at: u32) -> [__m512i; 2] {
+    fn of_all(&self, v: Avx512, at: u32) -> [__m512i; 2] {
         let slice = self.slice;
-        // SAFETY: the window lies inside of the level (`# Safety`); it has four rows of 16 bytes,
-        // or of 32.
-        unsafe {
-            if self.few.bytes() < 4 {
-                return [window(v, WindowShape::Square, slice, at); 2];
-            }
-            let below = at + 2 * slice.pitch;
-            [window(v, WindowShape::Rows, slice, at), window(v, WindowShape::Rows, slice, below)]
+        if self.few.bytes() < 4 {
+            return [window(v, WindowShape::Square, slice, at); 2];
         }
+        let below = at + 2 * slice.pitch;
+        [window(v, WindowShape::Rows, slice, at), window(v, WindowShape::Rows, slice, below)]
     }
 
     /// Loads the windows of both quads, as one vector or as two.
-    ///
-    /// # Safety
-    /// The windows lie inside of the level.
     #[inline(always)]
-    unsafe fn of_quads(&self, v: Avx512, [first, second]: [u32; 2]) -> [__m512i; 2] {
+    fn of_quads(&self, v: Avx512, [first, second]: [u32; 2]) -> [__m512i; 2] {
         let slice = self.slice;
-        // SAFETY: the windows lie inside of the level (`# Safety`); they have four rows of four
-        // texels each.
-        unsafe {
-            match self.few.bytes() {
-                1 => {
-                    let four = |at| {
-                        let row = |y| row_at::<i32>(slice, at, y).read_unaligned();
-                        v._mm_setr_epi32(row(0), row(1), row(2), row(3))
-                    };
-                    [v._mm512_castsi256_si512(v._mm256_set_m128i(four(second), four(first))); 2]
-                }
-                2 => {
-                    let two = |at, y| {
-                        let (above, below) = (row_at(slice, at, y), row_at(slice, at, y + 1));
-                        v._mm_unpacklo_epi64(_mm_loadl_epi64(above), _mm_loadl_epi64(below))
-                    };
-                    let rows = v._mm512_castsi128_si512(two(first, 0));
-                    let rows = v._mm512_inserti32x4::<1>(rows, two(first, 2));
-                    let rows = v._mm512_inserti32x4::<2>(rows, two(second, 0));
-                    [v._mm512_inserti32x4::<3>(rows, two(second, 2)); 2]
-                }
-                _ => [window(v, WindowShape::Square, slice, first), window(v, WindowShape::Square, slice, second)],
+        match self.few.bytes() {
+            1 => {
+                let [first, second] = [slice.rows::<i32, 4>(first), slice.rows::<i32, 4>(second)];
+                [v._mm512_castsi256_si512(v._mm256_set_m128i(v.load_128(&second), v.load_128(&first))); 2]
             }
+            2 => {
+                let [first, second] = [slice.rows::<[i32; 2], 4>(first), slice.rows::<[i32; 2], 4>(second)];
+                let rows = v._mm512_castsi128_si512(two_rows(v, &first[0], &first[1]));
+                let rows = v._mm512_inserti32x4::<1>(rows, two_rows(v, &first[2], &first[3]));
+                let rows = v._mm512_inserti32x4::<2>(rows, two_rows(v, &second[0], &second[1]));
+                [v._mm512_inserti32x4::<3>(rows, two_rows(v, &second[2], &second[3])); 2]
+            }
+            _ => [window(v, WindowShape::Square, slice, first), window(v, WindowShape::Square, slice, second)],
         }
     }
 
@@ -178,6 +150,12 @@ impl NarrowWindows<'_> {
         let below = v._mm512_shuffle_f32x4::<0xee>(first, second);
         [lerp(v, above, below, down), rest]
     }
+}
+
+/// Returns a row in the lower half of a vector, and the next one in the upper half.
+#[inline(always)]
+fn two_rows(v: Avx512, above: &[i32; 2], below: &[i32; 2]) -> __m128i {
+    v._mm_unpacklo_epi64(v.load_64(above), v.load_64(below))
 }
 
 /// Returns texels by their numbers in windows; bits above a texel's bytes have no meaning.

@@ -5,6 +5,7 @@
 //! itself, or blocks that were decoded (`blocks`).
 
 use super::super::chunk_batch::SEVERAL;
+use super::super::memory::{TexelMemory, ValidView};
 use super::super::slice::Slice;
 use super::super::window::SIDE;
 use super::bilinear::{LoadedWindows, chosen_of, eight_at, filter_of, windows_of};
@@ -12,12 +13,11 @@ use super::bilinear_narrow;
 use super::nearest_texels::NeighbourPrediction;
 use super::quad_windows::{WindowShape, by_axis, is_wanted, second_window, windows_at};
 use super::wrap::{Wrap, floor};
-use base::abi::{ImageLevel, ImageView};
+use base::abi::ImageLevel;
 use base::format::lanes::FilterTexel;
 use base::host::Avx512;
 use core::arch::x86_64::*;
 use core::cell::Cell;
-use core::mem::offset_of;
 
 /// The first and the second texels of a chunk, the weight of the second ones, and the lanes that
 /// are far outside.
@@ -44,22 +44,19 @@ pub trait SampleKind {
 
 /// A source of the texels of a level.
 pub trait TexelSource: Sized {
-    /// Makes the source of a slice of the view.
-    ///
-    /// # Safety
-    /// The slice belongs to the view. No source of another kind is used in this thread while this
-    /// one lives.
-    unsafe fn new(view: &ImageView, slice: &Slice) -> Self;
+    /// State of a level.
+    type Level<'a>;
+
+    /// Makes the state of a slice of the view. No source of another kind is used in this thread
+    /// while it lives.
+    fn new<'a>(view: ValidView<'a>, slice: &Slice<'a>) -> Self::Level<'a>;
 
     /// Returns the filtered components of the texels, two per vector; see [`LevelSampler::sample`].
     /// `texels` are the first and the second ones (the same without `LINEAR`), `weight` is that of
     /// the second ones, and `far` has the lanes that are far outside.
-    ///
-    /// # Safety
-    /// The texels lie inside of the level.
-    unsafe fn find<K: SampleKind<TexelSource = Self>, const LINEAR: bool, const TWO: bool>(
+    fn find<K: SampleKind<TexelSource = Self>, const LINEAR: bool, const TWO: bool>(
         v: Avx512,
-        axes: &LevelSampler<K>,
+        axes: &LevelSampler<'_, K>,
         texels: [__m512i; 2],
         weight: __m512,
         far: u16,
@@ -70,42 +67,32 @@ pub trait TexelSource: Sized {
 
     /// Calls [`TexelSource::find`] for several chunks of one view with a linear filter; results
     /// after the first `count` have no meaning.
-    ///
-    /// # Safety
-    /// The requirements of [`TexelSource::find`] hold for each chunk.
     #[inline(always)]
-    unsafe fn find_several<K: SampleKind<TexelSource = Self>>(
+    fn find_several<K: SampleKind<TexelSource = Self>>(
         v: Avx512,
-        axes: &LevelSampler<K>,
+        axes: &LevelSampler<'_, K>,
         seen: &[LocatedTexels; SEVERAL],
         found: &mut [FilteredTexels; SEVERAL],
         count: usize,
     ) {
-        // SAFETY: the requirements of `TexelSource::find` hold for each chunk (`# Safety`).
-        unsafe { one_by_one(v, axes, seen, found, count) }
+        one_by_one(v, axes, seen, found, count)
     }
 
     /// Returns the words of one-word texels of four components, at x and y of two chunks, in a
     /// level of this width and height. `None` has the meaning of that of [`TexelSource::find`].
-    ///
-    /// # Safety
-    /// The requirements of [`TexelSource::find`] hold.
-    unsafe fn words<K: SampleKind<TexelSource = Self>>(
+    fn words<K: SampleKind<TexelSource = Self>>(
         v: Avx512,
-        axes: &LevelSampler<K>,
+        axes: &LevelSampler<'_, K>,
         texels: [__m512i; 2],
         size: [__m512i; 2],
     ) -> Option<__m512i>;
 }
 
 /// Implements [`TexelSource::find_several`] by calls for one chunk at a time.
-///
-/// # Safety
-/// The requirements of [`TexelSource::find`] hold.
 #[inline(always)]
-pub(crate) unsafe fn one_by_one<K: SampleKind>(
+pub(crate) fn one_by_one<K: SampleKind>(
     v: Avx512,
-    axes: &LevelSampler<K>,
+    axes: &LevelSampler<'_, K>,
     seen: &[LocatedTexels; SEVERAL],
     found: &mut [FilteredTexels; SEVERAL],
     count: usize,
@@ -113,8 +100,7 @@ pub(crate) unsafe fn one_by_one<K: SampleKind>(
     // The index is masked, so that the compiler, which knows no bound, makes one copy of the code.
     for i in 0..count {
         let (texels, weight, far) = seen[i % SEVERAL];
-        // SAFETY: the requirements of `TexelSource::find` hold (`# Safety`).
-        found[i % SEVERAL] = unsafe { K::TexelSource::find::<K, true, false>(v, axes, texels, weight, far) };
+        found[i % SEVERAL] = K::TexelSource::find::<K, true, false>(v, axes, texels, weight, far);
     }
 }
 
@@ -148,14 +134,14 @@ impl LevelGrid {
 }
 
 /// State that all samples of a level share.
-pub struct LevelSampler<K: SampleKind> {
+pub struct LevelSampler<'a, K: SampleKind> {
     pub(crate) grid: LevelGrid,
     /// True if the level is wide enough for windows of [`WindowShape::Rows`], or for windows of all
     /// lanes ([`narrow`]).
     pub(crate) rows: bool,
     /// Slice of each quad.
-    pub(crate) slices: [Slice; 2],
-    pub(crate) source: K::TexelSource,
+    pub(crate) slices: [Slice<'a>; 2],
+    pub(crate) source: <K::TexelSource as TexelSource>::Level<'a>,
     /// True if both quads may lie in [`COMMON`] or in [`ROW`], because all did so far.
     pub(crate) common: Cell<bool>,
     /// True if the level is wide enough for [`ROW`].
@@ -174,22 +160,18 @@ type Loading = (LoadedWindows, [__m512i; 2]);
 /// [`WindowShape::FormatRow`].
 pub(crate) const ROW: [i32; 2] = [16, 2];
 
-impl<K: SampleKind> LevelSampler<K> {
+impl<'a, K: SampleKind> LevelSampler<'a, K> {
     /// Makes the state of a level of views; without `TWO` both views are the same. `None` means
     /// that the axes wrap in another mode, or that the level does not exist or is smaller than a
     /// window.
-    ///
-    /// # Safety
-    /// The views are valid as long as the state lives, and their texels are of kind `K`. The
-    /// requirements of [`TexelSource::new`] hold.
     #[inline(always)]
-    pub(crate) unsafe fn new<const TWO: bool>(
+    pub(crate) fn new<const TWO: bool>(
         v: Avx512,
-        views: [&ImageView; 2],
+        views: [ValidView<'a>; 2],
         address_mode: u32,
         number: u32,
         wanted: u32,
-    ) -> Option<LevelSampler<K>> {
+    ) -> Option<LevelSampler<'a, K>> {
         if number >= views[0].levels || TWO && number >= views[1].levels {
             return None;
         }
@@ -209,23 +191,20 @@ impl<K: SampleKind> LevelSampler<K> {
             rows &= other.width >= room;
         }
         let wrap = Wrap::of(address_mode, powers).filter(|_| !small)?;
-        // SAFETY: the levels exist, and the requirements of `TexelSource::new` hold (`# Safety`).
-        unsafe {
-            let size = sizes::<TWO>(v, level, other);
-            let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
-            let last = v._mm512_sub_epi32(size, v._mm512_set1_epi32(1));
-            let source = K::TexelSource::new(views[0], &slices[0]);
-            Some(LevelSampler {
-                grid: LevelGrid { wrap, size, last, scale: v._mm512_cvtepi32_ps(size) },
-                rows,
-                slices,
-                source,
-                common: Cell::new(rows),
-                long: width >= ROW[0] as u32,
-                in_row: Cell::new(false),
-                near: NeighbourPrediction::default(),
-            })
-        }
+        let size = sizes::<TWO>(v, level, other);
+        let slices = [slice_of(views[0], level, wanted), slice_of(views[usize::from(TWO)], other, wanted)];
+        let last = v._mm512_sub_epi32(size, v._mm512_set1_epi32(1));
+        let source = K::TexelSource::new(views[0], &slices[0]);
+        Some(LevelSampler {
+            grid: LevelGrid { wrap, size, last, scale: v._mm512_cvtepi32_ps(size) },
+            rows,
+            slices,
+            source,
+            common: Cell::new(rows),
+            long: width >= ROW[0] as u32,
+            in_row: Cell::new(false),
+            near: NeighbourPrediction::default(),
+        })
     }
 
     /// Returns the filtered components of the texels at coordinates, two per vector. `None` means
@@ -233,19 +212,15 @@ impl<K: SampleKind> LevelSampler<K> {
     #[inline(always)]
     pub(crate) fn sample<const LINEAR: bool, const TWO: bool>(&self, v: Avx512, coord: __m512) -> Option<[__m512; 2]> {
         let (texels, weight, far) = self.grid.seen::<LINEAR>(v, coord);
-        // SAFETY: wrapped coordinates lie inside of the level.
-        unsafe { K::TexelSource::find::<K, LINEAR, TWO>(v, self, texels, weight, far) }
+        K::TexelSource::find::<K, LINEAR, TWO>(v, self, texels, weight, far)
     }
 }
 
-impl<K: SampleKind> LevelSampler<K> {
+impl<K: SampleKind> LevelSampler<'_, K> {
     /// Loads windows of a shape that [`within`] found, one for each quad. (Without a linear filter
     /// all numbers are the same.)
-    ///
-    /// # Safety
-    /// The windows lie inside of the level.
     #[inline(always)]
-    pub(crate) unsafe fn windows<const TWO: bool>(
+    pub(crate) fn windows<const TWO: bool>(
         &self,
         v: Avx512,
         shape: WindowShape,
@@ -253,57 +228,40 @@ impl<K: SampleKind> LevelSampler<K> {
     ) -> Loading {
         let [slice, other] = self.slices.each_ref();
         let other = if TWO { other } else { slice };
-        // SAFETY: the windows lie inside of the level (`# Safety`).
-        unsafe {
-            let pitches = [slice.pitch, other.pitch];
-            let windows = match K::FOUR.words() {
-                2 => windows_at::<3>(v, min, pitches),
-                _ => windows_at::<2>(v, min, pitches),
-            };
-            if !TWO {
-                slice.prefetch_after::<4>(windows);
-            }
-            let loaded = windows_of(v, K::FOUR, shape, [slice, other], windows);
-            (loaded, numbers(v, shape, [first, second], second_window(v)))
+        let pitches = [slice.pitch, other.pitch];
+        let windows = match K::FOUR.words() {
+            2 => windows_at::<3>(v, min, pitches),
+            _ => windows_at::<2>(v, min, pitches),
+        };
+        if !TWO {
+            slice.prefetch_after::<4>(windows);
         }
+        let loaded = windows_of(v, K::FOUR, shape, [slice, other], windows);
+        (loaded, numbers(v, shape, [first, second], second_window(v)))
     }
 
     /// Loads one window for both quads, with texels of 4 bytes: two windows of a shape, one below
     /// the other.
-    ///
-    /// # Safety
-    /// The window lies inside of the level.
     #[inline(always)]
-    pub(crate) unsafe fn common_window(
-        &self,
-        v: Avx512,
-        shape: WindowShape,
-        [min, first, second]: [__m512i; 3],
-    ) -> Loading {
+    pub(crate) fn common_window(&self, v: Avx512, shape: WindowShape, [min, first, second]: [__m512i; 3]) -> Loading {
         let slice = &self.slices[0];
-        // SAFETY: the window lies inside of the level (`# Safety`).
-        unsafe {
-            let x = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(min)) as u32;
-            let y = v._mm_cvtsi128_si32(v._mm512_extracti32x4_epi32::<2>(min)) as u32;
-            let at = y * slice.pitch + 4 * x;
-            // The distance between the quads predicts where the next chunk lies.
-            let left = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(first)) as u32;
-            let right = v._mm_cvtsi128_si32(v._mm512_extracti32x4_epi32::<1>(first)) as u32;
-            slice.prefetch_after::<4>([at, at.wrapping_add(right.wrapping_sub(left).wrapping_mul(4))]);
-            let below = at + shape.sides()[1] as u32 * slice.pitch;
-            let loaded = windows_of(v, K::FOUR, shape, [slice; 2], [at, below]);
-            (loaded, numbers(v, shape, [first, second], v._mm512_setzero_si512()))
-        }
+        let x = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(min)) as u32;
+        let y = v._mm_cvtsi128_si32(v._mm512_extracti32x4_epi32::<2>(min)) as u32;
+        let at = y * slice.pitch + 4 * x;
+        // The distance between the quads predicts where the next chunk lies.
+        let left = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(first)) as u32;
+        let right = v._mm_cvtsi128_si32(v._mm512_extracti32x4_epi32::<1>(first)) as u32;
+        slice.prefetch_after::<4>([at, at.wrapping_add(right.wrapping_sub(left).wrapping_mul(4))]);
+        let below = at + shape.sides()[1] as u32 * slice.pitch;
+        let loaded = windows_of(v, K::FOUR, shape, [slice; 2], [at, below]);
+        (loaded, numbers(v, shape, [first, second], v._mm512_setzero_si512()))
     }
 
     /// Returns the filtered components of lanes that lie apart, whose texels are gathered: the
     /// first texels of both axes and the second ones. `None` means that neighbours lie at opposite
     /// edges of the level.
-    ///
-    /// # Safety
-    /// The coordinates lie inside of the level.
     #[inline(always)]
-    pub(crate) unsafe fn apart<const LINEAR: bool>(
+    pub(crate) fn apart<const LINEAR: bool>(
         &self,
         v: Avx512,
         [first, second]: [__m512i; 2],
@@ -315,51 +273,44 @@ impl<K: SampleKind> LevelSampler<K> {
         if four.words() == 2 || is_wanted(far, slice.mask) {
             return None;
         }
-        let base = slice.base.cast_const();
-        // SAFETY: the coordinates lie inside of the level (`# Safety`). Offsets are below 2^31,
-        // because there are at most 2^14 rows of 2^14 texels of four bytes.
-        unsafe {
-            let pitch = v._mm512_set1_epi32(slice.pitch as i32);
-            if !LINEAR {
-                let y = v._mm512_mullo_epi32(v._mm512_shuffle_i64x2::<0xee>(first, first), pitch);
-                let x = v._mm512_slli_epi32::<2>(v._mm512_shuffle_i64x2::<0x44>(first, first));
-                return Some(chosen_of(v, four, eight_at::<1>(v, four, base, v._mm512_add_epi32(y, x))));
-            }
-            // The vectors have both rows of all lanes, and the first of two neighbours, which end
-            // inside of the level.
-            let y = v._mm512_mullo_epi32(v._mm512_shuffle_i64x2::<0xee>(first, second), pitch);
-            let left = v._mm512_shuffle_i64x2::<0x44>(first, first);
-            let right = v._mm512_shuffle_i64x2::<0x44>(second, second);
-            let last = v._mm512_shuffle_i64x2::<0x44>(last, last);
-            let x = v._mm512_min_epi32(left, v._mm512_sub_epi32(last, v._mm512_set1_epi32(1)));
-            let step = v._mm512_sub_epi32(right, x);
-            if is_wanted(v._mm512_cmpgt_epu32_mask(step, v._mm512_set1_epi32(1)), slice.mask) {
-                return None;
-            }
-            let offsets = v._mm512_add_epi32(y, v._mm512_slli_epi32::<2>(x));
-            let here = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(offsets)) as u32;
-            let beside = v._mm_cvtsi128_si32(v._mm512_extracti32x4_epi32::<1>(offsets)) as u32;
-            slice.prefetch_after::<5>([here, beside]);
-            let above = _mm512_i32gather_epi64::<1>(v._mm512_castsi512_si256(offsets), base.cast());
-            let below = _mm512_i32gather_epi64::<1>(v._mm512_extracti64x4_epi64::<1>(offsets), base.cast());
-            let even = v._mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
-            let odd = v._mm512_add_epi32(even, v._mm512_set1_epi32(1));
-            let low = v._mm512_permutex2var_epi32(above, even, below);
-            let high = v._mm512_permutex2var_epi32(above, odd, below);
-            let left = v._mm512_mask_mov_epi32(low, v._mm512_cmpneq_epi32_mask(left, x), high);
-            let right = v._mm512_mask_mov_epi32(low, v._mm512_test_epi32_mask(step, step), high);
-            let weights = by_axis(v, weight);
-            Some(filter_of(v, four, [[left; 2], [right; 2]], weights))
+        let memory = slice.memory;
+        let pitch = v._mm512_set1_epi32(slice.pitch as i32);
+        if !LINEAR {
+            let y = v._mm512_mullo_epi32(v._mm512_shuffle_i64x2::<0xee>(first, first), pitch);
+            let x = v._mm512_slli_epi32::<2>(v._mm512_shuffle_i64x2::<0x44>(first, first));
+            return Some(chosen_of(v, four, eight_at::<1>(v, four, memory, v._mm512_add_epi32(y, x))));
         }
+        // The vectors have both rows of all lanes, and the first of two neighbours, which end
+        // inside of the level.
+        let y = v._mm512_mullo_epi32(v._mm512_shuffle_i64x2::<0xee>(first, second), pitch);
+        let left = v._mm512_shuffle_i64x2::<0x44>(first, first);
+        let right = v._mm512_shuffle_i64x2::<0x44>(second, second);
+        let last = v._mm512_shuffle_i64x2::<0x44>(last, last);
+        let x = v._mm512_min_epi32(left, v._mm512_sub_epi32(last, v._mm512_set1_epi32(1)));
+        let step = v._mm512_sub_epi32(right, x);
+        if is_wanted(v._mm512_cmpgt_epu32_mask(step, v._mm512_set1_epi32(1)), slice.mask) {
+            return None;
+        }
+        let offsets = v._mm512_add_epi32(y, v._mm512_slli_epi32::<2>(x));
+        let here = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(offsets)) as u32;
+        let beside = v._mm_cvtsi128_si32(v._mm512_extracti32x4_epi32::<1>(offsets)) as u32;
+        slice.prefetch_after::<5>([here, beside]);
+        let above = memory.eight_pairs::<1>(v, v._mm512_castsi512_si256(offsets));
+        let below = memory.eight_pairs::<1>(v, v._mm512_extracti64x4_epi64::<1>(offsets));
+        let even = v._mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+        let odd = v._mm512_add_epi32(even, v._mm512_set1_epi32(1));
+        let low = v._mm512_permutex2var_epi32(above, even, below);
+        let high = v._mm512_permutex2var_epi32(above, odd, below);
+        let left = v._mm512_mask_mov_epi32(low, v._mm512_cmpneq_epi32_mask(left, x), high);
+        let right = v._mm512_mask_mov_epi32(low, v._mm512_test_epi32_mask(step, step), high);
+        let weights = by_axis(v, weight);
+        Some(filter_of(v, four, [[left; 2], [right; 2]], weights))
     }
 
     /// Returns the same components as `apart` if each quad has its own slice; neighbours may lie
     /// anywhere.
-    ///
-    /// # Safety
-    /// The coordinates lie inside of the level.
     #[inline(always)]
-    pub(crate) unsafe fn apart_in_two<const LINEAR: bool>(
+    pub(crate) fn apart_in_two<const LINEAR: bool>(
         &self,
         v: Avx512,
         [first, second]: [__m512i; 2],
@@ -370,25 +321,20 @@ impl<K: SampleKind> LevelSampler<K> {
         if four.words() == 2 || is_wanted(far, slice.mask) {
             return None;
         }
-        // SAFETY: the coordinates lie inside of the level (`# Safety`). Offsets are below 2^31,
-        // because there are at most 2^14 rows of 2^14 texels of four bytes.
-        unsafe {
-            let pitch = v._mm256_set_m128i(v._mm_set1_epi32(other.pitch as i32), v._mm_set1_epi32(slice.pitch as i32));
-            let (base, of_other) = (slice.base as i64, other.base as i64);
-            let bases = v._mm512_setr_epi64(base, base, base, base, of_other, of_other, of_other, of_other);
-            let above = v._mm256_mullo_epi32(v._mm512_extracti64x4_epi64::<1>(first), pitch);
-            let left = v._mm256_slli_epi32::<2>(v._mm512_castsi512_si256(first));
-            let upper = texels_at(v, bases, above, left);
-            if !LINEAR {
-                return Some(chosen_of(v, four, [beside(v, upper, upper); 2]));
-            }
-            let below = v._mm256_mullo_epi32(v._mm512_extracti64x4_epi64::<1>(second), pitch);
-            let right = v._mm256_slli_epi32::<2>(v._mm512_castsi512_si256(second));
-            let left_side = beside(v, upper, texels_at(v, bases, below, left));
-            let right_side = beside(v, texels_at(v, bases, above, right), texels_at(v, bases, below, right));
-            let weights = by_axis(v, weight);
-            Some(filter_of(v, four, [[left_side; 2], [right_side; 2]], weights))
+        let pitch = v._mm256_set_m128i(v._mm_set1_epi32(other.pitch as i32), v._mm_set1_epi32(slice.pitch as i32));
+        let memories = [slice.memory, other.memory];
+        let above = v._mm256_mullo_epi32(v._mm512_extracti64x4_epi64::<1>(first), pitch);
+        let left = v._mm256_slli_epi32::<2>(v._mm512_castsi512_si256(first));
+        let upper = texels_at(v, memories, above, left);
+        if !LINEAR {
+            return Some(chosen_of(v, four, [beside(v, upper, upper); 2]));
         }
+        let below = v._mm256_mullo_epi32(v._mm512_extracti64x4_epi64::<1>(second), pitch);
+        let right = v._mm256_slli_epi32::<2>(v._mm512_castsi512_si256(second));
+        let left_side = beside(v, upper, texels_at(v, memories, below, left));
+        let right_side = beside(v, texels_at(v, memories, above, right), texels_at(v, memories, below, right));
+        let weights = by_axis(v, weight);
+        Some(filter_of(v, four, [[left_side; 2], [right_side; 2]], weights))
     }
 }
 
@@ -413,17 +359,10 @@ fn beside(v: Avx512, low: __m256i, high: __m256i) -> __m512i {
     v._mm512_inserti64x4::<1>(v._mm512_castsi256_si512(low), high)
 }
 
-/// Returns the words at the sum of two offsets from each lane's base.
-///
-/// # Safety
-/// The words are readable.
+/// Returns the words at the sum of two offsets from each quad's memory.
 #[inline(always)]
-unsafe fn texels_at(v: Avx512, bases: __m512i, row: __m256i, x: __m256i) -> __m256i {
-    // SAFETY: the words are readable (`# Safety`).
-    unsafe {
-        let offsets = v._mm512_cvtepu32_epi64(v._mm256_add_epi32(row, x));
-        _mm512_i64gather_epi32::<1>(v._mm512_add_epi64(bases, offsets), core::ptr::null())
-    }
+fn texels_at(v: Avx512, [memory, other]: [TexelMemory<'_>; 2], row: __m256i, x: __m256i) -> __m256i {
+    memory.words_of_two(v, other, v._mm256_add_epi32(row, x))
 }
 
 /// Returns the sizes of levels in the order of the lanes: x in the lower half, y in the upper one;
@@ -440,22 +379,15 @@ fn sizes<const TWO: bool>(v: Avx512, level: &ImageLevel, other: &ImageLevel) -> 
     v._mm512_permutexvar_epi32(lanes, v._mm512_castsi128_si512(both))
 }
 
-/// Loads width and height of a level at once.
+/// Returns width and height of a level.
 #[inline(always)]
 fn size(v: Avx512, level: &ImageLevel) -> __m128i {
-    const WIDTH: usize = offset_of!(ImageLevel, width);
-    const { assert!(offset_of!(ImageLevel, height) == WIDTH + size_of::<u32>()) };
-    // SAFETY: width and height lie side by side.
-    v.load_64(unsafe { &*core::ptr::from_ref(level).byte_add(WIDTH).cast::<[u32; 2]>() })
+    v.load_64(&[level.width, level.height])
 }
 
 /// Returns a level as the slice of the view's first layer.
-///
-/// # Safety
-/// The level is the view's.
 #[inline(always)]
-pub(crate) unsafe fn slice_of(view: &ImageView, level: &ImageLevel, mask: u32) -> Slice {
-    // SAFETY: the level is the view's (`# Safety`).
-    let base = unsafe { view.base.add(level.offset as usize) };
-    Slice { base, pitch: level.row_pitch as u32, size: [level.width, level.height], mask }
+pub(crate) fn slice_of<'a>(view: ValidView<'a>, level: &ImageLevel, mask: u32) -> Slice<'a> {
+    let memory = view.memory(level.offset);
+    Slice { memory, pitch: level.row_pitch as u32, size: [level.width, level.height], mask }
 }

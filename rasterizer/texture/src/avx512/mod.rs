@@ -1,5 +1,7 @@
 //! Kernels for hosts with vectors of 512 bits.
 
+#![forbid(unsafe_code)]
+
 pub mod anisotropic;
 pub mod anisotropic_probes;
 pub mod bilinear;

@@ -10,14 +10,13 @@ use core::arch::x86_64::*;
 /// Texels (x, then y), and the size of their level in the same order.
 type WrappedTexels = ([__m512i; 2], [__m512i; 2]);
 
-impl<K: SampleKind> LevelSampler<K> {
+impl<K: SampleKind> LevelSampler<'_, K> {
     /// Returns the components of the texels at coordinates (x, then y). `None` means that the
     /// caller must use [`LevelSampler::sample`] for each chunk.
     #[inline(always)]
     pub(crate) fn sample_two(&self, v: Avx512, coords: [__m512; 2]) -> Option<[__m512; 4]> {
         let (texels, size) = self.inside(v, coords)?;
-        // SAFETY: wrapped coordinates lie inside of the level.
-        let words = unsafe { K::TexelSource::words(v, self, texels, size)? };
+        let words = K::TexelSource::words(v, self, texels, size)?;
         Some(decoded(v, K::FOUR, words))
     }
 

@@ -47,46 +47,33 @@ fn min_of_ends(v: Avx512, of: __m512i) -> __m512i {
 
 /// Returns the words of texels if one window has all of them; the window is at most as large as the
 /// level.
-///
-/// # Safety
-/// The texels lie inside of the level.
 #[inline(always)]
-pub(crate) unsafe fn window(
+pub(crate) fn window(
     v: Avx512,
-    slice: &Slice,
+    slice: &Slice<'_>,
     [x, y]: [__m512i; 2],
     [width, height]: [__m512i; 2],
 ) -> Option<__m512i> {
-    // SAFETY: the window lies inside of the level.
-    unsafe {
-        let sides = [v._mm512_set1_epi32(COMMON[0]), v._mm512_set1_epi32(COMMON[1])];
-        let left = v._mm512_min_epi32(min_of_ends(v, x), v._mm512_sub_epi32(width, sides[0]));
-        let top = v._mm512_min_epi32(min_of_ends(v, y), v._mm512_sub_epi32(height, sides[1]));
-        let (column, row) = (v._mm512_sub_epi32(x, left), v._mm512_sub_epi32(y, top));
-        let outside = v._mm512_cmpge_epu32_mask(column, sides[0]) | v._mm512_cmpge_epu32_mask(row, sides[1]);
-        if outside != 0 {
-            return None;
-        }
-        let numbers = v._mm512_or_si512(column, v._mm512_slli_epi32::<{ COMMON[0].trailing_zeros() }>(row));
-        let left = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(left)) as u32;
-        let top = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(top)) as u32;
-        let at = top * slice.pitch + 4 * left;
-        let lower = load(v, WindowShape::Rows, slice, at + 2 * slice.pitch);
-        Some(v._mm512_permutex2var_epi32(load(v, WindowShape::Rows, slice, at), numbers, lower))
+    let sides = [v._mm512_set1_epi32(COMMON[0]), v._mm512_set1_epi32(COMMON[1])];
+    let left = v._mm512_min_epi32(min_of_ends(v, x), v._mm512_sub_epi32(width, sides[0]));
+    let top = v._mm512_min_epi32(min_of_ends(v, y), v._mm512_sub_epi32(height, sides[1]));
+    let (column, row) = (v._mm512_sub_epi32(x, left), v._mm512_sub_epi32(y, top));
+    let outside = v._mm512_cmpge_epu32_mask(column, sides[0]) | v._mm512_cmpge_epu32_mask(row, sides[1]);
+    if outside != 0 {
+        return None;
     }
+    let numbers = v._mm512_or_si512(column, v._mm512_slli_epi32::<{ COMMON[0].trailing_zeros() }>(row));
+    let left = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(left)) as u32;
+    let top = v._mm_cvtsi128_si32(v._mm512_castsi512_si128(top)) as u32;
+    let at = top * slice.pitch + 4 * left;
+    let lower = load(v, WindowShape::Rows, slice, at + 2 * slice.pitch);
+    Some(v._mm512_permutex2var_epi32(load(v, WindowShape::Rows, slice, at), numbers, lower))
 }
 
 /// Returns the words of texels at any positions.
-///
-/// # Safety
-/// The requirements of [`window`] hold.
 #[inline(always)]
-pub(crate) unsafe fn apart(v: Avx512, slice: &Slice, [x, y]: [__m512i; 2]) -> __m512i {
-    // SAFETY: the texels lie inside of the level (`# Safety`). Offsets are below 2^31, because
-    // there are at most 2^14 rows of 2^14 texels of four bytes.
-    unsafe {
-        let rows = v._mm512_mullo_epi32(y, v._mm512_set1_epi32(slice.pitch as i32));
-        let offsets = v._mm512_add_epi32(rows, v._mm512_slli_epi32::<2>(x));
-        _mm512_i32gather_epi32::<1>(offsets, slice.base.cast_const().cast())
-    }
+pub(crate) fn apart(v: Avx512, slice: &Slice<'_>, [x, y]: [__m512i; 2]) -> __m512i {
+    let rows = v._mm512_mullo_epi32(y, v._mm512_set1_epi32(slice.pitch as i32));
+    let offsets = v._mm512_add_epi32(rows, v._mm512_slli_epi32::<2>(x));
+    slice.memory.sixteen_words::<1>(v, offsets)
 }

@@ -110,33 +110,19 @@ pub(crate) fn second_window(v: Avx512) -> __m512i {
     v._mm512_setr_epi32(0, 0, 0, 0, 16, 16, 16, 16, 0, 0, 0, 0, 16, 16, 16, 16)
 }
 
-/// Returns the address of row `y` of the window at `at`.
-#[inline(always)]
-pub(crate) fn row_at<T>(slice: &Slice, at: u32, y: usize) -> *const T {
-    slice.base.wrapping_add(at as usize + y * slice.pitch as usize).cast_const().cast()
-}
-
 /// Loads a window of texels of 4 bytes: four rows of 16 bytes, two of 32, or one of 64.
-///
-/// # Safety
-/// The window lies inside of the slice.
 #[inline(always)]
-pub(crate) unsafe fn window(v: Avx512, shape: WindowShape, slice: &Slice, at: u32) -> __m512i {
-    // SAFETY: the window lies inside of the slice (`# Safety`), with four rows of four texels, two
-    // of eight or one of sixteen.
-    unsafe {
-        if shape == WindowShape::FormatRow {
-            return _mm512_loadu_si512(row_at(slice, at, 0));
-        }
-        if shape == WindowShape::Rows {
-            let rows = v._mm512_castsi256_si512(_mm256_loadu_si256(row_at(slice, at, 0)));
-            return v._mm512_inserti64x4::<1>(rows, _mm256_loadu_si256(row_at(slice, at, 1)));
-        }
-        let rows = v._mm512_castsi128_si512(_mm_loadu_si128(row_at(slice, at, 0)));
-        let rows = v._mm512_inserti32x4::<1>(rows, _mm_loadu_si128(row_at(slice, at, 1)));
-        let rows = v._mm512_inserti32x4::<2>(rows, _mm_loadu_si128(row_at(slice, at, 2)));
-        v._mm512_inserti32x4::<3>(rows, _mm_loadu_si128(row_at(slice, at, 3)))
+pub(crate) fn window(v: Avx512, shape: WindowShape, slice: &Slice<'_>, at: u32) -> __m512i {
+    if shape == WindowShape::FormatRow {
+        return slice.memory.read::<__m512i>(at);
     }
+    if shape == WindowShape::Rows {
+        let [above, below] = slice.rows::<__m256i, 2>(at);
+        return v._mm512_inserti64x4::<1>(v._mm512_castsi256_si512(above), below);
+    }
+    let [first, second, third, fourth] = slice.rows::<__m128i, 4>(at);
+    let rows = v._mm512_inserti32x4::<1>(v._mm512_castsi128_si512(first), second);
+    v._mm512_inserti32x4::<3>(v._mm512_inserti32x4::<2>(rows, third), fourth)
 }
 
 /// Returns `a + (b - a) * t`.

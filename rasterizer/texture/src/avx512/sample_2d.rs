@@ -4,14 +4,15 @@
 
 use super::super::chunk_batch::{ChunkAt, ChunkRows, SEVERAL};
 use super::super::lod::{Detail, detail_of, foretold, of_quads};
+use super::super::memory::{ValidView, ViewKernel};
 use super::super::sampler_class::{is_common, is_detailed, one_of_all};
 use super::super::words::row;
 use super::bilinear::over_255;
 use super::bilinear_batch::several;
 use super::level::{FilteredTexels, LevelSampler, SampleKind};
 use super::quad_windows::{both, lanes, lerp, pair};
-use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
-use base::host::{Avx512, Floats, Host, Ints, SimdLevel};
+use base::abi::{ImageArgs, ImageView, MAX_LANES, Sampler};
+use base::host::{Avx512, Floats, Host, Ints};
 use core::arch::x86_64::*;
 use core::marker::PhantomData;
 
@@ -19,159 +20,138 @@ use core::marker::PhantomData;
 /// a component mapping, with both axes wrapped by the same mode. With `MIPS` all lanes have the
 /// same levels; otherwise only the first level matters. Returns false without any effect if the
 /// sample is another one, or if wanted lanes lie apart.
-///
-/// # Safety
-/// `view` is a valid, non-empty view whose texels are of kind `K`; the sampler's class has the
-/// filter.
 #[inline(always)]
-pub unsafe fn sample<K: SampleKind, const LINEAR: bool, const MIPS: bool>(
+pub fn sample<K: SampleKind, const LINEAR: bool, const MIPS: bool>(
     v: Avx512,
-    view: &ImageView,
+    view: ValidView<'_>,
     sampler: &Sampler,
     args: &mut ImageArgs,
 ) -> bool {
-    if !is_common(view, sampler, args) || is_detailed(view, sampler) != MIPS {
+    if !is_common(&view, sampler, args) || is_detailed(&view, sampler) != MIPS {
         return false;
     }
-    // SAFETY: view and sampler are valid (`# Safety`).
-    unsafe {
-        let mut detail = Detail::BASE;
-        let mut numbers = [0; 2];
-        if MIPS {
-            detail_of::<false>(SimdLevel::Avx512)(view, sampler, args, &mut detail);
-            match levels(&detail, args) {
-                Some(all) => numbers = all,
-                None => return false,
-            }
+    let mut detail = Detail::BASE;
+    let mut numbers = [0; 2];
+    if MIPS {
+        detail_of::<Avx512, false>(v, &view, sampler, args, &mut detail);
+        match levels(&detail, args) {
+            Some(all) => numbers = all,
+            None => return false,
         }
-        let place = ChunkArguments::<K>::new(v, [view; 2], sampler, args);
-        let mut found = [v._mm512_setzero_ps(); 2];
-        // The loop makes the compiler emit one copy of the code for both levels.
-        for pass in 0..if MIPS { detail.levels.max(1) } else { 1 } {
-            let Some(texels) = place.level::<LINEAR, false>(v, numbers[pass % 2]) else { return false };
-            found = match pass {
-                0 => texels,
-                // Lanes without a second level have weight 0 and stay unchanged.
-                _ => blended(
-                    v,
-                    found,
-                    texels,
-                    both::<Avx512>(v, <Avx512 as Host>::Ints::from_array(detail.weight).as_floats()),
-                ),
-            };
-        }
-        give_to(v, &mut args.result, over_255(v, K::FOUR, found));
     }
+    let place = ChunkArguments::<K>::new(v, [view; 2], sampler, args);
+    let mut found = [v._mm512_setzero_ps(); 2];
+    // The loop makes the compiler emit one copy of the code for both levels.
+    for pass in 0..if MIPS { detail.levels.max(1) } else { 1 } {
+        let Some(texels) = place.level::<LINEAR, false>(v, numbers[pass % 2]) else { return false };
+        found = match pass {
+            0 => texels,
+            // Lanes without a second level have weight 0 and stay unchanged.
+            _ => blended(
+                v,
+                found,
+                texels,
+                both::<Avx512>(v, <Avx512 as Host>::Ints::from_array(detail.weight).as_floats()),
+            ),
+        };
+    }
+    give_to(v, &mut args.result, over_255(v, K::FOUR, found));
     true
 }
 
 /// Samples all chunks of a batch, which share the state of the level. The kernel `any` takes
 /// uncommon samples and those without a common level; `others` takes single chunks whose lanes lie
 /// apart.
-///
-/// # Safety
-/// The requirements of [`sample`] hold for each chunk; both are kernels of the view and the
-/// sampler's class.
 #[inline(always)]
-pub unsafe fn sample_chunks<K: SampleKind, const LINEAR: bool>(
+pub fn sample_chunks<K: SampleKind, const LINEAR: bool>(
     v: Avx512,
-    view: &ImageView,
+    view: ValidView<'_>,
     sampler: &Sampler,
     args: &mut ImageArgs,
-    rows: &mut ChunkRows,
-    [any, others]: [ImageKernel; 2],
+    rows: &mut ChunkRows<'_>,
+    [any, others]: [ViewKernel; 2],
 ) {
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
-    // SAFETY: the requirements of `sample` hold for each chunk (`# Safety`); the first level
-    // exists.
-    unsafe {
-        if !is_common(view, sampler, args) {
-            return rows.one_by_one(view, sampler, args, any);
-        }
-        if is_detailed(view, sampler) {
-            return match one_of_all(args) {
-                Some(all) => detailed_chunks::<K, LINEAR>(v, (view, sampler), args, rows, all, others),
-                None => rows.one_by_one(view, sampler, args, any),
-            };
-        }
-        let Some(axes) = LevelSampler::<K>::new::<false>(v, [view; 2], sampler.address_mode[0], 0, wanted) else {
-            return rows.one_by_one(view, sampler, args, any);
+    if !is_common(&view, sampler, args) {
+        return rows.one_by_one(view, sampler, args, any);
+    }
+    if is_detailed(&view, sampler) {
+        return match one_of_all(args) {
+            Some(all) => detailed_chunks::<K, LINEAR>(v, (view, sampler), args, rows, all, others),
+            None => rows.one_by_one(view, sampler, args, any),
         };
-        if !LINEAR && K::FOUR.is_word() {
-            while let Some([first, second]) = rows.two() {
-                match axes.sample_two(v, first.coords_of_two(v, second)) {
-                    Some(found) => first.give_two(v, second, found),
-                    None => [first, second].into_iter().for_each(|chunk| chunk.sample(view, sampler, args, others)),
-                }
-            }
-            return rows.one_by_one(view, sampler, args, any);
-        }
-        if LINEAR && K::SEVERAL {
-            loop {
-                let Some((chunks, count)) = rows.several() else { return };
-                let mut found = [None; SEVERAL];
-                several::<K>(v, &axes, &coords_of(v, chunks), &mut found, count);
-                for (chunk, found) in chunks.into_iter().zip(found).take(count) {
-                    match found {
-                        Some(found) => chunk.give(v, over_255(v, K::FOUR, found)),
-                        None => chunk.sample(view, sampler, args, others),
-                    }
-                }
+    }
+    let Some(axes) = LevelSampler::<K>::new::<false>(v, [view; 2], sampler.address_mode[0], 0, wanted) else {
+        return rows.one_by_one(view, sampler, args, any);
+    };
+    if !LINEAR && K::FOUR.is_word() {
+        while let Some([first, second]) = rows.two() {
+            match axes.sample_two(v, first.coords_of_two(v, second)) {
+                Some(found) => first.give_two(v, second, found),
+                None => [first, second].into_iter().for_each(|chunk| chunk.sample(view, sampler, args, others)),
             }
         }
-        while let Some(chunk) = rows.next() {
-            match axes.sample::<LINEAR, false>(v, chunk.coords(v)) {
-                Some(found) => chunk.give(v, over_255(v, K::FOUR, found)),
-                None => chunk.sample(view, sampler, args, others),
+        return rows.one_by_one(view, sampler, args, any);
+    }
+    if LINEAR && K::SEVERAL {
+        loop {
+            let Some((chunks, count)) = rows.several() else { return };
+            let mut found = [None; SEVERAL];
+            several::<K>(v, &axes, &coords_of(v, chunks), &mut found, count);
+            for (chunk, found) in chunks.into_iter().zip(found).take(count) {
+                match found {
+                    Some(found) => chunk.give(v, over_255(v, K::FOUR, found)),
+                    None => chunk.sample(view, sampler, args, others),
+                }
             }
+        }
+    }
+    while let Some(chunk) = rows.next() {
+        match axes.sample::<LINEAR, false>(v, chunk.coords(v)) {
+            Some(found) => chunk.give(v, over_255(v, K::FOUR, found)),
+            None => chunk.sample(view, sampler, args, others),
         }
     }
 }
 
 /// Implements [`sample_chunks`] for several levels. The levels of several chunks' quads are
 /// computed in one vector.
-///
-/// # Safety
-/// The requirements of [`sample_chunks`] hold.
 #[inline(always)]
-unsafe fn detailed_chunks<K: SampleKind, const LINEAR: bool>(
+fn detailed_chunks<K: SampleKind, const LINEAR: bool>(
     v: Avx512,
-    (view, sampler): (&ImageView, &Sampler),
+    (view, sampler): (ValidView<'_>, &Sampler),
     args: &mut ImageArgs,
-    rows: &mut ChunkRows,
+    rows: &mut ChunkRows<'_>,
     all: [f32; 2],
-    others: ImageKernel,
+    others: ViewKernel,
 ) {
     let wanted = args.mask & ((1 << MAX_LANES) - 1);
     let counting = counting(wanted);
     let mut detail = Detail::BASE;
-    // SAFETY: the requirements of `sample_chunks` hold (`# Safety`).
-    unsafe {
-        let mut level_cache = LevelCache::<K>::new(view, sampler.address_mode[0], wanted);
-        while let Some((several, count, coords)) = next_detailed::<false>(v, (view, sampler), rows, all, &mut detail) {
-            // Chunks of one level are sampled together; mostly all have the same level.
-            let mut rest = if LINEAR && K::SEVERAL { (1u32 << count) - 1 } else { 0 };
-            while rest != 0 {
-                let (these, found) = level_cache.several(v, &detail, counting, &coords, rest);
-                for (i, (chunk, found)) in several.into_iter().zip(found).enumerate() {
-                    match found {
-                        _ if these >> i & 1 == 0 => {}
-                        Some(found) => chunk.give(v, over_255(v, K::FOUR, found)),
-                        None => chunk.sample(view, sampler, args, others),
-                    }
-                }
-                rest &= !these;
-            }
-            if LINEAR && K::SEVERAL {
-                continue;
-            }
-            for (i, &chunk) in several.iter().enumerate().take(count) {
-                let quads = counting.map(|quad| 2 * i + quad);
-                let weight = spread(v, quads_of(&detail.weight, i));
-                match level_cache.levels::<LINEAR>(v, &detail, quads, weight, chunk.coords(v)) {
+    let mut level_cache = LevelCache::<K>::new(view, sampler.address_mode[0], wanted);
+    while let Some((several, count, coords)) = next_detailed::<false>(v, (view, sampler), rows, all, &mut detail) {
+        // Chunks of one level are sampled together; mostly all have the same level.
+        let mut rest = if LINEAR && K::SEVERAL { (1u32 << count) - 1 } else { 0 };
+        while rest != 0 {
+            let (these, found) = level_cache.several(v, &detail, counting, &coords, rest);
+            for (i, (chunk, found)) in several.into_iter().zip(found).enumerate() {
+                match found {
+                    _ if these >> i & 1 == 0 => {}
                     Some(found) => chunk.give(v, over_255(v, K::FOUR, found)),
                     None => chunk.sample(view, sampler, args, others),
                 }
+            }
+            rest &= !these;
+        }
+        if LINEAR && K::SEVERAL {
+            continue;
+        }
+        for (i, &chunk) in several.iter().enumerate().take(count) {
+            let quads = counting.map(|quad| 2 * i + quad);
+            let weight = spread(v, quads_of(&detail.weight, i));
+            match level_cache.levels::<LINEAR>(v, &detail, quads, weight, chunk.coords(v)) {
+                Some(found) => chunk.give(v, over_255(v, K::FOUR, found)),
+                None => chunk.sample(view, sampler, args, others),
             }
         }
     }
@@ -187,21 +167,21 @@ pub(crate) fn counting(wanted: u32) -> [usize; 2] {
 /// Returns the next chunks, their number and their coordinates, and sets `detail` to the levels of
 /// their quads (with `PROBES` also the probes). `None` means that no chunk is left.
 #[inline(always)]
-pub(crate) fn next_detailed<const PROBES: bool>(
+pub(crate) fn next_detailed<'a, const PROBES: bool>(
     v: Avx512,
-    (view, sampler): (&ImageView, &Sampler),
-    rows: &mut ChunkRows,
+    (view, sampler): (ValidView<'_>, &Sampler),
+    rows: &mut ChunkRows<'a>,
     all: [f32; 2],
     detail: &mut Detail,
-) -> Option<([ChunkAt; SEVERAL], usize, [__m512; SEVERAL])> {
+) -> Option<([ChunkAt<'a>; SEVERAL], usize, [__m512; SEVERAL])> {
     let (chunks, count) = rows.several()?;
     let coords = coords_of(v, chunks);
-    details_of::<PROBES>(v, view, sampler, all, &coords, detail);
+    details_of::<PROBES>(v, &view, sampler, all, &coords, detail);
     Some((chunks, count, coords))
 }
 
 #[inline(always)]
-fn coords_of(v: Avx512, [a, b, c, d]: [ChunkAt; SEVERAL]) -> [__m512; SEVERAL] {
+fn coords_of(v: Avx512, [a, b, c, d]: [ChunkAt<'_>; SEVERAL]) -> [__m512; SEVERAL] {
     [a.coords(v), b.coords(v), c.coords(v), d.coords(v)]
 }
 
@@ -249,18 +229,16 @@ pub(crate) fn spread(v: Avx512, of: &[u32; 2]) -> __m512 {
 
 /// The state of the levels that were sampled last.
 struct LevelCache<'a, K: SampleKind> {
-    view: &'a ImageView,
+    view: ValidView<'a>,
     address_mode: u32,
     wanted: u32,
     /// The last level with an even number, and the last one with an odd number.
-    axes: [Option<(u32, LevelSampler<K>)>; 2],
+    axes: [Option<(u32, LevelSampler<'a, K>)>; 2],
 }
 
 impl<'a, K: SampleKind> LevelCache<'a, K> {
-    /// # Safety
-    /// The requirements of [`LevelSampler::new`] hold as long as this lives.
     #[inline(always)]
-    unsafe fn new(view: &'a ImageView, address_mode: u32, wanted: u32) -> Self {
+    fn new(view: ValidView<'a>, address_mode: u32, wanted: u32) -> Self {
         LevelCache { view, address_mode, wanted, axes: [const { None }; 2] }
     }
 
@@ -355,11 +333,10 @@ impl<'a, K: SampleKind> LevelCache<'a, K> {
     /// Returns the state of a level. No load waits for the number, because the branch predicts that
     /// it is the last one's.
     #[inline(always)]
-    fn level(&mut self, v: Avx512, number: u32) -> Option<&LevelSampler<K>> {
+    fn level(&mut self, v: Avx512, number: u32) -> Option<&LevelSampler<'a, K>> {
         let level_cache = &mut self.axes[number as usize % 2];
         if level_cache.as_ref().is_none_or(|(last, _)| *last != number) {
-            // SAFETY: the requirements hold, as `LevelCache::new` demands.
-            let axes = unsafe { LevelSampler::new::<false>(v, [self.view; 2], self.address_mode, number, self.wanted) };
+            let axes = { LevelSampler::new::<false>(v, [self.view; 2], self.address_mode, number, self.wanted) };
             *level_cache = axes.map(|axes| (number, axes));
         }
         level_cache.as_ref().map(|(_, axes)| axes)
@@ -368,27 +345,20 @@ impl<'a, K: SampleKind> LevelCache<'a, K> {
 
 /// Samples the first level of two views of kind `K`: one for the first four lanes, one for the
 /// others. Returns false without any effect if that is not possible.
-///
-/// # Safety
-/// The requirements of [`sample`] hold for both views.
 #[inline(always)]
-pub unsafe fn sample_pair<K: SampleKind, const LINEAR: bool>(
+pub fn sample_pair<K: SampleKind, const LINEAR: bool>(
     v: Avx512,
-    views: [&ImageView; 2],
+    views: [ValidView<'_>; 2],
     sampler: &Sampler,
     args: &mut ImageArgs,
 ) -> bool {
-    let plain = |view| is_common(view, sampler, args) && !is_detailed(view, sampler);
+    let plain = |view: ValidView<'_>| is_common(&view, sampler, args) && !is_detailed(&view, sampler);
     if !plain(views[0]) || !plain(views[1]) {
         return false;
     }
-    // SAFETY: the requirements of `sample` hold for both views (`# Safety`); the first levels
-    // exist.
-    unsafe {
-        let place = ChunkArguments::<K>::new(v, views, sampler, args);
-        let Some(found) = place.level::<LINEAR, true>(v, 0) else { return false };
-        give_to(v, &mut args.result, over_255(v, K::FOUR, found));
-    }
+    let place = ChunkArguments::<K>::new(v, views, sampler, args);
+    let Some(found) = place.level::<LINEAR, true>(v, 0) else { return false };
+    give_to(v, &mut args.result, over_255(v, K::FOUR, found));
     true
 }
 
@@ -431,7 +401,7 @@ pub(crate) fn give_to(v: Avx512, result: &mut [[u32; MAX_LANES]; 4], components:
 /// The arguments of all lanes, except the level.
 struct ChunkArguments<'a, K> {
     /// View of each quad.
-    views: [&'a ImageView; 2],
+    views: [ValidView<'a>; 2],
     address_mode: u32,
     /// Coordinates: x in the lower half, y in the upper one.
     coord: __m512,
@@ -440,12 +410,10 @@ struct ChunkArguments<'a, K> {
 }
 
 impl<'a, K: SampleKind> ChunkArguments<'a, K> {
-    /// # Safety
-    /// The requirements of [`LevelSampler::new`] hold for the views as long as this lives.
     #[inline(always)]
-    unsafe fn new(v: Avx512, views: [&'a ImageView; 2], sampler: &Sampler, args: &ImageArgs) -> Self {
+    fn new(v: Avx512, views: [ValidView<'a>; 2], sampler: &Sampler, args: &ImageArgs) -> Self {
         let wanted = args.mask & ((1 << MAX_LANES) - 1);
-        let coord = pair::<Avx512>(v, row::<Avx512, _>(&args.coord[0]), row::<Avx512, _>(&args.coord[1]));
+        let coord = pair::<Avx512>(v, row(v, &args.coord[0]), row(v, &args.coord[1]));
         let coord = v._mm512_castsi512_ps(coord);
         ChunkArguments { views, address_mode: sampler.address_mode[0], coord, wanted, source: PhantomData }
     }
@@ -460,8 +428,7 @@ impl<'a, K: SampleKind> ChunkArguments<'a, K> {
 
     /// Returns the state of a level, if these functions can sample it.
     #[inline(always)]
-    fn axes<const TWO: bool>(&self, v: Avx512, number: u32) -> Option<LevelSampler<K>> {
-        // SAFETY: the requirements hold, as `ChunkArguments::new` demands.
-        unsafe { LevelSampler::<K>::new::<TWO>(v, self.views, self.address_mode, number, self.wanted) }
+    fn axes<const TWO: bool>(&self, v: Avx512, number: u32) -> Option<LevelSampler<'a, K>> {
+        LevelSampler::<K>::new::<TWO>(v, self.views, self.address_mode, number, self.wanted)
     }
 }

@@ -1,7 +1,5 @@
 //! Wrapping of texels outside of a level, in 512-bit vectors.
 
-#![forbid(unsafe_code)]
-
 use super::super::address::{FAR, mode};
 use base::host::Avx512;
 use core::arch::x86_64::*;

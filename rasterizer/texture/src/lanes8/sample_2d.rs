@@ -14,10 +14,12 @@
 //! texels are thus prefetched ([`Slice::prefetch`]), and no load waits for the level
 //! ([`foretold`]).
 
+#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over components index several arrays of vectors")]
 
 use super::super::address::{self, BORDER, FAR, mode};
 use super::super::lod::{Detail, detail_of, foretold};
+use super::super::memory::ValidView;
 use super::super::sampler_class::GENERAL;
 use super::super::slice::Slice;
 use super::super::swizzle::map_lanes;
@@ -27,11 +29,11 @@ use base::abi::{Dim, ImageArgs, ImageView, KERNEL_SAMPLE, MAX_LANES, SampleOp, S
 use base::format::pack::ONE;
 use base::host::{Floats, Host, Ints};
 
-base::multiversion! {
+base::multiversion_fn! {
     /// Wraps the texels of an axis ([`wrap`]).
-    pub(crate) unsafe fn wrap_of(texels: &mut [[u32; MAX_LANES]; 2], size: i32, address_mode: u32) {
+    pub(crate) fn wrap_of(_host: H, texels: &mut [[u32; MAX_LANES]; 2], size: i32, address_mode: u32) {
         for texels in texels {
-            *texels = wrap::<<H as Host>::Ints>(*texels, size, address_mode);
+            *texels = wrap::<H::Ints>(*texels, size, address_mode);
         }
     }
 }
@@ -55,41 +57,30 @@ fn is_general(view: &ImageView, sampler: &Sampler, args: &ImageArgs, same_bits: 
 
 /// Calls the general kernel through the view's pointer, because it is big and one copy per class is
 /// enough.
-///
-/// # Safety
-/// The requirements of any kernel of the view hold.
 #[inline(always)]
-unsafe fn general(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
-    // SAFETY: the requirements of a kernel hold (`# Safety`); the general kernel is one of the same
-    // view.
-    unsafe { (view.kernels[KERNEL_SAMPLE + GENERAL as usize])(view, sampler, args) }
+fn general(view: ValidView<'_>, sampler: &Sampler, args: &mut ImageArgs) {
+    view.kernel(KERNEL_SAMPLE + GENERAL as usize).call(view, Some(sampler), args);
 }
 
 /// Samples all active lanes, with `PROBES` along the major axes of their footprints. The result has
 /// the general kernel's bits if no division comes at the end ([`Texels::SCALED`]), with `PROBES`,
 /// and without `LINEAR`.
-///
-/// # Safety
-/// `view` is a valid, non-empty view whose format belongs to class `T`. The sampler belongs to a
-/// class with this filter, or with `PROBES` to the anisotropic one; integers are not filtered. The
-/// host is `H`.
 #[inline(always)]
-pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>(
-    view: &ImageView,
+pub fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>(
+    host: H,
+    view: ValidView<'_>,
     sampler: &Sampler,
     args: &mut ImageArgs,
 ) {
-    if is_general(view, sampler, args, !T::SCALED || PROBES || !LINEAR) {
-        // SAFETY: view and sampler are valid (`# Safety`).
-        return unsafe { general(view, sampler, args) };
+    if is_general(&view, sampler, args, !T::SCALED || PROBES || !LINEAR) {
+        return general(view, sampler, args);
     }
     // Otherwise every λ is clamped to 0.
     let detailed = view.levels > 1 && (sampler.max_lod > 0.0 || view.min_lod > 0.0);
     let mut detail;
     let found = if PROBES || detailed {
         detail = Detail::BASE;
-        // SAFETY: the host is `H` (`# Safety`).
-        unsafe { detail_of::<PROBES>(H::LEVEL)(view, sampler, args, &mut detail) };
+        detail_of::<H, PROBES>(host, &view, sampler, args, &mut detail);
         if T::INTEGER {
             // Integers are not blended, so the nearer one of two levels is used.
             let [first, second] = detail.level;
@@ -101,7 +92,7 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
     } else {
         None
     };
-    let coord = [row::<H, _>(&args.coord[0]).as_floats(), row::<H, _>(&args.coord[1]).as_floats()];
+    let coord = [row(host, &args.coord[0]).as_floats(), row(host, &args.coord[1]).as_floats()];
     let zero = H::Ints::splat(0);
     let count = found.map_or(zero, |detail| H::Ints::from_array(detail.probes));
     let mut result = [zero; 4];
@@ -115,9 +106,8 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
                 Some(detail) if PROBES => at_probe::<H>(coord, detail, probe),
                 _ => coord,
             };
-            let lanes = LaneArguments::<H> { view, sampler, args, coord };
-            // SAFETY: the view's format belongs to `T` (`# Safety`), and the levels exist.
-            let texels = unsafe { lanes.levels::<T, LINEAR, PROBES>(level, &mut border) };
+            let lanes = LaneArguments::<H> { host, view, sampler, args, coord };
+            let texels = lanes.levels::<T, LINEAR, PROBES>(level, &mut border);
             if probe == 1 {
                 sum = texels;
             } else {
@@ -148,13 +138,12 @@ pub unsafe fn sample<H: Host, T: Texels, const LINEAR: bool, const PROBES: bool>
         }
     }
     if border != 0 {
-        // SAFETY: view and sampler are valid (`# Safety`).
-        return unsafe { general(view, sampler, args) };
+        return general(view, sampler, args);
     }
     if !PROBES {
         result = over_255::<H, T>(result);
     }
-    map_lanes(view, &mut args.result, result, if T::INTEGER { 1 } else { ONE });
+    map_lanes(&view, &mut args.result, result, if T::INTEGER { 1 } else { ONE });
 }
 
 /// Returns the coordinates of a probe, counted from 1; lanes with one probe keep theirs.
@@ -180,7 +169,8 @@ pub(crate) fn lerp<H: Host>(a: H::Ints, b: H::Ints, t: H::Floats) -> H::Ints {
 
 /// The arguments of the lanes, except the level.
 struct LaneArguments<'a, H: Host> {
-    view: &'a ImageView,
+    host: H,
+    view: ValidView<'a>,
     sampler: &'a Sampler,
     args: &'a ImageArgs,
     coord: [H::Floats; 2],
@@ -190,11 +180,8 @@ impl<H: Host> LaneArguments<'_, H> {
     /// Returns the filtered texels of one level per lane (without `levels` the base level). Those
     /// of a scaled class are still multiplied by 255 without `EXACT`. Adds the lanes that sample
     /// the border to `border`.
-    ///
-    /// # Safety
-    /// The levels exist, and the view's format belongs to `T`. The host is `H`.
     #[inline(always)]
-    unsafe fn levels<T: Texels, const LINEAR: bool, const EXACT: bool>(
+    fn levels<T: Texels, const LINEAR: bool, const EXACT: bool>(
         &self,
         levels: Option<&[u32; MAX_LANES]>,
         border: &mut u32,
@@ -212,7 +199,7 @@ impl<H: Host> LaneArguments<'_, H> {
             }
             let mut layer = 0;
             if view.arrayed != 0 {
-                let coord = row::<H, _>(&self.args.coord[2]).as_floats();
+                let coord = row(self.host, &self.args.coord[2]).as_floats();
                 let last = H::Floats::splat((view.layers.max(1) - 1) as f32);
                 let layers = coord.max(H::Floats::splat(0.0)).min(last).round().truncate_to_int();
                 layer = address::layer(self.args.coord[2][lane], view.layers);
@@ -222,12 +209,9 @@ impl<H: Host> LaneArguments<'_, H> {
             let mask = same.movemask() & rest | 1 << lane;
             let level = &view.level[level as usize];
             let offset = level.offset + u64::from(layer) * view.layer_stride;
-            // SAFETY: level and layer exist (`# Safety`); rows are at most 2^14 texels of 16 bytes.
-            let texels = unsafe {
-                let (base, size) = (view.base.add(offset as usize), [level.width, level.height]);
-                let slice = Slice { base, pitch: level.row_pitch as u32, size, mask };
-                self.filter::<T, LINEAR, EXACT>(&slice, border)
-            };
+            let (memory, size) = (view.memory(offset), [level.width, level.height]);
+            let slice = Slice { memory, pitch: level.row_pitch as u32, size, mask };
+            let texels = self.filter::<T, LINEAR, EXACT>(&slice, border);
             if mask == wanted {
                 return texels;
             }
@@ -241,17 +225,13 @@ impl<H: Host> LaneArguments<'_, H> {
     }
 
     /// Returns the filtered texels of one level of a layer.
-    ///
-    /// # Safety
-    /// The slice belongs to the view, whose format belongs to `T`. The host is `H`.
     #[inline(always)]
-    unsafe fn filter<T: Texels, const LINEAR: bool, const EXACT: bool>(
+    fn filter<T: Texels, const LINEAR: bool, const EXACT: bool>(
         &self,
-        slice: &Slice,
+        slice: &Slice<'_>,
         border: &mut u32,
     ) -> Words<H> {
-        // SAFETY: the host is `H` (`# Safety`).
-        let [mut x, mut y] = unsafe { [self.axis::<LINEAR>(slice, 0), self.axis::<LINEAR>(slice, 1)] };
+        let [mut x, mut y] = [self.axis::<LINEAR>(slice, 0), self.axis::<LINEAR>(slice, 1)];
         *border |= (x.border | y.border) & slice.mask;
         if slice.mask != 0xff {
             // Lanes that are not wanted take the texels of one that is, so that nothing is loaded
@@ -262,37 +242,31 @@ impl<H: Host> LaneArguments<'_, H> {
                 y.texels[i] = wanted.select(y.texels[i], y.texels[i].broadcast_lane(first));
             }
         }
-        // SAFETY: wrapped coordinates lie inside the level.
-        unsafe {
-            if LINEAR {
-                // Probes are excluded: their lanes lie apart in the direction of the probes, and
-                // the next probe lies near.
-                if !EXACT {
-                    let weights = [x.weight, y.weight];
-                    if let Some(texels) = T::bilinear::<H, true>(self.view, slice, x.texels, y.texels, weights) {
-                        return texels;
-                    }
-                    T::prefetch::<H, 4>(slice, x.texels[0], y.texels[0]);
+        if LINEAR {
+            // Probes are excluded: their lanes lie apart in the direction of the probes, and
+            // the next probe lies near.
+            if !EXACT {
+                let weights = [x.weight, y.weight];
+                if let Some(texels) = T::bilinear::<H, true>(self.host, self.view, slice, x.texels, y.texels, weights) {
+                    return texels;
                 }
-                let words = T::footprint::<H>(self.view, slice, x.texels, y.texels);
-                filtered::<H, T, EXACT>(&words, x.weight, y.weight)
-            } else {
-                T::prefetch::<H, 3>(slice, x.texels[0], y.texels[0]);
-                let words = T::words::<H>(self.view, slice, x.texels[0], y.texels[0]);
-                if EXACT { T::components::<_, false>(&words) } else { T::components::<_, true>(&words) }
+                T::prefetch::<H, 4>(slice, x.texels[0], y.texels[0]);
             }
+            let words = T::footprint(self.host, self.view, slice, x.texels, y.texels);
+            filtered::<H, T, EXACT>(&words, x.weight, y.weight)
+        } else {
+            T::prefetch::<H, 3>(slice, x.texels[0], y.texels[0]);
+            let words = T::words(self.host, self.view, slice, x.texels[0], y.texels[0]);
+            if EXACT { T::components::<_, false>(&words) } else { T::components::<_, true>(&words) }
         }
     }
 
     /// Returns the texels of axis `c`, which lie inside of the slice, and the weights.
-    ///
-    /// # Safety
-    /// The host is `H`.
     #[inline(always)]
-    unsafe fn axis<const LINEAR: bool>(&self, slice: &Slice, c: usize) -> TexelAxis<H> {
+    fn axis<const LINEAR: bool>(&self, slice: &Slice<'_>, c: usize) -> TexelAxis<H> {
         let size = slice.size[c] as i32;
         let (first, weight) = located::<H, LINEAR>(self.coord[c], H::Floats::splat(size as f32));
-        let first = first + row::<H, _>(&self.args.offset[c]);
+        let first = first + row(self.host, &self.args.offset[c]);
         let mut texels = [first, first + H::Ints::splat(1)];
         let (zero, last) = (H::Ints::splat(0), H::Ints::splat(size as u32 - 1));
         // The sign is set if the first texel is below 0, or if the last one lies after the level.
@@ -310,8 +284,7 @@ impl<H: Host> LaneArguments<'_, H> {
             address_mode => {
                 if outside.movemask() != 0 {
                     let mut lanes = [texels[0].to_array(), texels[1].to_array()];
-                    // SAFETY: the host is `H` (`# Safety`).
-                    unsafe { wrap_of(H::LEVEL)(&mut lanes, size, address_mode) };
+                    wrap_of(self.host, &mut lanes, size, address_mode);
                     texels = [H::Ints::from_array(lanes[0]), H::Ints::from_array(lanes[1])];
                 }
             }
@@ -418,29 +391,4 @@ fn remainder<V: Ints>(at: V, size: i32) -> V {
     let at = at - quotient * n;
     let at = at + (at.sar(31) & n);
     at - zero.greater(n - V::splat(1) - at).select(n, zero)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use base::host::SimdLevel;
-    use base::random::Rng;
-
-    #[test]
-    fn all_lanes_wrap_as_one_does() {
-        let mut rng = Rng(0x11fe_57a7_0000_0031);
-        for round in 0..20_000 {
-            let size = rng.pick(&[1, 2, 3, 5, 8, 13, 100, 255, 257, 4097, 16383, 16384]);
-            let max = rng.pick(&[8, 64, 20_000, 1 << 22, 1_000_000_040]);
-            let at: [u32; MAX_LANES] = std::array::from_fn(|_| (rng.below(2 * max) as i32 - max as i32) as u32);
-            let address_mode = [mode::REPEAT, mode::MIRRORED_REPEAT, mode::MIRROR_CLAMP_TO_EDGE][round % 3];
-            for level in SimdLevel::all_supported() {
-                let mut got = [at; 2];
-                // SAFETY: the host has the level.
-                unsafe { wrap_of(level)(&mut got, size, address_mode) };
-                let want = at.map(|at| address::wrap(at as i32, size, address_mode) as u32);
-                assert_eq!(got, [want; 2], "{size} {address_mode} {at:?}");
-            }
-        }
-    }
 }

@@ -8,57 +8,52 @@
 use super::super::address::mode;
 use super::super::chunk_batch::{ChunkAt, ChunkRows, SEVERAL};
 use super::super::lod::{Detail, detail_of_quads, foretold};
+use super::super::memory::{ValidView, ViewKernel};
 use super::super::sampler_class::{is_common, is_detailed, one_of_all};
 use super::super::slice::Slice;
 use super::super::texel::Texels;
 use super::super::words::Words;
 use super::sample_2d::{filtered, lerp, located, over_255};
-use base::abi::{ImageArgs, ImageKernel, ImageView, MAX_LANES, Sampler};
+use base::abi::{ImageArgs, MAX_LANES, Sampler};
 use base::host::{Floats, Host, Ints};
 
 /// Samples all chunks of a batch. Uncommon samples, and single chunks, use the kernel for `any`
 /// samples.
-///
-/// # Safety
-/// The requirements of `planar::sample` hold for each chunk, without probes; `any` is a kernel of
-/// the view and the sampler's class.
 #[inline(always)]
-pub unsafe fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
-    view: &ImageView,
+pub fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
+    host: H,
+    view: ValidView<'_>,
     sampler: &Sampler,
     args: &mut ImageArgs,
-    rows: &mut ChunkRows,
-    any: ImageKernel,
+    rows: &mut ChunkRows<'_>,
+    any: ViewKernel,
 ) {
     const ALL: u32 = (1 << MAX_LANES) - 1;
-    let detailed = is_detailed(view, sampler);
+    let detailed = is_detailed(&view, sampler);
     let of_all = if detailed { one_of_all(args) } else { Some([0.0; 2]) };
-    // SAFETY: the requirements of `planar::sample` hold (`# Safety`), and the levels exist.
-    unsafe {
-        let (Some(of_all), true) = (of_all, is_common(view, sampler, args) && args.mask & ALL == ALL) else {
-            return rows.one_by_one(view, sampler, args, any);
-        };
-        let mut level_cache = LevelCache::<H>::new(view, sampler.address_mode[0]);
-        if !detailed {
-            let level = &level_cache.levels[0].1;
-            while let Some(chunk) = rows.next() {
-                match level.sample::<T, LINEAR>(view, chunk.coords_of(H::assume())) {
-                    Some(found) => chunk.give_words::<H>(over_255::<H, T>(found)),
-                    None => chunk.sample(view, sampler, args, any),
-                }
+    let (Some(of_all), true) = (of_all, is_common(&view, sampler, args) && args.mask & ALL == ALL) else {
+        return rows.one_by_one(view, sampler, args, any);
+    };
+    let mut level_cache = LevelCache::<H>::new(host, view, sampler.address_mode[0]);
+    if !detailed {
+        let level = &level_cache.levels[0].1;
+        while let Some(chunk) = rows.next() {
+            match level.sample::<T, LINEAR>(host, view, chunk.coords_of(host)) {
+                Some(found) => chunk.give_words::<H>(over_255::<H, T>(found)),
+                None => chunk.sample(view, sampler, args, any),
             }
-            return;
         }
-        let mut detail = Detail::BASE;
-        loop {
-            let Some((several, count)) = rows.several() else { return };
-            // The levels of the quads of several chunks are computed in one vector.
-            detail_of_quads(H::LEVEL)(view, sampler, of_all, &corners(H::assume(), several), &mut detail);
-            for (i, &chunk) in several.iter().enumerate().take(count) {
-                match level_cache.sample::<T, LINEAR>(&detail, i, chunk) {
-                    Some(found) => chunk.give_words::<H>(over_255::<H, T>(found)),
-                    None => chunk.sample(view, sampler, args, any),
-                }
+        return;
+    }
+    let mut detail = Detail::BASE;
+    loop {
+        let Some((several, count)) = rows.several() else { return };
+        // The levels of the quads of several chunks are computed in one vector.
+        detail_of_quads(host, &view, sampler, of_all, &corners(host, several), &mut detail);
+        for (i, &chunk) in several.iter().enumerate().take(count) {
+            match level_cache.sample::<T, LINEAR>(&detail, i, chunk) {
+                Some(found) => chunk.give_words::<H>(over_255::<H, T>(found)),
+                None => chunk.sample(view, sampler, args, any),
             }
         }
     }
@@ -66,35 +61,30 @@ pub unsafe fn sample_chunks<H: Host, T: Texels, const LINEAR: bool>(
 
 /// The state of the levels that were sampled last.
 struct LevelCache<'a, H: Host> {
-    view: &'a ImageView,
+    host: H,
+    view: ValidView<'a>,
     address_mode: u32,
     /// The last level with an even number, and the last one with an odd number.
-    levels: [(u32, MipLevel<H>); 2],
+    levels: [(u32, MipLevel<'a, H>); 2],
 }
 
 impl<'a, H: Host> LevelCache<'a, H> {
-    /// # Safety
-    /// The requirements of [`MipLevel::new`] hold for any level of the view.
     #[inline(always)]
-    unsafe fn new(view: &'a ImageView, address_mode: u32) -> Self {
-        // SAFETY: the first level exists, and the view is a 2D view of one layer (`# Safety`).
-        let [first, other] = unsafe { [MipLevel::new(view, address_mode, 0), MipLevel::new(view, address_mode, 0)] };
+    fn new(host: H, view: ValidView<'a>, address_mode: u32) -> Self {
+        let [first, other] = [MipLevel::new(view, address_mode, 0), MipLevel::new(view, address_mode, 0)];
         // No level has the largest number.
-        LevelCache { view, address_mode, levels: [(0, first), (u32::MAX, other)] }
+        LevelCache { host, view, address_mode, levels: [(0, first), (u32::MAX, other)] }
     }
 
     /// Samples the chunk whose first quad has lane `i` in `detail`, and whose second quad has lane
     /// `i + SEVERAL`. `None` means that their levels differ, or has the meaning of that of
     /// [`MipLevel::sample`].
-    ///
-    /// # Safety
-    /// The requirements of [`sample_chunks`] hold.
     #[inline(always)]
-    unsafe fn sample<T: Texels, const LINEAR: bool>(
+    fn sample<T: Texels, const LINEAR: bool>(
         &mut self,
         detail: &Detail,
         i: usize,
-        chunk: ChunkAt,
+        chunk: ChunkAt<'_>,
     ) -> Option<Words<H>> {
         let (a, b) = (i, i + SEVERAL);
         // Weights are not negative, so that a weight above zero has nonzero bits.
@@ -106,11 +96,9 @@ impl<'a, H: Host> LevelCache<'a, H> {
             if numbers[a] != numbers[b] {
                 return None;
             }
-            // SAFETY: the requirements of `sample_chunks` hold (`# Safety`), and the level exists.
-            let texels = unsafe {
-                let view = self.view;
-                self.level(foretold(numbers[a])).sample::<T, LINEAR>(view, chunk.coords_of(H::assume()))?
-            };
+            let (host, view) = (self.host, self.view);
+            let level = self.level(foretold(numbers[a]));
+            let texels = level.sample::<T, LINEAR>(host, view, chunk.coords_of(host))?;
             if pass == 0 {
                 found = texels;
                 continue;
@@ -124,14 +112,11 @@ impl<'a, H: Host> LevelCache<'a, H> {
         Some(found)
     }
 
-    /// # Safety
-    /// The requirements of [`MipLevel::new`] hold.
     #[inline(always)]
-    unsafe fn level(&mut self, number: u32) -> &MipLevel<H> {
+    fn level(&mut self, number: u32) -> &MipLevel<'a, H> {
         let level_cache = &mut self.levels[number as usize % 2];
         if level_cache.0 != number {
-            // SAFETY: the requirements of `MipLevel::new` hold (`# Safety`).
-            *level_cache = unsafe { (number, MipLevel::new(self.view, self.address_mode, number)) };
+            *level_cache = (number, MipLevel::new(self.view, self.address_mode, number));
         }
         &level_cache.1
     }
@@ -140,7 +125,7 @@ impl<'a, H: Host> LevelCache<'a, H> {
 /// Returns the coordinates of the first three invocations of all quads: the first quads of the
 /// chunks, then the second ones.
 #[inline(always)]
-fn corners<H: Host>(host: H, chunks: [ChunkAt; SEVERAL]) -> [[[u32; MAX_LANES]; 2]; 3] {
+fn corners<H: Host>(host: H, chunks: [ChunkAt<'_>; SEVERAL]) -> [[[u32; MAX_LANES]; 2]; 3] {
     let [first, second, third, fourth] = chunks;
     let (a, b) = (first.coords_of(host), second.coords_of(host));
     let (c, d) = (third.coords_of(host), fourth.coords_of(host));
@@ -157,8 +142,8 @@ fn corners<H: Host>(host: H, chunks: [ChunkAt; SEVERAL]) -> [[[u32; MAX_LANES]; 
 }
 
 /// A level whose texels are sampled.
-struct MipLevel<H: Host> {
-    slice: Slice,
+struct MipLevel<'a, H: Host> {
+    slice: Slice<'a>,
     axes: [WrapAxis<H>; 2],
 }
 
@@ -209,16 +194,12 @@ impl<H: Host> WrapAxis<H> {
     }
 }
 
-impl<H: Host> MipLevel<H> {
-    /// # Safety
-    /// The level exists; the view is a 2D view of one layer.
+impl<'a, H: Host> MipLevel<'a, H> {
     #[inline(always)]
-    unsafe fn new(view: &ImageView, address_mode: u32, number: u32) -> MipLevel<H> {
+    fn new(view: ValidView<'a>, address_mode: u32, number: u32) -> MipLevel<'a, H> {
         let level = &view.level[number as usize];
-        // SAFETY: the level exists (`# Safety`).
-        let base = unsafe { view.base.add(level.offset as usize) };
         let slice = Slice {
-            base,
+            memory: view.memory(level.offset),
             pitch: level.row_pitch as u32,
             size: [level.width, level.height],
             mask: (1 << MAX_LANES) - 1,
@@ -230,13 +211,11 @@ impl<H: Host> MipLevel<H> {
     /// Returns the components; those of a scaled class are still multiplied by 255. `None` means
     /// that texels outside cannot be wrapped here, or that the texels of a filter are not
     /// neighbours.
-    ///
-    /// # Safety
-    /// The view's format belongs to `T`. The host is `H`.
     #[inline(always)]
-    unsafe fn sample<T: Texels, const LINEAR: bool>(
+    fn sample<T: Texels, const LINEAR: bool>(
         &self,
-        view: &ImageView,
+        host: H,
+        view: ValidView<'_>,
         [x, y]: [H::Floats; 2],
     ) -> Option<Words<H>> {
         let (x, x_weight, x_outside) = self.axes[0].texels::<LINEAR>(x);
@@ -244,19 +223,16 @@ impl<H: Host> MipLevel<H> {
         if (x_outside | y_outside).movemask() != 0 {
             return None;
         }
-        // SAFETY: the texels lie inside of the level.
-        unsafe {
-            if !LINEAR {
-                T::prefetch::<H, 3>(&self.slice, x[0], y[0]);
-                let words = T::words::<H>(view, &self.slice, x[0], y[0]);
-                return Some(T::components::<_, true>(&words));
-            }
-            if (x[0] + H::Ints::splat(1)).equal(x[1]).movemask() != (1 << MAX_LANES) - 1 {
-                return None;
-            }
-            T::prefetch::<H, 4>(&self.slice, x[0], y[0]);
-            let words = T::adjacent::<H>(view, &self.slice, x, y);
-            Some(filtered::<H, T, false>(&words, x_weight, y_weight))
+        if !LINEAR {
+            T::prefetch::<H, 3>(&self.slice, x[0], y[0]);
+            let words = T::words(host, view, &self.slice, x[0], y[0]);
+            return Some(T::components::<_, true>(&words));
         }
+        if (x[0] + H::Ints::splat(1)).equal(x[1]).movemask() != (1 << MAX_LANES) - 1 {
+            return None;
+        }
+        T::prefetch::<H, 4>(&self.slice, x[0], y[0]);
+        let words = T::adjacent(host, view, &self.slice, x, y);
+        Some(filtered::<H, T, false>(&words, x_weight, y_weight))
     }
 }

@@ -10,21 +10,23 @@
 //! The kernels of the commonest samples (`planar`, `whole`) pass the calls that they do not handle
 //! to this one.
 
+#![forbid(unsafe_code)]
 #![allow(clippy::needless_range_loop, reason = "loops over components index several arrays of vectors")]
 
 use super::super::address::{self, BORDER, FAR, mode};
 use super::super::cube::{self, CubeTexel, Faces};
 use super::super::lod::{self, Detail, any_detail, foretold};
+use super::super::memory::ValidView;
 use super::super::sampler_class::is_detailed;
 use super::super::scalar::{border_of, is_normalised};
 use super::super::swizzle;
+use super::super::taps::{TapBuffer, TapSlice};
 use super::super::words::{Words, row};
 use super::sample_2d::{at_probe, lerp, wrap_of};
-use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, MAX_LANES, SampleOp, Sampler, TAPS, Taps};
+use base::abi::{Dim, ImageArgs, ImageLevel, ImageView, MAX_LANES, SampleOp, Sampler, TAPS};
 use base::format::Format;
 use base::format::pack::ONE;
 use base::host::{Floats, Host, Ints};
-use core::mem::MaybeUninit;
 
 /// Mask of all lanes.
 const ALL: u32 = (1 << MAX_LANES) - 1;
@@ -37,12 +39,8 @@ const CUBE: u32 = Dim::Cube as u32;
 const GATHERED: [usize; 4] = [2, 3, 1, 0];
 
 /// Samples all active lanes.
-///
-/// # Safety
-/// `view` is a valid, non-empty view whose levels are in one piece, and its `taps` kernel is that
-/// of its format. The host is `H`.
 #[inline(always)]
-pub unsafe fn sample<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
+pub fn sample<H: Host>(host: H, view: ValidView<'_>, sampler: &Sampler, args: &mut ImageArgs) {
     let wanted = args.mask & ALL;
     let format = Format(view.format as u16);
     let integer = format.is_integer();
@@ -56,6 +54,7 @@ pub unsafe fn sample<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut Im
         _ if wanted == 0 || gathers && view.min_lod >= 1.0 => {}
         _ => {
             let common = CallArguments {
+                host,
                 view,
                 sampler,
                 args: &*args,
@@ -65,13 +64,9 @@ pub unsafe fn sample<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut Im
                 // Blocks are found by column and row in a slice, not by an offset in bytes.
                 by_slices: format.is_compressed(),
             };
-            // SAFETY: `view` is valid, its levels are in one piece, and the host is `H`
-            // (`# Safety`).
-            result = unsafe {
-                match common.together::<H>(wanted) {
-                    Some(result) => result,
-                    None => common.filtered::<H>(wanted),
-                }
+            result = match common.together(wanted) {
+                Some(result) => result,
+                None => common.filtered(wanted),
             };
         }
     }
@@ -81,18 +76,15 @@ pub unsafe fn sample<H: Host>(view: &ImageView, sampler: &Sampler, args: &mut Im
         }
         return;
     }
-    swizzle::map_lanes(view, &mut args.result, result, if integer { 1 } else { ONE });
+    swizzle::map_lanes(&view, &mut args.result, result, if integer { 1 } else { ONE });
 }
 
 /// The fast path, which most calls take: all lanes sample one level, or the same two, with one
 /// filter. No lane samples a border, and on a cube each lane samples only one face.
-impl CallArguments<'_> {
+impl<H: Host> CallArguments<'_, H> {
     /// Returns the result of a sample or a gather; `None` if the call does not qualify.
-    ///
-    /// # Safety
-    /// The requirements of [`sample`] hold.
     #[inline(always)]
-    unsafe fn together<H: Host>(&self, wanted: u32) -> Option<Words<H>> {
+    fn together(&self, wanted: u32) -> Option<Words<H>> {
         let (view, sampler, args) = (self.view, self.sampler, self.args);
         let probes = sampler.max_anisotropy > 1.0 && view.dim == Dim::D2 && !self.gathers;
         if self.integer || self.by_slices || probes || self.gathers && args.has_gather_offsets != 0 {
@@ -101,10 +93,9 @@ impl CallArguments<'_> {
         let (mut levels, mut passes, mut linear) = ([0; 2], 1, self.gathers || sampler.min_filter == 1);
         let mut weight = H::Floats::splat(0.0);
         let two_filters = sampler.mag_filter != sampler.min_filter;
-        if !self.gathers && (two_filters || is_detailed(view, sampler)) {
+        if !self.gathers && (two_filters || is_detailed(&view, sampler)) {
             let mut detail = Detail::BASE;
-            // SAFETY: the host is `H` (`# Safety`).
-            let magnified = unsafe { any_detail(H::assume(), view, sampler, args, &mut detail) } & wanted;
+            let magnified = any_detail(self.host, &view, sampler, args, &mut detail) & wanted;
             if two_filters {
                 if magnified != 0 && magnified != wanted {
                     return None;
@@ -124,21 +115,20 @@ impl CallArguments<'_> {
         let (lanes, lane) = (H::Ints::from_mask(wanted), wanted.trailing_zeros());
         let mut coord = [H::Floats::splat(0.0); 4];
         for c in 0..4 {
-            let bits = row::<H, _>(&args.coord[c]);
+            let bits = row(self.host, &args.coord[c]);
             // The coordinates of other lanes may be arbitrary, so these lanes use those of a wanted
             // one.
             coord[c] = if wanted == ALL { bits } else { lanes.select(bits, bits.broadcast_lane(lane)) }.as_floats();
         }
         let mut result = [H::Ints::splat(0); 4];
         for pass in 0..passes {
-            // SAFETY: the requirements of `sample` hold (`# Safety`), and the level exists.
-            let texels = unsafe {
+            let texels = {
                 let number = levels[pass % 2];
                 match view.dim {
-                    Dim::D1 | Dim::Buffer => self.of_level::<H, D1>(number, coord, linear, wanted)?,
-                    Dim::D2 => self.of_level::<H, D2>(number, coord, linear, wanted)?,
-                    Dim::D3 => self.of_level::<H, D3>(number, coord, linear, wanted)?,
-                    Dim::Cube => self.of_level::<H, CUBE>(number, coord, linear, wanted)?,
+                    Dim::D1 | Dim::Buffer => self.of_level::<D1>(number, coord, linear, wanted)?,
+                    Dim::D2 => self.of_level::<D2>(number, coord, linear, wanted)?,
+                    Dim::D3 => self.of_level::<D3>(number, coord, linear, wanted)?,
+                    Dim::Cube => self.of_level::<CUBE>(number, coord, linear, wanted)?,
                 }
             };
             if pass == 0 {
@@ -159,12 +149,8 @@ impl CallArguments<'_> {
 
     /// Returns the samples of a level, or the result of a gather; `None` if a lane leaves the fast
     /// path.
-    ///
-    /// # Safety
-    /// The requirements of [`sample`] hold, and the level exists. All lanes have coordinates of
-    /// wanted ones.
     #[inline(always)]
-    unsafe fn of_level<H: Host, const DIM: u32>(
+    fn of_level<const DIM: u32>(
         &self,
         number: u32,
         coord: [H::Floats; 4],
@@ -173,7 +159,7 @@ impl CallArguments<'_> {
     ) -> Option<Words<H>> {
         let (view, args, modes) = (self.view, self.args, self.sampler.address_mode);
         let level = &view.level[number as usize];
-        let [stride, pitch] = offsets_in(view, level)?;
+        let [stride, pitch] = offsets_in(&view, level)?;
         let zero = H::Ints::splat(0);
         let (stride, pitch) = (H::Ints::splat(stride), H::Ints::splat(pitch));
         let unnormalized = self.sampler.unnormalized != 0;
@@ -181,125 +167,110 @@ impl CallArguments<'_> {
         if args.has_offset != 0 {
             let (lanes, lane) = (H::Ints::from_mask(wanted), wanted.trailing_zeros());
             for c in 0..3 {
-                let of = row::<H, _>(&args.offset[c]);
+                let of = row(self.host, &args.offset[c]);
                 offset[c] = lanes.select(of, of.broadcast_lane(lane));
             }
         }
         let (mut rows, mut count, mut weight) = ([zero; 4], 1, [H::Floats::splat(0.0); 3]);
         let columns;
         let elsewhere;
-        // SAFETY: the host is `H` (`# Safety`).
-        unsafe {
-            let host = H::assume();
-            let (mut s, mut t, mut layer) = (coord[0], coord[1], zero);
-            if DIM == CUBE {
-                let faces = Faces::of([coord[0], coord[1], coord[2]]);
-                [s, t] = faces.project([coord[0], coord[1], coord[2]]);
-                layer = (self.first_faces::<H>(coord[3]) + faces.numbers()).min(self.last_layer::<H>());
-            } else if view.arrayed != 0 {
-                layer = layers::<H>(if DIM == D1 { coord[1] } else { coord[2] }, view.layers);
-            }
-            rows[0] = layer * stride;
-            if DIM == CUBE && self.sampler.non_seamless == 0 {
-                let [x, y] = match linear {
-                    true => [face_axis(host, s, level.width), face_axis(host, t, level.width)],
-                    false => {
-                        let clamped = [level.width, mode::CLAMP_TO_EDGE];
-                        [axis(host, s, zero, clamped, false, false), axis(host, t, zero, clamped, false, false)]
-                    }
-                };
-                (columns, count) = (x.texels, 2);
-                (weight[0], weight[1]) = (x.weight, y.weight);
-                elsewhere = x.border[0] | y.border[0];
+        let (mut s, mut t, mut layer) = (coord[0], coord[1], zero);
+        if DIM == CUBE {
+            let faces = Faces::of([coord[0], coord[1], coord[2]]);
+            [s, t] = faces.project([coord[0], coord[1], coord[2]]);
+            layer = (self.first_faces(coord[3]) + faces.numbers()).min(self.last_layer());
+        } else if view.arrayed != 0 {
+            layer = layers::<H>(if DIM == D1 { coord[1] } else { coord[2] }, view.layers);
+        }
+        rows[0] = layer * stride;
+        if DIM == CUBE && self.sampler.non_seamless == 0 {
+            let [x, y] = match linear {
+                true => [face_axis(self.host, s, level.width), face_axis(self.host, t, level.width)],
+                false => {
+                    let clamped = [level.width, mode::CLAMP_TO_EDGE];
+                    [axis(self.host, s, zero, clamped, false, false), axis(self.host, t, zero, clamped, false, false)]
+                }
+            };
+            (columns, count) = (x.texels, 2);
+            (weight[0], weight[1]) = (x.weight, y.weight);
+            elsewhere = x.border[0] | y.border[0];
+            rows[1] = rows[0] + y.texels[1] * pitch;
+            rows[0] = rows[0] + y.texels[0] * pitch;
+        } else {
+            let x = axis(self.host, s, offset[0], [level.width, modes[0]], unnormalized, linear);
+            (columns, weight[0]) = (x.texels, x.weight);
+            let mut border = x.border[0] | x.border[1];
+            if DIM != D1 {
+                let y = axis(self.host, t, offset[1], [level.height, modes[1]], unnormalized, linear);
+                (count, weight[1]) = (2, y.weight);
+                border = border | y.border[0] | y.border[1];
                 rows[1] = rows[0] + y.texels[1] * pitch;
                 rows[0] = rows[0] + y.texels[0] * pitch;
-            } else {
-                let x = axis(host, s, offset[0], [level.width, modes[0]], unnormalized, linear);
-                (columns, weight[0]) = (x.texels, x.weight);
-                let mut border = x.border[0] | x.border[1];
-                if DIM != D1 {
-                    let y = axis(host, t, offset[1], [level.height, modes[1]], unnormalized, linear);
-                    (count, weight[1]) = (2, y.weight);
-                    border = border | y.border[0] | y.border[1];
-                    rows[1] = rows[0] + y.texels[1] * pitch;
-                    rows[0] = rows[0] + y.texels[0] * pitch;
-                }
-                if DIM == D3 {
-                    let z = axis(host, coord[2], offset[2], [level.depth, modes[2]], unnormalized, linear);
-                    (count, weight[2]) = (4, z.weight);
-                    border = border | z.border[0] | z.border[1];
-                    let (near, far) = (z.texels[0] * stride, z.texels[1] * stride);
-                    rows = [rows[0] + near, rows[1] + near, rows[0] + far, rows[1] + far];
-                }
-                elsewhere = border;
             }
+            if DIM == D3 {
+                let z = axis(self.host, coord[2], offset[2], [level.depth, modes[2]], unnormalized, linear);
+                (count, weight[2]) = (4, z.weight);
+                border = border | z.border[0] | z.border[1];
+                let (near, far) = (z.texels[0] * stride, z.texels[1] * stride);
+                rows = [rows[0] + near, rows[1] + near, rows[0] + far, rows[1] + far];
+            }
+            elsewhere = border;
         }
         if elsewhere.movemask() != 0 {
             return None;
         }
-        let mut taps = MaybeUninit::<Taps>::uninit();
-        let taps = taps.as_mut_ptr();
-        // SAFETY: the level lies inside of the image, and the texels inside of the level.
-        unsafe {
-            let base = view.base.add(level.offset as usize);
-            ((*taps).base, (*taps).pitch, (*taps).size, (*taps).mask) = (base, 1, [level.width, level.height], wanted);
-            let columns = [columns[0].to_array(), columns[1].to_array()];
-            for i in 0..if linear { count } else { 1 } {
-                let row = rows[i].to_array();
-                (&raw mut (*taps).at[2 * i]).write([columns[0], row]);
-                (&raw mut (*taps).at[2 * i + 1]).write([columns[1], row]);
-            }
-            let count = if linear { 2 * count } else { 1 };
-            (view.taps)(view, taps, 0, count as u32);
-            Some(self.result_of::<H>(taps, count, weight))
+        let mut taps = TapBuffer::new();
+        let columns = [columns[0].to_array(), columns[1].to_array()];
+        for i in 0..if linear { count } else { 1 } {
+            let row = rows[i].to_array();
+            taps.place(2 * i, [columns[0], row]);
+            taps.place(2 * i + 1, [columns[1], row]);
         }
+        let count = if linear { 2 * count } else { 1 };
+        let slice = TapSlice { offset: level.offset, pitch: 1, size: [level.width, level.height], mask: wanted };
+        taps.read(view, slice, 0..count);
+        Some(self.result_of(&mut taps, count, weight))
     }
 
     /// Returns the result of an operation on the texels of a group, which include no border and no
     /// corner of a cube.
-    ///
-    /// # Safety
-    /// The first `count` texels are initialised. The host is `H`.
     #[inline(always)]
-    unsafe fn result_of<H: Host>(&self, taps: *mut Taps, count: usize, weight: [H::Floats; 3]) -> Words<H> {
+    fn result_of(&self, taps: &mut TapBuffer, count: usize, weight: [H::Floats; 3]) -> Words<H> {
         let zero = H::Ints::splat(0);
         let mut result = [zero; 4];
-        // SAFETY: the texels are initialised, and the host is `H` (`# Safety`).
-        unsafe {
-            let mut varying = (*taps).varying;
-            if self.compares {
-                let reference = self.references::<H>(row::<H, _>(&self.args.dref).as_floats());
-                for i in 0..count {
-                    compare::<H>(taps, i, reference, self.sampler.compare_op);
-                }
-                varying = 1;
+        let mut varying = taps.varying();
+        if self.compares {
+            let reference = self.references(row(self.host, &self.args.dref).as_floats());
+            for i in 0..count {
+                compare::<H>(taps, i, reference, self.sampler.compare_op);
             }
-            if self.gathers {
-                let source = self.view.swizzle[if self.compares { 0 } else { self.args.component as usize & 3 }];
-                for (to, number) in result.iter_mut().zip(GATHERED) {
-                    *to = match source {
-                        0..=3 if number < count => texel::<H>(taps, number, source.into()),
-                        5 => H::Ints::splat(if self.integer { 1 } else { ONE }),
-                        _ => zero,
-                    };
-                }
-                return result;
-            }
-            for c in 0..4 {
-                result[c] = match (count > 1 && varying >> c & 1 != 0, self.sampler.reduction) {
-                    (false, _) => texel::<H>(taps, 0, c),
-                    (true, 0) => collapsed::<H, false>(taps, count, c, weight, 0),
-                    (true, reduction) => collapsed::<H, true>(taps, count, c, weight, reduction),
+            varying = 1;
+        }
+        if self.gathers {
+            let source = self.view.swizzle[if self.compares { 0 } else { self.args.component as usize & 3 }];
+            for (to, number) in result.iter_mut().zip(GATHERED) {
+                *to = match source {
+                    0..=3 if number < count => taps.texel(number, source.into()),
+                    5 => H::Ints::splat(if self.integer { 1 } else { ONE }),
+                    _ => zero,
                 };
             }
+            return result;
+        }
+        for c in 0..4 {
+            result[c] = match (count > 1 && varying >> c & 1 != 0, self.sampler.reduction) {
+                (false, _) => taps.texel(0, c),
+                (true, 0) => collapsed::<H, false>(taps, count, c, weight, 0),
+                (true, reduction) => collapsed::<H, true>(taps, count, c, weight, reduction),
+            };
         }
         result
     }
 
     /// Returns the references, which are clamped if the depth format is normalised.
     #[inline(always)]
-    fn references<H: Host>(&self, reference: H::Floats) -> H::Floats {
-        match is_normalised(self.view) {
+    fn references(&self, reference: H::Floats) -> H::Floats {
+        match is_normalised(&self.view) {
             true => reference.max(H::Floats::splat(0.0)).min(H::Floats::splat(1.0)),
             false => reference,
         }
@@ -320,18 +291,10 @@ fn face_axis<H: Host>(_: H, coord: H::Floats, size: u32) -> TexelAxis<H> {
 }
 
 /// Replaces a texel by the result of its comparison.
-///
-/// # Safety
-/// The texel is initialised. The host is `H`.
 #[inline(always)]
-unsafe fn compare<H: Host>(taps: *mut Taps, i: usize, reference: H::Floats, op: u32) {
-    // SAFETY: the texel is initialised; the host is `H` (`# Safety`).
-    unsafe {
-        let passed = passed::<H>(reference, texel::<H>(taps, i, 0).as_floats(), op) & H::Ints::splat(ONE);
-        let constants = [[0; MAX_LANES], [0; MAX_LANES], [ONE; MAX_LANES]];
-        let [constant_g, constant_b, constant_a] = constants;
-        (&raw mut (*taps).texels[i]).write([passed.to_array(), constant_g, constant_b, constant_a]);
-    }
+fn compare<H: Host>(taps: &mut TapBuffer, i: usize, reference: H::Floats, op: u32) {
+    let passed = passed::<H>(reference, taps.texel::<H::Ints>(i, 0).as_floats(), op) & H::Ints::splat(ONE);
+    taps.replace(i, [passed.to_array(), [0; MAX_LANES], [0; MAX_LANES], [ONE; MAX_LANES]]);
 }
 
 /// Returns the number of bytes between the slices of a level and between its rows, if all offsets
@@ -355,10 +318,10 @@ fn slices_of(view: &ImageView, level: &ImageLevel) -> (u64, u32) {
 
 /// Returns level and λ' lane by lane (`OpImageQueryLod`).
 #[inline(always)]
-fn queried(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
-    let lods = lod::lods(view, sampler, args);
+fn queried(view: ValidView<'_>, sampler: &Sampler, args: &mut ImageArgs) {
+    let lods = lod::lods(&view, sampler, args);
     for (lane, lod) in lods.iter().enumerate() {
-        let [level, lambda] = lod::query(view, sampler, lod);
+        let [level, lambda] = lod::query(&view, sampler, lod);
         for (row, of_lane) in args.result.iter_mut().zip([level.to_bits(), lambda.to_bits(), 0, 0]) {
             row[lane] = of_lane;
         }
@@ -366,8 +329,9 @@ fn queried(view: &ImageView, sampler: &Sampler, args: &mut ImageArgs) {
 }
 
 /// The arguments that all lanes of a call share.
-struct CallArguments<'a> {
-    view: &'a ImageView,
+struct CallArguments<'a, H: Host> {
+    host: H,
+    view: ValidView<'a>,
     sampler: &'a Sampler,
     args: &'a ImageArgs,
     /// True if texels are integers, which no filter changes.
@@ -410,7 +374,7 @@ impl<H: Host> TexelAxis<H> {
 
 /// The texels of a group.
 struct TexelGroup<H: Host> {
-    taps: MaybeUninit<Taps>,
+    taps: TapBuffer,
     /// Number of texels: 1, or two for each axis with a filter.
     count: usize,
     weight: [H::Floats; 3],
@@ -426,14 +390,11 @@ struct TexelGroup<H: Host> {
     corners: bool,
 }
 
-impl CallArguments<'_> {
+impl<H: Host> CallArguments<'_, H> {
     /// Returns the samples of both levels, with all probes along the major axis of an anisotropic
     /// footprint; or the result of a gather.
-    ///
-    /// # Safety
-    /// The requirements of [`sample`] hold.
     #[inline(always)]
-    unsafe fn filtered<H: Host>(&self, wanted: u32) -> Words<H> {
+    fn filtered(&self, wanted: u32) -> Words<H> {
         let (view, sampler, args) = (self.view, self.sampler, self.args);
         let (zero, no_weight) = (H::Ints::splat(0), H::Floats::splat(0.0));
         let mut detail = Detail::BASE;
@@ -444,9 +405,8 @@ impl CallArguments<'_> {
             let probes = sampler.max_anisotropy > 1.0 && view.dim == Dim::D2;
             let two_filters = sampler.mag_filter != sampler.min_filter;
             // Without several levels, λ only decides between filters.
-            if probes || two_filters || is_detailed(view, sampler) {
-                // SAFETY: the host is `H` (`# Safety`).
-                let magnified = unsafe { any_detail(H::assume(), view, sampler, args, &mut detail) };
+            if probes || two_filters || is_detailed(&view, sampler) {
+                let magnified = any_detail(self.host, &view, sampler, args, &mut detail);
                 if two_filters {
                     linear = if sampler.mag_filter == 1 { magnified } else { ALL & !magnified };
                 }
@@ -461,7 +421,7 @@ impl CallArguments<'_> {
         }
         let mut coord = [no_weight; 4];
         for c in 0..4 {
-            coord[c] = row::<H, _>(&args.coord[c]).as_floats();
+            coord[c] = row(self.host, &args.coord[c]).as_floats();
         }
         let count = H::Ints::from_array(detail.probes);
         let mut result = [zero; 4];
@@ -475,8 +435,7 @@ impl CallArguments<'_> {
                 if detail.max_probes > 1 {
                     [at[0], at[1]] = at_probe::<H>([coord[0], coord[1]], &detail, probe);
                 }
-                // SAFETY: the requirements of `sample` hold (`# Safety`), and the levels exist.
-                let texels = unsafe { self.level::<H>(&detail.level[pass % 2], linear, lanes, at) };
+                let texels = self.level(&detail.level[pass % 2], linear, lanes, at);
                 if probe == 1 {
                     sum = texels;
                     continue;
@@ -512,17 +471,8 @@ impl CallArguments<'_> {
 
     /// Returns the samples of one level per lane, computed one group of lanes after the other. A
     /// group has one level and, according to `linear`, one filter.
-    ///
-    /// # Safety
-    /// The requirements of [`sample`] hold, and the levels exist.
     #[inline(always)]
-    unsafe fn level<H: Host>(
-        &self,
-        numbers: &[u32; MAX_LANES],
-        linear: u32,
-        wanted: u32,
-        coord: [H::Floats; 4],
-    ) -> Words<H> {
+    fn level(&self, numbers: &[u32; MAX_LANES], linear: u32, wanted: u32, coord: [H::Floats; 4]) -> Words<H> {
         let args = self.args;
         let mut out = [H::Ints::splat(0); 4];
         let mut rest = wanted;
@@ -542,11 +492,11 @@ impl CallArguments<'_> {
             };
             if args.has_offset != 0 {
                 for c in 0..3 {
-                    group.offset[c] = row::<H, _>(&args.offset[c]);
+                    group.offset[c] = row(self.host, &args.offset[c]);
                 }
             }
             if self.compares {
-                group.reference = row::<H, _>(&args.dref).as_floats();
+                group.reference = row(self.host, &args.dref).as_floats();
             }
             let lanes = H::Ints::from_mask(mask);
             if mask != ALL {
@@ -560,8 +510,7 @@ impl CallArguments<'_> {
                     group.offset[c] = lanes.select(group.offset[c], group.offset[c].broadcast_lane(lane));
                 }
             }
-            // SAFETY: the requirements of `sample` hold, and the group's level exists (`# Safety`).
-            let texels = unsafe { self.sampled(&mut group) };
+            let texels = self.sampled(&mut group);
             if mask == wanted {
                 return texels;
             }
@@ -574,11 +523,8 @@ impl CallArguments<'_> {
     }
 
     /// Returns the filtered samples of a group, or the results of its gather.
-    ///
-    /// # Safety
-    /// The requirements of [`sample`] hold, and the group's level exists.
     #[inline(always)]
-    unsafe fn sampled<H: Host>(&self, group: &mut LaneGroup<'_, H>) -> Words<H> {
+    fn sampled(&self, group: &mut LaneGroup<'_, H>) -> Words<H> {
         let (args, zero) = (self.args, H::Ints::splat(0));
         let apart = self.gathers && args.has_gather_offsets != 0;
         let mut out = [zero; 4];
@@ -588,7 +534,7 @@ impl CallArguments<'_> {
                 group.offset = [H::Ints::splat(x as u32), H::Ints::splat(y as u32), zero];
             }
             let mut grid = TexelGroup::<H> {
-                taps: MaybeUninit::uninit(),
+                taps: TapBuffer::new(),
                 count: 1,
                 weight: [H::Floats::splat(0.0); 3],
                 slice: [zero; TAPS],
@@ -598,35 +544,31 @@ impl CallArguments<'_> {
                 corner: [TAPS as u8; MAX_LANES],
                 corners: false,
             };
-            // SAFETY: the requirements of `sample` hold (`# Safety`). Each function establishes the
-            // requirements of the next one: positions are set, then texels are read.
-            unsafe {
-                match self.view.dim == Dim::Cube && self.sampler.non_seamless == 0 {
-                    true => self.place_on_cube(H::assume(), group, &mut grid),
-                    false => self.place(H::assume(), group, &mut grid),
-                }
-                self.read(group, &mut grid);
-                let varying = self.mapped(group, &mut grid);
-                if self.gathers {
-                    let source = self.view.swizzle[if self.compares { 0 } else { args.component as usize & 3 }];
-                    for k_of in if apart { k..k + 1 } else { 0..4 } {
-                        let number = if apart { 0 } else { GATHERED[k_of] };
-                        out[k_of] = match source {
-                            0..=3 if number < grid.count => grid.texel(number, source.into()),
-                            5 => H::Ints::splat(if self.integer { 1 } else { ONE }),
-                            _ => zero,
-                        };
-                    }
-                    continue;
-                }
-                let taps = grid.taps.as_ptr();
-                for c in 0..4 {
-                    out[c] = match (varying >> c & 1 != 0 && group.linear, self.sampler.reduction) {
-                        (false, _) => grid.texel(0, c),
-                        (true, 0) => collapsed::<H, false>(taps, grid.count, c, grid.weight, 0),
-                        (true, reduction) => collapsed::<H, true>(taps, grid.count, c, grid.weight, reduction),
+            match self.view.dim == Dim::Cube && self.sampler.non_seamless == 0 {
+                true => self.place_on_cube(group, &mut grid),
+                false => self.place(group, &mut grid),
+            }
+            self.read(group, &mut grid);
+            let varying = self.mapped(group, &mut grid);
+            if self.gathers {
+                let source = self.view.swizzle[if self.compares { 0 } else { args.component as usize & 3 }];
+                for k_of in if apart { k..k + 1 } else { 0..4 } {
+                    let number = if apart { 0 } else { GATHERED[k_of] };
+                    out[k_of] = match source {
+                        0..=3 if number < grid.count => grid.taps.texel(number, source.into()),
+                        5 => H::Ints::splat(if self.integer { 1 } else { ONE }),
+                        _ => zero,
                     };
                 }
+                continue;
+            }
+            let taps = &grid.taps;
+            for c in 0..4 {
+                out[c] = match (varying >> c & 1 != 0 && group.linear, self.sampler.reduction) {
+                    (false, _) => grid.taps.texel(0, c),
+                    (true, 0) => collapsed::<H, false>(taps, grid.count, c, grid.weight, 0),
+                    (true, reduction) => collapsed::<H, true>(taps, grid.count, c, grid.weight, reduction),
+                };
             }
         }
         out
@@ -634,7 +576,7 @@ impl CallArguments<'_> {
 
     /// Finds the positions of a group's texels.
     #[inline(always)]
-    fn place<H: Host>(&self, host: H, group: &LaneGroup<'_, H>, grid: &mut TexelGroup<H>) {
+    fn place(&self, group: &LaneGroup<'_, H>, grid: &mut TexelGroup<H>) {
         let (view, level, modes) = (self.view, group.level, self.sampler.address_mode);
         let mut coord = group.coord;
         let mut layer = H::Ints::splat(0);
@@ -645,21 +587,21 @@ impl CallArguments<'_> {
                 let faces = Faces::of([coord[0], coord[1], coord[2]]);
                 let [s, t] = faces.project([coord[0], coord[1], coord[2]]);
                 (coord[0], coord[1]) = (s, t);
-                layer = (self.first_faces::<H>(coord[3]) + faces.numbers()).min(self.last_layer::<H>());
+                layer = (self.first_faces(coord[3]) + faces.numbers()).min(self.last_layer());
             }
             _ => {}
         }
         let unnormalized = self.sampler.unnormalized != 0;
         let (offset, linear) = (group.offset, group.linear);
         let [mut y, mut z] = [TexelAxis::<H>::flat(), TexelAxis::<H>::flat()];
-        let x = axis(host, coord[0], offset[0], [level.width, modes[0]], unnormalized, linear);
+        let x = axis(self.host, coord[0], offset[0], [level.width, modes[0]], unnormalized, linear);
         let mut count = 2;
         if matches!(view.dim, Dim::D2 | Dim::Cube | Dim::D3) {
-            y = axis(host, coord[1], offset[1], [level.height, modes[1]], unnormalized, linear);
+            y = axis(self.host, coord[1], offset[1], [level.height, modes[1]], unnormalized, linear);
             count = 4;
         }
         if view.dim == Dim::D3 {
-            z = axis(host, coord[2], offset[2], [level.depth, modes[2]], unnormalized, linear);
+            z = axis(self.host, coord[2], offset[2], [level.depth, modes[2]], unnormalized, linear);
             count = 8;
         }
         grid.count = if linear { count } else { 1 };
@@ -680,7 +622,7 @@ impl CallArguments<'_> {
 
     /// Returns the layer of the first face of each cube.
     #[inline(always)]
-    fn first_faces<H: Host>(&self, cube: H::Floats) -> H::Ints {
+    fn first_faces(&self, cube: H::Floats) -> H::Ints {
         match self.view.arrayed {
             0 => H::Ints::splat(0),
             _ => layers::<H>(cube, self.view.layers / 6) * H::Ints::splat(6),
@@ -689,28 +631,28 @@ impl CallArguments<'_> {
 
     /// Returns the last layer of the view.
     #[inline(always)]
-    fn last_layer<H: Host>(&self) -> H::Ints {
+    fn last_layer(&self) -> H::Ints {
         H::Ints::splat(self.view.layers.max(1) - 1)
     }
 
     /// Finds the positions of a group's texels on the faces of cubes, which continue on the
     /// neighbouring faces (seamless).
     #[inline(always)]
-    fn place_on_cube<H: Host>(&self, host: H, group: &LaneGroup<'_, H>, grid: &mut TexelGroup<H>) {
+    fn place_on_cube(&self, group: &LaneGroup<'_, H>, grid: &mut TexelGroup<H>) {
         let size = group.level.width;
         let [x, y, z, cube] = group.coord;
         let faces = Faces::of([x, y, z]);
         let [s, t] = faces.project([x, y, z]);
-        let (first_face, face) = (self.first_faces::<H>(cube), faces.numbers());
-        let layer = (first_face + face).min(self.last_layer::<H>());
+        let (first_face, face) = (self.first_faces(cube), faces.numbers());
+        let layer = (first_face + face).min(self.last_layer());
         if !group.linear {
             let (modes, zero) = ([size, mode::CLAMP_TO_EDGE], H::Ints::splat(0));
-            let (x, y) = (axis(host, s, zero, modes, false, false), axis(host, t, zero, modes, false, false));
+            let (x, y) = (axis(self.host, s, zero, modes, false, false), axis(self.host, t, zero, modes, false, false));
             grid.set(0, x.texels[0], y.texels[0]);
             grid.slice[0] = layer;
             return;
         }
-        let (x, y) = (face_axis(host, s, size), face_axis(host, t, size));
+        let (x, y) = (face_axis(self.host, s, size), face_axis(self.host, t, size));
         (grid.weight[0], grid.weight[1], grid.count) = (x.weight, y.weight, 4);
         let outside = (x.border[0] | y.border[0]).movemask();
         let [x, y] = [x.texels, y.texels];
@@ -721,87 +663,77 @@ impl CallArguments<'_> {
         if outside != 0 {
             let lanes = (face.to_array(), [x[0].to_array(), y[0].to_array()]);
             let mut faces = [lanes.0; 4];
-            // SAFETY: the loop above has written the four positions.
-            unsafe { beyond_edges(grid.taps.as_mut_ptr(), &mut faces, &mut grid.corner, lanes, size, outside) };
+            let mut places = [[[0; MAX_LANES]; 2]; 4];
             for k in 0..4 {
-                grid.slice[k] = (first_face + H::Ints::from_array(faces[k])).min(self.last_layer::<H>());
+                places[k] = [x[k & 1].to_array(), y[k >> 1].to_array()];
+            }
+            beyond_edges(&mut places, &mut faces, &mut grid.corner, lanes, size, outside);
+            for k in 0..4 {
+                grid.taps.place(k, places[k]);
+            }
+            for k in 0..4 {
+                grid.slice[k] = (first_face + H::Ints::from_array(faces[k])).min(self.last_layer());
             }
             (grid.corners, grid.together) = (grid.corner != [TAPS as u8; MAX_LANES], 1);
         }
     }
 
     /// Reads the texels of a group.
-    ///
-    /// # Safety
-    /// The requirements of [`sample`] hold; the texels' positions are set, and lie inside of the
-    /// level.
     #[inline(always)]
-    unsafe fn read<H: Host>(&self, group: &LaneGroup<'_, H>, grid: &mut TexelGroup<H>) {
-        let (view, level, count, taps) = (self.view, group.level, grid.count, grid.taps.as_mut_ptr());
-        let (stride, _) = slices_of(view, level);
-        // SAFETY: the level lies inside of the image, which the constructor of views checked.
-        let base = unsafe { view.base.add(level.offset as usize) };
-        // SAFETY: the positions lie inside of the level (`# Safety`). A row has less than 2^32
-        // bytes.
-        unsafe {
-            (*taps).size = [level.width, level.height];
-            if !self.by_slices
-                && let Some([stride, pitch]) = offsets_in(view, level)
-            {
-                // The row becomes the texel's offset in bytes from the first row of the first
-                // slice.
-                ((*taps).base, (*taps).pitch, (*taps).mask) = (base, 1, group.mask);
-                let (stride, pitch) = (H::Ints::splat(stride), H::Ints::splat(pitch));
-                for i in 0..count {
-                    let y = &raw mut (*taps).at[i][1];
-                    y.write((H::Ints::from_array(y.read()) * pitch + grid.slice[i] * stride).to_array());
-                }
-                return (view.taps)(view, taps, 0, count as u32);
+    fn read(&self, group: &LaneGroup<'_, H>, grid: &mut TexelGroup<H>) {
+        let (view, level, count, taps) = (self.view, group.level, grid.count, &mut grid.taps);
+        let (stride, _) = slices_of(&view, level);
+        let size = [level.width, level.height];
+        if !self.by_slices
+            && let Some([stride, pitch]) = offsets_in(&view, level)
+        {
+            // The row becomes the texel's offset in bytes from the first row of the first slice.
+            let (stride, pitch) = (H::Ints::splat(stride), H::Ints::splat(pitch));
+            for i in 0..count {
+                let rows = H::Ints::from_array(taps.rows(i));
+                taps.set_rows(i, (rows * pitch + grid.slice[i] * stride).to_array());
             }
-            (*taps).pitch = level.row_pitch as u32;
-            for first in (0..count).step_by(grid.together) {
-                let these = grid.together.min(count - first);
-                self.read_slices::<H>(taps, [first, these], grid.slice[first], group.mask, (base, stride));
-            }
+            let slice = TapSlice { offset: level.offset, pitch: 1, size, mask: group.mask };
+            return taps.read(view, slice, 0..count);
+        }
+        // A row has less than 2^32 bytes.
+        let slice = TapSlice { offset: level.offset, pitch: level.row_pitch as u32, size, mask: group.mask };
+        for first in (0..count).step_by(grid.together) {
+            let these = grid.together.min(count - first);
+            self.read_slices(taps, [first, these], grid.slice[first], slice, stride);
         }
     }
 
-    /// Reads consecutive texels that lie in one slice per lane, one slice after the other.
-    ///
-    /// # Safety
-    /// The requirements of [`CallArguments::read`] hold; all fields of `taps` except base, mask and
-    /// texels are set.
+    /// Reads consecutive texels that lie in one slice per lane, one slice after the other. The
+    /// argument `all` is the first slice.
     #[inline(always)]
-    unsafe fn read_slices<H: Host>(
+    fn read_slices(
         &self,
-        taps: *mut Taps,
+        taps: &mut TapBuffer,
         [first, count]: [usize; 2],
-        slice: H::Ints,
-        wanted: u32,
-        (base, stride): (*mut u8, u64),
+        numbers: H::Ints,
+        all: TapSlice,
+        stride: u64,
     ) {
-        let (numbers, mut rest) = (slice.to_array(), wanted);
+        let (of_lane, wanted) = (numbers.to_array(), all.mask);
+        let mut rest = wanted;
         let mut kept = [[[0; MAX_LANES]; 4]; 4];
         while rest != 0 {
-            let number = numbers[rest.trailing_zeros() as usize % MAX_LANES];
-            let mask = slice.equal(H::Ints::splat(number)).movemask() & rest;
+            let number = of_lane[rest.trailing_zeros() as usize % MAX_LANES];
+            let mask = numbers.equal(H::Ints::splat(number)).movemask() & rest;
             let lanes = H::Ints::from_mask(mask);
-            // SAFETY: the slice is one of the level's, and positions lie inside of the level
-            // (`# Safety`).
-            unsafe {
-                ((*taps).base, (*taps).mask) = (base.add((u64::from(number) * stride) as usize), mask);
-                (self.view.taps)(self.view, taps, first as u32, count as u32);
-                if mask == wanted {
-                    return;
-                }
-                rest &= !mask;
-                for i in 0..count {
-                    for c in 0..4 {
-                        let (kept, texels) = (&mut kept[i % 4][c], &raw mut (*taps).texels[first + i][c]);
-                        *kept = lanes.select(H::Ints::from_array(texels.read()), H::Ints::from_array(*kept)).to_array();
-                        if rest == 0 {
-                            texels.write(*kept);
-                        }
+            let slice = TapSlice { offset: all.offset + u64::from(number) * stride, mask, ..all };
+            taps.read(self.view, slice, first..first + count);
+            if mask == wanted {
+                return;
+            }
+            rest &= !mask;
+            for i in 0..count {
+                for c in 0..4 {
+                    let kept = &mut kept[i % 4][c];
+                    *kept = lanes.select(taps.texel(first + i, c), H::Ints::from_array(*kept)).to_array();
+                    if rest == 0 {
+                        taps.put(first + i, c, H::Ints::from_array(*kept));
                     }
                 }
             }
@@ -810,33 +742,27 @@ impl CallArguments<'_> {
 
     /// Applies the border, comparisons and corners of cubes to the texels. Returns the components
     /// that a filter may change.
-    ///
-    /// # Safety
-    /// The host is `H`; the texels are initialised.
     #[inline(always)]
-    unsafe fn mapped<H: Host>(&self, group: &LaneGroup<'_, H>, grid: &mut TexelGroup<H>) -> u32 {
+    fn mapped(&self, group: &LaneGroup<'_, H>, grid: &mut TexelGroup<H>) -> u32 {
         if grid.borders {
-            let border = border_of(self.view, self.sampler, self.integer);
+            let border = border_of(&self.view, self.sampler, self.integer);
             for i in 0..grid.count {
                 for c in 0..4 {
-                    // SAFETY: the texels are initialised (`# Safety`).
-                    unsafe { grid.put(i, c, grid.border[i].select(H::Ints::splat(border[c]), grid.texel(i, c))) };
+                    let texel = grid.border[i].select(H::Ints::splat(border[c]), grid.taps.texel(i, c));
+                    grid.taps.put(i, c, texel);
                 }
             }
         }
-        // SAFETY: `varying` was written when the texels were read (`# Safety`).
-        let mut varying = unsafe { (*grid.taps.as_ptr()).varying };
+        let mut varying = grid.taps.varying();
         if self.compares {
-            let reference = self.references::<H>(group.reference);
+            let reference = self.references(group.reference);
             for i in 0..grid.count {
-                // SAFETY: the texels are initialised, and the host is `H` (`# Safety`).
-                unsafe { compare::<H>(grid.taps.as_mut_ptr(), i, reference, self.sampler.compare_op) };
+                compare::<H>(&mut grid.taps, i, reference, self.sampler.compare_op);
             }
             varying = 1;
         }
         if grid.corners {
-            // SAFETY: a grid with corners has four texels, which are initialised (`# Safety`).
-            unsafe { corners(grid.taps.as_mut_ptr(), &grid.corner, self.integer) };
+            corners(&mut grid.taps, &grid.corner, self.integer);
         }
         varying
     }
@@ -846,69 +772,32 @@ impl<H: Host> TexelGroup<H> {
     /// Sets column and row of a texel.
     #[inline(always)]
     fn set(&mut self, i: usize, x: H::Ints, y: H::Ints) {
-        // SAFETY: the element lies inside the structure.
-        unsafe { (&raw mut (*self.taps.as_mut_ptr()).at[i]).write([x.to_array(), y.to_array()]) };
+        self.taps.place(i, [x.to_array(), y.to_array()]);
     }
-
-    /// Returns a component of a texel.
-    ///
-    /// # Safety
-    /// The texel is initialised.
-    #[inline(always)]
-    unsafe fn texel(&self, i: usize, c: usize) -> H::Ints {
-        // SAFETY: the texel is initialised (`# Safety`).
-        unsafe { texel::<H>(self.taps.as_ptr(), i, c) }
-    }
-
-    /// Sets a component of a texel.
-    ///
-    /// # Safety
-    /// The texel is initialised.
-    #[inline(always)]
-    unsafe fn put(&mut self, i: usize, c: usize, component: H::Ints) {
-        // SAFETY: the element lies inside the structure.
-        unsafe { (&raw mut (*self.taps.as_mut_ptr()).texels[i][c]).write(component.to_array()) };
-    }
-}
-
-/// Returns a component of a texel.
-///
-/// # Safety
-/// The texel is initialised.
-#[inline(always)]
-unsafe fn texel<H: Host>(taps: *const Taps, i: usize, c: usize) -> H::Ints {
-    // SAFETY: the texel is initialised (`# Safety`).
-    H::Ints::from_array(unsafe { (&raw const (*taps).texels[i][c]).read() })
 }
 
 /// Collapses a component of 2, 4 or 8 texels axis by axis to their weighted average, or with
 /// `REDUCED` to their minimum or maximum.
-///
-/// # Safety
-/// The first `count` texels are initialised.
 #[inline(always)]
-unsafe fn collapsed<H: Host, const REDUCED: bool>(
-    taps: *const Taps,
+fn collapsed<H: Host, const REDUCED: bool>(
+    taps: &TapBuffer,
     count: usize,
     c: usize,
     [x, y, z]: [H::Floats; 3],
     reduction: u32,
 ) -> H::Ints {
-    // SAFETY: the first `count` texels are initialised (`# Safety`).
-    unsafe {
-        let first = collapse::<H, REDUCED>(texel::<H>(taps, 0, c), texel::<H>(taps, 1, c), x, reduction);
-        if count == 2 {
-            return first;
-        }
-        let second = collapse::<H, REDUCED>(texel::<H>(taps, 2, c), texel::<H>(taps, 3, c), x, reduction);
-        let near = collapse::<H, REDUCED>(first, second, y, reduction);
-        if count == 4 {
-            return near;
-        }
-        let first = collapse::<H, REDUCED>(texel::<H>(taps, 4, c), texel::<H>(taps, 5, c), x, reduction);
-        let second = collapse::<H, REDUCED>(texel::<H>(taps, 6, c), texel::<H>(taps, 7, c), x, reduction);
-        collapse::<H, REDUCED>(near, collapse::<H, REDUCED>(first, second, y, reduction), z, reduction)
+    let first = collapse::<H, REDUCED>(taps.texel(0, c), taps.texel(1, c), x, reduction);
+    if count == 2 {
+        return first;
     }
+    let second = collapse::<H, REDUCED>(taps.texel(2, c), taps.texel(3, c), x, reduction);
+    let near = collapse::<H, REDUCED>(first, second, y, reduction);
+    if count == 4 {
+        return near;
+    }
+    let first = collapse::<H, REDUCED>(taps.texel(4, c), taps.texel(5, c), x, reduction);
+    let second = collapse::<H, REDUCED>(taps.texel(6, c), taps.texel(7, c), x, reduction);
+    collapse::<H, REDUCED>(near, collapse::<H, REDUCED>(first, second, y, reduction), z, reduction)
 }
 
 /// Collapses two texels to one.
@@ -955,7 +844,7 @@ fn layers<H: Host>(coord: H::Floats, layers: u32) -> H::Ints {
 /// Returns the texels of an axis of this size and address mode.
 #[inline(always)]
 fn axis<H: Host>(
-    _: H,
+    host: H,
     coord: H::Floats,
     offset: H::Ints,
     [size, address_mode]: [u32; 2],
@@ -990,8 +879,7 @@ fn axis<H: Host>(
         _ if outside.movemask() == 0 => {}
         _ => {
             let mut lanes = [first.to_array(), second.to_array()];
-            // SAFETY: the host is `H`, because the token exists.
-            unsafe { wrap_of(H::LEVEL)(&mut lanes, size as i32, address_mode) };
+            wrap_of(host, &mut lanes, size as i32, address_mode);
             texels = [H::Ints::from_array(lanes[0]), H::Ints::from_array(lanes[1])];
         }
     }
@@ -1031,13 +919,10 @@ fn far(at: [u32; MAX_LANES], offset: [u32; MAX_LANES], [size, address_mode]: [u3
 /// Moves texels of a footprint that leave their face to the face on which they lie, in the lanes
 /// `outside`. A texel beyond a corner of the cube is recorded in `corner`, and gets a position
 /// inside.
-///
-/// # Safety
-/// The positions of four texels are writable.
 #[cold]
 #[inline(never)]
-unsafe fn beyond_edges(
-    taps: *mut Taps,
+fn beyond_edges(
+    places: &mut [[[u32; MAX_LANES]; 2]; 4],
     faces: &mut [[u32; MAX_LANES]; 4],
     corner: &mut [u8; MAX_LANES],
     (face, first): ([u32; MAX_LANES], [[u32; MAX_LANES]; 2]),
@@ -1055,11 +940,8 @@ unsafe fn beyond_edges(
                 }
                 CubeTexel::Corner => corner[lane] = k as u8,
             }
-            // SAFETY: the positions of four texels are writable (`# Safety`).
-            unsafe {
-                for c in 0..2 {
-                    (&raw mut (*taps).at[k as usize][c][lane]).write(place[c]);
-                }
+            for c in 0..2 {
+                places[k as usize][c][lane] = place[c];
             }
         }
     }
@@ -1067,25 +949,20 @@ unsafe fn beyond_edges(
 
 /// Replaces texels beyond corners of a cube by the average of the other three; integers (of
 /// gathers) by one of them.
-///
-/// # Safety
-/// Four texels are initialised.
 #[cold]
 #[inline(never)]
-unsafe fn corners(taps: *mut Taps, corner: &[u8; MAX_LANES], integer: bool) {
+fn corners(taps: &mut TapBuffer, corner: &[u8; MAX_LANES], integer: bool) {
     for lane in (0..MAX_LANES).filter(|lane| usize::from(corner[*lane]) < 4) {
         let beyond = usize::from(corner[lane]);
         for c in 0..4 {
-            // SAFETY: four texels are initialised (`# Safety`).
-            unsafe {
-                let mut others = [0; 3];
-                for (to, k) in others.iter_mut().zip((0..4).filter(|&k| k != beyond)) {
-                    *to = (&raw const (*taps).texels[k][c][lane]).read();
-                }
-                let [a, b, d] = others.map(f32::from_bits);
-                let average = if integer { others[0] } else { ((a + b + d) / 3.0).to_bits() };
-                (&raw mut (*taps).texels[beyond][c][lane]).write(average);
+            let mut others = [0; 3];
+            for (to, k) in others.iter_mut().zip((0..4).filter(|&k| k != beyond)) {
+                *to = taps.component(k, c)[lane];
             }
+            let [a, b, d] = others.map(f32::from_bits);
+            let mut components = taps.component(beyond, c);
+            components[lane] = if integer { others[0] } else { ((a + b + d) / 3.0).to_bits() };
+            taps.set_component(beyond, c, components);
         }
     }
 }

@@ -4,6 +4,7 @@
 use super::chunks::in_chunks;
 use super::*;
 use crate::compressed::CompressedClass;
+use crate::memory::ValidView;
 use crate::texel::{PlainClass, Texels};
 use base::format::lanes::{FilterTexel, NarrowTexel, row};
 
@@ -13,14 +14,14 @@ base::multiversion! {
         (view: &ImageView, sampler: &Sampler, args: &mut ImageArgs, done: &mut [bool; 2]) {
         *done = match (sampler.min_filter, sampler.max_anisotropy > 1.0) {
             (0, _) => [
-                T::sample::<H, false, false>(view, sampler, args),
-                T::sample::<H, false, true>(view, sampler, args),
+                T::sample::<H, false, false>(HOST, ValidView::new(view), sampler, args),
+                T::sample::<H, false, true>(HOST, ValidView::new(view), sampler, args),
             ],
             (_, false) => [
-                T::sample::<H, true, false>(view, sampler, args),
-                T::sample::<H, true, true>(view, sampler, args),
+                T::sample::<H, true, false>(HOST, ValidView::new(view), sampler, args),
+                T::sample::<H, true, true>(HOST, ValidView::new(view), sampler, args),
             ],
-            (_, true) => [false, T::anisotropic::<H>(view, sampler, args)],
+            (_, true) => [false, T::anisotropic::<H>(HOST, ValidView::new(view), sampler, args)],
         };
     }
 }

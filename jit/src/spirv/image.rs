@@ -369,9 +369,7 @@ impl Translator<'_> {
         let mut texel = self.operand(v, 2)?;
         let o = self.image_operands(v, 3)?;
         self.all_of(&texel, t.texel)?;
-        if texel.len() > 4 {
-            return Err(Error::invalid("texel of another size"));
-        }
+        // Components of a long vector that the format does not have are ignored.
         let zero = self.b.konst(t.texel, 0);
         texel.resize(4, zero);
         let mut args = Args::new();

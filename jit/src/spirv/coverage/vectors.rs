@@ -44,18 +44,27 @@ fn cooperative_vectors(a: &mut Asm) {
     a.keep(F32, element);
 }
 
-/// Adds vectors of more than four components, and of one.
+/// Adds vectors of more than four components, and of one. The first ones are also written to an
+/// image, whose texels have fewer components.
 fn long_vectors(a: &mut Asm) {
     a.capabilities.insert(5425);
     a.extensions.insert("SPV_EXT_long_vector");
     let (single, n) = (a.ty(F32), a.u(300));
     let x = a.value(F32);
-    for vector in [a.global(23, false, &[single, 7]), a.global(23, false, &[single, 1])] {
-        let length = if vector == a.global(23, false, &[single, 7]) { 7 } else { 1 };
-        let all = a.r(80, vector, &vec![x; length]);
+    // A storage image of RGBA32F in two dimensions.
+    let image = a.global(25, false, &[single, 1, 0, 0, 0, 2, 1]);
+    let variable = a.bound(0, image, 5);
+    let at = a.value(Ty::new(Scalar::Int(32), 2));
+    let image = a.r(61, image, &[variable]);
+    for length in [7, 1] {
+        let vector = a.global(23, false, &[single, length]);
+        let all = a.r(80, vector, &vec![x; length as usize]);
         let sum = a.r(129, vector, &[all, all]);
-        let last = a.r(81, single, &[sum, length as u32 - 1]);
+        let last = a.r(81, single, &[sum, length - 1]);
         a.keep(F32, last);
+        if length > 4 {
+            a.i(99, &[image, at, sum]);
+        }
     }
     let long = a.global(5288, false, &[single, n]);
     let all = a.r(80, long, &vec![x; 300]);

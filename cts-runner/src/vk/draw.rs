@@ -9,7 +9,7 @@
 use super::error::{Context, Result};
 use super::generated_api::INDIRECT_BINDABLE_PIPELINE;
 use super::gpu::{Gpu, Owned};
-use super::graphics::{Constants, PipelineDesc, Target, blend_state, stage_info, whole};
+use super::graphics::{Constants, PIXEL, PipelineDesc, Target, blend_state, stage_info, whole};
 use super::memory::Image;
 use super::pipeline::{Binding, Resource};
 use ash::vk;
@@ -185,7 +185,7 @@ impl Default for ProgramDesc<'_> {
             mask: vk::ColorComponentFlags::RGBA,
             faces: (vk::CullModeFlags::NONE, vk::FrontFace::COUNTER_CLOCKWISE),
             dynamic: &[],
-            fragment_size: vk::Extent2D { width: 1, height: 1 },
+            fragment_size: PIXEL,
             indirect: false,
             discard: false,
         }

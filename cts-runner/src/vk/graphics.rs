@@ -5,7 +5,7 @@ use ash::vk;
 use std::ffi::{CStr, c_void};
 
 /// The size of fragments that are pixels.
-const PIXEL: vk::Extent2D = vk::Extent2D { width: 1, height: 1 };
+pub(super) const PIXEL: vk::Extent2D = vk::Extent2D { width: 1, height: 1 };
 
 /// Name of the entry point of all shaders of the harness.
 const ENTRY: &CStr = c"main";

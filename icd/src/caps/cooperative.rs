@@ -9,10 +9,14 @@
 use super::newer;
 use ash::vk::{self, ComponentTypeKHR as C};
 
-/// Component types that ash does not know (VK_KHR_shader_bfloat16, VK_EXT_shader_float8).
+/// Component type of bfloat16, which ash does not know (VK_KHR_shader_bfloat16).
 const BFLOAT16: C = C::from_raw(1_000_141_000);
-const E4M3: C = C::from_raw(1_000_491_002);
-const E5M2: C = C::from_raw(1_000_491_003);
+/// Component type of floats of 8 bits with a mantissa of 3, which ash does not know
+/// (VK_EXT_shader_float8).
+pub const E4M3: C = C::from_raw(1_000_491_002);
+/// Component type of floats of 8 bits with a mantissa of 2, which ash does not know
+/// (VK_EXT_shader_float8).
+pub const E5M2: C = C::from_raw(1_000_491_003);
 
 const SINT8_PACKED: C = C::from_raw(1_000_491_000);
 const UINT8_PACKED: C = C::from_raw(1_000_491_001);
@@ -43,16 +47,11 @@ static TYPES: &[(C, C, bool)] = &[
     (C::UINT8, C::SINT32, true),
 ];
 
-/// Returns the number of combinations.
-pub fn count() -> usize {
-    SIZES.len() * TYPES.len()
-}
-
 /// Returns the answers of vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR, in the order of
 /// preference.
-pub fn cooperative_matrices() -> impl Iterator<Item = vk::CooperativeMatrixPropertiesKHR<'static>> {
-    let all = SIZES.iter().flat_map(|&size| TYPES.iter().map(move |&types| (size, types)));
-    all.map(|(size, (factor, sum, saturating))| vk::CooperativeMatrixPropertiesKHR {
+pub fn cooperative_matrices() -> Vec<vk::CooperativeMatrixPropertiesKHR<'static>> {
+    let all = SIZES.iter().flat_map(|&size| TYPES.iter().map(move |types| (size, types)));
+    let properties = |(size, &(factor, sum, saturating)): (u32, &(C, C, bool))| vk::CooperativeMatrixPropertiesKHR {
         m_size: size,
         n_size: size,
         k_size: size,
@@ -63,7 +62,8 @@ pub fn cooperative_matrices() -> impl Iterator<Item = vk::CooperativeMatrixPrope
         saturating_accumulation: saturating.into(),
         scope: vk::ScopeKHR::SUBGROUP,
         ..Default::default()
-    })
+    };
+    all.map(properties).collect()
 }
 
 /// Type of the vector, its interpretation, that of the matrix, and the type of the bias and of the

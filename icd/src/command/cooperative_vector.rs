@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+use crate::caps::cooperative::{E4M3, E5M2};
 use crate::caps::newer;
 use ash::vk::ComponentTypeKHR as C;
 use base::format::float::{f32_to_half, half_to_f32};
@@ -20,10 +21,6 @@ const OPTIMAL: [i32; 2] = [2, 3];
 
 /// Alignment in bytes of a matrix in an optimal layout.
 const OPTIMAL_ALIGNMENT: u64 = 64;
-
-/// Component types that ash does not know.
-const E4M3: C = C::from_raw(1_000_491_002);
-const E5M2: C = C::from_raw(1_000_491_003);
 
 /// Floats of a component type.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -105,17 +105,10 @@ shims! {
     }
 
     fn get_physical_device_cooperative_matrix_properties(_device: Physical, count: *mut u32, out: *mut vk::CooperativeMatrixPropertiesKHR<'_>) -> VkResult {
-        let all = caps::cooperative::count();
-        if out.is_null() {
-            *count = all as u32;
-            return Ok(());
-        }
-        *count = (*count).min(all as u32);
-        for (i, mut properties) in caps::cooperative::cooperative_matrices().take(*count as usize).enumerate() {
-            properties.p_next = (*out.add(i)).p_next;
-            *out.add(i) = properties;
-        }
-        if (*count as usize) < all { Err(vk::Result::INCOMPLETE) } else { Ok(()) }
+        fill_array(&caps::cooperative::cooperative_matrices(), count, out, |to, from| {
+            *to = vk::CooperativeMatrixPropertiesKHR { p_next: to.p_next, ..*from };
+            Ok(())
+        })
     }
 
     fn get_physical_device_cooperative_vector_properties(_device: Physical, count: *mut u32, out: *mut newer::CooperativeVectorPropertiesNV<'_>) -> VkResult {
@@ -199,18 +192,10 @@ shims! {
         count: *mut u32,
         out: *mut vk::PhysicalDeviceFragmentShadingRateKHR<'_>,
     ) -> VkResult {
-        let rates = caps::fragment_shading_rates();
-        let all = rates.len() as u32;
-        if out.is_null() {
-            *count = all;
-            return Ok(());
-        }
-        *count = (*count).min(all);
-        for (i, (size, samples)) in rates.into_iter().take(*count as usize).enumerate() {
-            let out = &mut *out.add(i);
-            (out.fragment_size, out.sample_counts) = (size, samples);
-        }
-        if *count < all { Err(vk::Result::INCOMPLETE) } else { Ok(()) }
+        fill_array(&caps::fragment_shading_rates(), count, out, |to, from| {
+            (to.fragment_size, to.sample_counts) = *from;
+            Ok(())
+        })
     }
 
     fn get_physical_device_multisample_properties(

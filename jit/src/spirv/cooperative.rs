@@ -268,7 +268,8 @@ impl Translator<'_> {
         sums.iter().map(|&x| narrow(self, x)).collect()
     }
 
-    fn add_product(&mut self, a: Value, b: Value, sum: Value) -> Value {
+    /// Adds the product of two numbers to a sum: floats with one rounding, integers wrap.
+    pub fn add_product(&mut self, a: Value, b: Value, sum: Value) -> Value {
         if self.b.ty(sum).is_float() {
             return self.b.fma(a, b, sum);
         }

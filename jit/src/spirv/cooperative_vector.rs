@@ -20,7 +20,7 @@ use super::types::Type;
 use super::value::{DriverLayout, Flat, Memory, PointerTarget};
 use crate::budget;
 use crate::error::{Error, Result};
-use crate::ir::{Binary, Convert, Op, Space, Ty, Unary, Value, Var};
+use crate::ir::{Binary, Convert, Op, Ty, Unary, Value, Var};
 use base::abi::AtomicOp;
 
 /// Number of rows whose sums one iteration of a loop computes.
@@ -55,6 +55,14 @@ impl Component {
 
     fn bytes(self) -> u32 {
         self.ty.bytes()
+    }
+
+    /// Returns the component type if sums in memory can have it.
+    fn summed(self) -> Result<Component> {
+        match self.ty.is_float() {
+            true => Ok(self),
+            false => Err(Error::unsupported("sums in memory of this type")),
+        }
     }
 }
 
@@ -107,7 +115,7 @@ impl Translator<'_> {
                 self.result(v, flat)
             }
             op::OpCooperativeVectorStoreNV => {
-                let at = self.written_bytes_at(v, 0)?;
+                let at = self.bytes_at(v, 0)?;
                 let volatile = v.args.get(3).is_some_and(|mask| mask & 1 != 0);
                 let (ty, flat) = (self.type_of(v.arg(2)?)?, self.operand(v, 2)?);
                 self.store_memory(&at, ty, flat, volatile)
@@ -137,14 +145,6 @@ impl Translator<'_> {
         let offset = self.index(v.arg(i + 1)?)?;
         self.advance(&mut at, offset, 1)?;
         Ok(at)
-    }
-
-    fn written_bytes_at(&mut self, v: View<'_>, i: usize) -> Result<Memory> {
-        let at = self.bytes_at(v, i)?;
-        match at.readonly || at.space == Space::Push {
-            true => Err(Error::invalid("store to read-only memory")),
-            false => Ok(at),
-        }
     }
 
     /// Moves a location by `i` strides.
@@ -449,7 +449,7 @@ impl Translator<'_> {
             return Ok((0..rows.1).map(|_| zero).collect());
         };
         self.advance(&mut at, rows.0, component.bytes())?;
-        let leaves = adjacent(component, rows.1, 0);
+        let leaves = adjacent(component, rows.1);
         let loaded = self.load_leaves(&at, &leaves, false)?;
         Ok(loaded.iter().map(|&x| self.wide_number(x, component, wide)).collect())
     }
@@ -475,19 +475,14 @@ impl Translator<'_> {
         for i in 0..across.1 {
             let mut at = start;
             self.step(&mut at, Index::Const(i), matrix.stride)?;
-            let leaves = adjacent(matrix.component, along.1, 0);
+            let leaves = adjacent(matrix.component, along.1);
             lines.push(self.load_leaves(&at, &leaves, false)?);
         }
         for (column, &factor) in x.iter().enumerate() {
             for (row, sum) in sums.iter_mut().enumerate() {
                 let element = if matrix.column_major { lines[column][row] } else { lines[row][column] };
                 let element = self.wide_number(element, matrix.component, self.b.ty(factor));
-                *sum = if self.b.ty(factor).is_float() {
-                    self.b.fma(element, factor, *sum)
-                } else {
-                    let product = self.b.bin(Binary::IMul, element, factor);
-                    self.b.bin(Binary::IAdd, *sum, product)
-                };
+                *sum = self.add_product(element, factor, *sum);
             }
         }
         Ok(())
@@ -501,14 +496,6 @@ impl Translator<'_> {
         args.push(x);
         self.b.val(op, &args, self.b.ty(x));
         Ok(())
-    }
-
-    /// Returns the component type of sums in memory.
-    fn summed(&self, component: Component) -> Result<Component> {
-        match component.ty.is_float() {
-            true => Ok(component),
-            false => Err(Error::unsupported("sums in memory of this type")),
-        }
     }
 
     /// Calls `one` with the first number of each block of `step` below `end`, in a loop if there
@@ -530,8 +517,8 @@ impl Translator<'_> {
     }
 
     fn add_vector(&mut self, v: View<'_>) -> Result<()> {
-        let at = self.written_bytes_at(v, 0)?;
-        let component = self.summed(self.component_of(self.type_of(v.arg(2)?)?)?)?;
+        let at = self.bytes_at(v, 0)?;
+        let component = self.component_of(self.type_of(v.arg(2)?)?)?.summed()?;
         for (i, x) in (0..).zip(self.operand(v, 2)?) {
             let mut at = at;
             self.advance(&mut at, Index::Const(i), component.bytes())?;
@@ -542,12 +529,12 @@ impl Translator<'_> {
 
     /// Adds the product of each pair of components to the element of a matrix.
     fn add_outer_product(&mut self, v: View<'_>) -> Result<()> {
-        let at = self.written_bytes_at(v, 0)?;
-        let component = self.summed(self.component(v.arg(5)?)?)?;
+        let at = self.bytes_at(v, 0)?;
+        let component = self.component(v.arg(5)?)?.summed()?;
         let layout = self.s.constant_bits(v.arg(4)?)?;
         let mut vectors = Vec::new();
         for i in [2, 3] {
-            let from = self.summed(self.component_of(self.type_of(v.arg(i)?)?)?)?;
+            let from = self.component_of(self.type_of(v.arg(i)?)?)?.summed()?;
             let x = self.operand(v, i)?;
             vectors.push(self.interpreted(&x, from, from, Ty::F32)?);
         }
@@ -585,6 +572,6 @@ impl Translator<'_> {
 }
 
 /// Returns the places of adjacent elements.
-fn adjacent(component: Component, count: u32, first: u32) -> Vec<MemLeaf> {
-    (0..count).map(|i| MemLeaf { offset: first + i * component.bytes(), ty: component.ty }).collect()
+fn adjacent(component: Component, count: u32) -> Vec<MemLeaf> {
+    (0..count).map(|i| MemLeaf { offset: i * component.bytes(), ty: component.ty }).collect()
 }

@@ -86,8 +86,6 @@ fn run_fragments(job: &mut TileJob<'_>, stage: &CompiledStage, layout: SlotLayou
         let samples = job.pass.grid.samples;
         coarse.find_centroids(job.draw.plan.positions(samples), samples);
     }
-    coarse.outputs.words(batches * words);
-    coarse.alive.words(batches * BATCH_QUADS);
     for number in 0..batches {
         let centroids = match reads_centroids {
             true => coarse.centroids[number * BATCH_QUADS..].as_ptr(),

@@ -42,18 +42,24 @@ impl Executor<'_> {
     /// Returns the bytes at an address, if all of them are live.
     fn at(&self, command: &str, i: u32, address: u64, bytes: u64) -> Option<MemoryRange> {
         let range = self.exact(&BufferOrAddress::Addresses, address, bytes);
-        if range.is_none() {
-            self.device.report_invalid_usage(&format!(
-                "{command}: command {i} reads or writes {bytes} bytes at {address:#x}, where no memory is"
-            ));
-        }
+        self.report_dead(range.is_none(), command, i, address, bytes);
         range
     }
 
     /// Returns the memory at an address, if all of it is live.
     fn accessible_at(&self, command: &str, i: u32, address: u64, bytes: u64) -> Option<DeviceMemory> {
-        self.at(command, i, address, bytes)?;
-        self.exact_memory(&BufferOrAddress::Addresses, address, bytes)
+        let memory = self.exact_memory(&BufferOrAddress::Addresses, address, bytes);
+        self.report_dead(memory.is_none(), command, i, address, bytes);
+        memory
+    }
+
+    /// Reports a command that accesses memory that is not live.
+    fn report_dead(&self, dead: bool, command: &str, i: u32, address: u64, bytes: u64) {
+        if dead {
+            self.device.report_invalid_usage(&format!(
+                "{command}: command {i} reads or writes {bytes} bytes at {address:#x}, where no memory is"
+            ));
+        }
     }
 
     /// Calls `perform` with the parameters of each command, until the device is lost.
